@@ -1,0 +1,25 @@
+# `make run` and `make test` set everything up by themselves; they need Python >= 3.11 and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint kernels clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	touch $@
+
+run: $(VENV)/.installed
+	$(BIN)/symderiv study examples/power-law-plateau.toml
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) dist build

@@ -1,0 +1,1 @@
+"""Indexed programs and their printers."""

@@ -1,0 +1,1 @@
+"""Generated solver modules; regenerate, do not edit."""

@@ -1,0 +1,26 @@
+"""symderiv: derive the learning dynamics of two-layer networks and run them.
+
+The names below are the public face; they are imported on first use so that ``symderiv --help``
+does not pay for SymPy or numba.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC: dict[str, str] = {}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'symderiv' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
