@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint kernels clean
+DIST ?= dist
+
+.PHONY: run test lint kernels packages benchmarks clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +22,17 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Rewrite the checked-in solver modules from the derivation.
+kernels: $(VENV)/.installed
+	$(BIN)/symderiv generate --checked-in
+
+packages: $(VENV)/.installed
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(DIST) .
+	$(BIN)/python -m build --sdist --outdir $(DIST) .
+
+benchmarks: $(VENV)/.installed
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) dist build
