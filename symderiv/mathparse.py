@@ -1,0 +1,338 @@
+r"""A small reader of LaTeX formulas: Unicode text, visible width, places where a line may break.
+
+It knows the commands that SymPy's printer and this package use. An unknown command keeps its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_&]|\s+|[A-Za-z0-9.]|.", re.DOTALL)
+
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega"
+).split()
+_GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψω"
+_CAPITALS = {
+    r"\Gamma": "Γ",
+    r"\Delta": "Δ",
+    r"\Theta": "Θ",
+    r"\Lambda": "Λ",
+    r"\Xi": "Ξ",
+    r"\Pi": "Π",
+    r"\Sigma": "Σ",
+    r"\Phi": "Φ",
+    r"\Psi": "Ψ",
+    r"\Omega": "Ω",
+}
+GREEK: dict[str, str] = {
+    **{f"\\{name}": letter for name, letter in zip(_GREEK_NAMES, _GREEK_LETTERS, strict=True)},
+    **_CAPITALS,
+}
+"""LaTeX name to Greek letter."""
+
+_SYMBOLS = {
+    **GREEK,
+    r"\varepsilon": "ε",
+    r"\varphi": "φ",
+    r"\vartheta": "ϑ",
+    r"\cdot": "·",
+    r"\times": "×",
+    r"\pm": "±",
+    r"\partial": "∂",
+    r"\nabla": "∇",
+    r"\infty": "∞",
+    r"\sum": "Σ",
+    r"\prod": "∏",
+    r"\int": "∫",
+    r"\langle": "⟨",
+    r"\rangle": "⟩",
+    r"\lvert": "|",
+    r"\rvert": "|",
+    r"\vert": "|",
+    r"\le": " ≤ ",
+    r"\leq": " ≤ ",
+    r"\ge": " ≥ ",
+    r"\geq": " ≥ ",
+    r"\ne": " ≠ ",
+    r"\neq": " ≠ ",
+    r"\approx": " ≈ ",
+    r"\equiv": " ≡ ",
+    r"\propto": " ∝ ",
+    r"\sim": " ~ ",
+    r"\in": " ∈ ",
+    r"\to": " → ",
+    r"\rightarrow": " → ",
+    r"\mapsto": " ↦ ",
+    r"\leftarrow": " ← ",
+    r"\Rightarrow": " ⇒ ",
+    r"\ldots": "…",
+    r"\dots": "…",
+    r"\cdots": "⋯",
+    r"\prime": "′",
+    r"\top": "ᵀ",
+    r"\otimes": "⊗",
+    r"\mid": " | ",
+    r"\colon": ": ",
+    r"\ll": " ≪ ",
+    r"\gg": " ≫ ",
+    r"\ell": "ℓ",
+    r"\quad": "  ",
+    r"\qquad": "    ",
+    r"\,": " ",
+    r"\;": " ",
+    r"\:": " ",
+    r"\ ": " ",
+    r"\!": "",
+    r"\{": "{",
+    r"\}": "}",
+    r"\%": "%",
+    r"\_": "_",
+    r"\&": "&",
+    r"\#": "#",
+    r"\$": "$",
+    r"\|": "‖",
+    r"\\": "; ",
+}
+_NAMES = set(
+    "sin cos tan arcsin arccos arctan sinh cosh tanh exp log ln max min det lim sup inf Pr".split()
+)
+_TRANSPARENT = {
+    r"\mathrm",
+    r"\text",
+    r"\operatorname",
+    r"\operatorname*",
+    r"\mathbf",
+    r"\boldsymbol",
+    r"\mathcal",
+    r"\mathbb",
+    r"\mathit",
+    r"\textstyle",
+    r"\displaystyle",
+    r"\limits",
+    r"\nonumber",
+    r"\substack",
+    *(f"\\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")),
+}
+_ACCENTS = {
+    r"\tilde": "\u0303",
+    r"\widetilde": "\u0303",
+    r"\hat": "\u0302",
+    r"\bar": "\u0304",
+    r"\overline": "\u0304",
+    r"\dot": "\u0307",
+    r"\vec": "\u20d7",
+}
+_SUPERSCRIPT = dict(zip("0123456789+-()Tn", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀⁿ", strict=True))
+_SUBSCRIPT = dict(zip("0123456789ijknm+-l", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₙₘ₊₋ₗ", strict=True))
+_SPACED = {"=": " = ", "+": " + ", "-": " - ", "<": " < ", ">": " > ", ",": ", "}
+
+
+@dataclass
+class _Reader:
+    """Walks the tokens once, writing text in which stacked parts are laid out by ``fraction``."""
+
+    tokens: list[str]
+    fraction: Callable[[str, str], str]
+    scripts: bool
+    position: int = 0
+
+    def sequence(self, closing: str | None = None) -> str:
+        """Text up to the ``closing`` token (consumed) or to the end."""
+        parts: list[str] = []
+        while self.position < len(self.tokens):
+            token = self.tokens[self.position]
+            if closing is not None and token == closing:
+                self.position += 1
+                break
+            parts.append(self.item(parts))
+        return "".join(parts)
+
+    def argument(self) -> str:
+        """Text of the next brace group or the next single token."""
+        self._skip_space()
+        if self.position >= len(self.tokens):
+            return ""
+        return self.item([])
+
+    def item(self, before: list[str]) -> str:
+        token = self.tokens[self.position]
+        self.position += 1
+        if token == "{":
+            return self.sequence("}")
+        if token in ("}", "&"):
+            return "" if token == "}" else "  "
+        if token in ("^", "_"):
+            return self._script(token, self.argument())
+        if token.startswith("\\"):
+            return self._command(token)
+        if token.isspace():
+            return self._product_space(before)
+        if token == "'":
+            return "′"
+        if token in _SPACED:
+            unary = not before or before[-1].rstrip().endswith(("(", "[", "=", "{", "⟨"))
+            return token if token in "+-" and unary else _SPACED[token]
+        return token
+
+    def _product_space(self, before: list[str]) -> str:
+        """A space between factors survives as one space; TeX ignores it but readers need it."""
+        return " " if before and not before[-1].endswith((" ", "(")) else ""
+
+    def _command(self, token: str) -> str:
+        if token in (r"\frac", r"\dfrac", r"\tfrac"):
+            return self.fraction(self.argument(), self.argument())
+        if token == r"\sqrt":
+            return self._root()
+        if token in (r"\left", r"\right", r"\middle"):
+            delimiter = self.argument().strip()
+            return "" if delimiter == "." else delimiter
+        if token in (r"\begin", r"\end"):
+            name = self.argument()
+            if token == r"\begin" and name == "array":
+                self.argument()
+            brackets = {"cases": "{ ", "matrix": "", "pmatrix": "(", "bmatrix": "["}
+            closing = {"pmatrix": ")", "bmatrix": "]"}
+            return brackets.get(name, "") if token == r"\begin" else closing.get(name, "")
+        if token in _ACCENTS:
+            base = self.argument()
+            return base[:1] + _ACCENTS[token] + base[1:]
+        if token in (r"\overset", r"\underset", r"\stackrel"):
+            return self._swap(self.argument(), self.argument())
+        if token in (r"\underbrace", r"\overbrace"):
+            return self.argument()
+        if token in _TRANSPARENT:
+            return ""
+        if token in _SYMBOLS:
+            return _SYMBOLS[token]
+        name = token[1:]
+        return name if name in _NAMES or len(name) > 1 else token[1:]
+
+    def _swap(self, over: str, base: str) -> str:
+        return f"{base}[{over.strip()}]"
+
+    def _root(self) -> str:
+        self._skip_space()
+        index = ""
+        if self.position < len(self.tokens) and self.tokens[self.position] == "[":
+            self.position += 1
+            index = self.sequence("]")
+        body = self.argument()
+        if not self.scripts:
+            return f" {body}"
+        sign = {"": "√", "3": "∛", "4": "∜"}.get(index, f"{index}√")
+        return sign + (body if _is_atom(body) else f"({body.strip()})")
+
+    def _script(self, token: str, body: str) -> str:
+        body = body.strip()
+        if not self.scripts:
+            return body
+        if body in ("′", "″"):
+            return body
+        table = _SUPERSCRIPT if token == "^" else _SUBSCRIPT
+        compact = body.replace(" ", "")
+        if compact and all(c in table for c in compact):
+            return "".join(table[c] for c in compact)
+        return f"{token}{body}" if len(body) == 1 else f"{token}{{{body}}}"
+
+    def _skip_space(self) -> None:
+        while self.position < len(self.tokens) and self.tokens[self.position].isspace():
+            self.position += 1
+
+
+def _is_atom(text: str) -> bool:
+    return bool(re.fullmatch(r"[^\s+\-*/=()]+", text.strip()))
+
+
+def _linear_fraction(top: str, bottom: str) -> str:
+    top, bottom = top.strip(), bottom.strip()
+    if top in ("∂", "d") or bottom.startswith(("∂", "d ")):
+        return f"{top}/{bottom}"
+    return f"{_wrap(top)}/{_wrap(bottom)}"
+
+
+def _wrap(text: str) -> str:
+    return text if _is_atom(text) else f"({text})"
+
+
+def to_unicode(latex: str) -> str:
+    """The formula as one line of Unicode text."""
+    return _Reader(_TOKEN.findall(latex), _linear_fraction, True).sequence()
+
+
+def width(latex: str) -> int:
+    """The number of characters side by side in the typeset formula, stacked parts counted once."""
+    text = _Reader(
+        _TOKEN.findall(latex), lambda top, bottom: max(top, bottom, key=len), False
+    ).sequence()
+    return len(re.sub(r"\s+", "", text))
+
+
+_OPENING = {"{", r"\left", r"\begin", "(", "[", r"\Bigl"}
+_CLOSING = {"}", r"\right", r"\end", ")", "]", r"\Bigr"}
+
+
+def top_level_terms(latex: str) -> list[str]:
+    r"""The formula cut before every ``=``, ``+`` and ``-`` outside braces and brackets.
+
+    Brackets of fixed size (``\Bigl(``) do not count, so what :func:`open_brackets` opened is cut.
+    """
+    terms: list[list[str]] = [[]]
+    depth = 0
+    tokens = _TOKEN.findall(latex)
+    skip = False
+    for token in tokens:
+        if skip or token in (r"\Bigl", r"\Bigr"):
+            # The delimiter after \left, \right, \Bigl, \Bigr opens or closes nothing by itself.
+            skip = not skip
+            terms[-1].append(token)
+            continue
+        if token in _OPENING:
+            depth += 1
+            skip = token == r"\left"
+        elif token in _CLOSING:
+            depth -= 1
+            skip = token == r"\right"
+        elif depth == 0 and token in ("=", "+", "-") and _ends_a_term(terms[-1]):
+            terms.append([])
+        terms[-1].append(token)
+    return [text for term in terms if (text := "".join(term).strip())]
+
+
+def _ends_a_term(term: list[str]) -> bool:
+    visible = [token for token in term if not token.isspace()]
+    if not visible:
+        return False
+    last = visible[-1]
+    opened = len(visible) > 1 and visible[-2] == r"\Bigl"
+    return last not in ("=", "+", "-", r"\cdot", r"\times", "^", "_", "(") and not opened
+
+
+def open_brackets(latex: str) -> str:
+    r"""The outermost ``\left( ... \right)`` pairs turned into ``\Bigl( ... \Bigr)``.
+
+    A brace around such a pair (``{\left(...\right)}``, as SymPy writes arguments) is removed.
+    """
+    latex = re.sub(r"\{(\\left)", r"\1", latex) if _braces_only_wrap(latex) else latex
+    tokens = _TOKEN.findall(latex)
+    out: list[str] = []
+    depth = 0
+    braces = 0
+    for token in tokens:
+        if token == r"\left":
+            out.append(r"\Bigl" if depth == 0 and braces == 0 else token)
+            depth += 1
+        elif token == r"\right":
+            depth -= 1
+            out.append(r"\Bigr" if depth == 0 and braces == 0 else token)
+        else:
+            braces += {"{": 1, "}": -1}.get(token, 0)
+            out.append(token)
+    return "".join(out)
+
+
+def _braces_only_wrap(latex: str) -> bool:
+    return False

@@ -1,0 +1,251 @@
+r"""LaTeX formulas as terminal text and as MathML, and where a long formula may break.
+
+Only the LaTeX that SymPy and this package write is understood; anything else is passed on as it
+stands. The formulas come from our own derivations, but names inside them may come from the user,
+so everything that becomes HTML leaves through one XML serialiser and is escaped there.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+from symderiv import mathparse
+
+LINE_LENGTH = 78
+"""Visible characters of a displayed formula that fit on a page of text width 160 mm."""
+
+_DOLLARS = re.compile(r"\$([^$]+)\$")
+
+
+def text_formula(latex: str) -> str:
+    """The formula in Unicode characters on one line, for reading in a terminal."""
+    text = mathparse.to_unicode(latex)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def visible_length(latex: str) -> int:
+    """About how many characters wide the typeset formula is (a fraction counts its wider half)."""
+    return mathparse.width(latex)
+
+
+def text_prose(text: str) -> str:
+    """A sentence with inline ``$...$`` formulas, as plain Unicode text."""
+    return _DOLLARS.sub(lambda match: text_formula(match[1]), text)
+
+
+def html_prose(text: str) -> str:
+    """A sentence with inline ``$...$`` formulas, escaped, the formulas as MathML."""
+    parts = _DOLLARS.split(text)
+    return "".join(
+        mathml(part) if odd else html.escape(part)
+        for part, odd in zip(parts, _alternating(len(parts)), strict=True)
+    )
+
+
+_LATEX_SPECIAL = {
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "→": r"$\to$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "≠": r"$\ne$",
+    "∞": r"$\infty$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "√": r"$\surd$",
+    "²": r"$^2$",
+}
+
+
+def latex_prose(text: str) -> str:
+    """A sentence with inline ``$...$`` formulas, the words escaped for LaTeX."""
+    parts = _DOLLARS.split(text)
+    return "".join(
+        f"${part}$" if odd else _escape_latex(part)
+        for part, odd in zip(parts, _alternating(len(parts)), strict=True)
+    )
+
+
+def _escape_latex(text: str) -> str:
+    greek = {letter: f"${name}$" for name, letter in mathparse.GREEK.items()}
+    return "".join(_LATEX_SPECIAL.get(c) or greek.get(c) or c for c in text)
+
+
+def _alternating(length: int) -> list[bool]:
+    return [index % 2 == 1 for index in range(length)]
+
+
+def latex_display(lines: Sequence[str]) -> str:
+    """The lines of one formula as a displayed LaTeX formula (amsmath)."""
+    if len(lines) == 1:
+        return f"\\[\n{lines[0]}\n\\]"
+    first, *rest = (_balance_fences(line) for line in lines)
+    # multline cannot break across pages, align* can.
+    body = " \\\\\n".join([f"& {first}", *(f"& \\quad {line}" for line in rest)])
+    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def _balance_fences(line: str) -> str:
+    """break_lines never cuts inside ``\\left ... \\right``, so a line is balanced already."""
+    return line
+
+
+def break_lines(latex: str, length: int = LINE_LENGTH) -> list[str]:
+    """The formula cut before ``=``, ``+`` and ``-`` into lines of about ``length`` visible characters.
+
+    Braces, matrices and fractions are never cut. A bracketed sum that is too long for one line is
+    cut too, its ``\\left( ... \\right)`` becoming brackets of a fixed size.
+    """
+    latex = latex.strip()
+    if visible_length(latex) <= length or "\\begin{" in latex:
+        return [latex]
+    pieces = mathparse.top_level_terms(latex)
+    opened: list[str] = []
+    for piece in pieces:
+        if visible_length(piece) > length:
+            opened.extend(mathparse.top_level_terms(mathparse.open_brackets(piece)))
+        else:
+            opened.append(piece)
+    lines: list[str] = []
+    for piece in opened:
+        joined = f"{lines[-1]} {piece}" if lines else piece
+        if lines and visible_length(joined) > length:
+            lines.append(piece)
+        elif lines:
+            lines[-1] = joined
+        else:
+            lines.append(piece)
+    return lines
+
+
+# --- MathML -------------------------------------------------------------------------------------
+
+_MATHML = "http://www.w3.org/1998/Math/MathML"
+
+
+def mathml(latex: str) -> str:
+    """The inline formula as a ``<math>`` element."""
+    return _mathml(latex, False)
+
+
+def mathml_display(lines: Sequence[str]) -> str:
+    """The lines of one displayed formula, one ``<math display="block">`` element each."""
+    formulas = []
+    for index, line in enumerate(lines):
+        wide = visible_length(line)
+        style = "" if wide <= 1.25 * LINE_LENGTH else _shrink(wide)
+        classes = "line" if index == 0 else "line continued"
+        formulas.append(f'<div class="{classes}"{style}>{_mathml(line, True)}</div>')
+    return "".join(formulas)
+
+
+def _shrink(wide: int) -> str:
+    """Smaller type for a line that cannot be broken, so that it stays on the page when printed."""
+    percent = max(60, round(100 * 1.25 * LINE_LENGTH / wide))
+    return f' style="font-size:{percent}%"'
+
+
+@lru_cache(maxsize=4096)
+def _mathml(latex: str, display: bool) -> str:
+    from latex2mathml import exceptions
+    from latex2mathml.converter import convert_to_element
+
+    known = tuple(
+        kind
+        for kind in vars(exceptions).values()
+        if isinstance(kind, type) and issubclass(kind, Exception)
+    )
+    mode = "block" if display else "inline"
+    try:
+        root = convert_to_element(_for_mathml(latex), display=mode)
+    except (*known, IndexError, StopIteration):
+        # A formula beyond the converter is shown as its LaTeX rather than lost.
+        return f"<code>{html.escape(latex)}</code>"
+    _tidy(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+_REWRITES: Iterable[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"\\begin\{(?:aligned|align|split|gathered)\}"), r"\\begin{align*}"),
+    (re.compile(r"\\end\{(?:aligned|align|split|gathered)\}"), r"\\end{align*}"),
+    (re.compile(r"\\mathrm\{([A-Za-z]{2,})\}"), r"\\operatorname{\1}"),
+    (re.compile(r"\\(?:text|mathrm|operatorname)\{\}"), ""),
+    (re.compile(r"\\operatorname\*"), r"\\operatorname"),
+    (re.compile(r"\\lvert\b"), r"\\left|"),
+    (re.compile(r"\\rvert\b"), r"\\right|"),
+    (re.compile(r"\\(?:displaystyle|nonumber|notag|limits)\b"), ""),
+    (re.compile(r"\\(?:d|t)frac\b"), r"\\frac"),
+)
+
+
+def _for_mathml(latex: str) -> str:
+    for pattern, replacement in _REWRITES:
+        latex = pattern.sub(replacement, latex)
+    return latex
+
+
+_ASCII_ENTITY = re.compile(r"&#x000([0-9A-Fa-f]{2});")
+_ANGLES = {"⟨": "prefix", "⟩": "postfix"}
+
+
+def _tidy(root: Any) -> None:
+    """Repair what browsers show badly in the converter's element tree, in place.
+
+    The converter leaves character references as text, writes an upright single letter as a
+    reference to an ASCII letter, operator names as ``mo`` (which puts relation spacing around
+    them), and angle brackets as identifiers; MathML Core has no ``columnalign``.
+    """
+    for element in root.iter():
+        text = element.text or ""
+        if element.tag == "mi" and _ASCII_ENTITY.fullmatch(text):
+            element.set("mathvariant", "normal")
+        if element.text:
+            element.text = html.unescape(text)
+        if element.tail:
+            element.tail = html.unescape(element.tail)
+        text = element.text or ""
+        if element.tag == "mi" and text in _ANGLES:
+            element.tag = "mo"
+            element.set("form", _ANGLES[text])
+            element.set("stretchy", "false")
+        elif element.tag == "mo" and len(text) > 1 and text.isalpha():
+            element.tag = "mi"
+        align = element.attrib.pop("columnalign", None)
+        if align:
+            element.set("style", f"text-align:{align}")
+        if element.get("width") == "negativethinmathspace":
+            element.set("width", "-0.167em")
+    for element in list(root.iter()):
+        _space_function_names(element)
+
+
+def _space_function_names(parent: Any) -> None:
+    """A thin space before a function name that follows a factor, as TeX would set it."""
+    children = list(parent)
+    if parent.tag not in ("math", "mrow", "mtd", "mstyle"):
+        return
+    for index in range(len(children) - 1, 0, -1):
+        before = children[index - 1]
+        if _is_name(children[index]) and before.tag not in ("mo", "mspace"):
+            space = ElementTree.Element("mspace", {"width": "0.167em"})
+            parent.insert(index, space)
+
+
+def _is_name(element: Any) -> bool:
+    if element.tag in ("msup", "msub", "msubsup") and len(element):
+        return _is_name(element[0])
+    return element.tag == "mi" and len(element.text or "") > 1
