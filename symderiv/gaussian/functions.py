@@ -1,0 +1,420 @@
+r"""Special functions left in closed forms: ``SignMean4`` (orthants of four fields) and ``OwenT``.
+
+``SignMean4`` is the only thing a centred expectation with four sign factors needs beyond
+arcsines. Its one-dimensional integral is obtained here as follows. Price's theorem gives
+
+.. math:: \partial E / \partial r_{ij} = \frac{2}{\pi}\,\frac{1}{\sqrt{1-r_{ij}^2}}\,
+          \frac{2}{\pi}\arcsin \rho_{kl\cdot ij}
+
+with the partial correlation of the two other fields. Multiply the correlations of one field (call
+it 4) with the others by t and integrate from t = 0, where the mean vanishes because field 4 is
+independent of the rest, to t = 1. All determinants are linear in t², so with
+:math:`\sigma = t/\sqrt{1-t^2}` the mean is
+
+.. math:: E = \frac{4}{\pi^2} \int_0^\infty \frac{d\sigma}{1+\sigma^2} \sum_j
+   \frac{r_{4j}}{\sqrt{1+p_j\sigma^2}}
+   \arctan\frac{N_j + \sigma^2 N'_j}{\sqrt{(1+p_j\sigma^2)(d_3+\sigma^2 d_4)}} ,
+
+:math:`p_j = 1-r_{4j}^2`, d3 and d4 the determinants of the correlations without and with field 4,
+N_j = r_kl - r_kj r_lj and N'_j the minor (4jk, 4jl). Every term of every sum is formed without
+cancellation once these minors are known, and every singularity lies on the imaginary axis, at
+distances between 1 and sqrt(d3/d4) from 0: in the variable log(sigma) none is closer than pi/2
+to the path. Gauss-Legendre panels of fixed length in log(sigma) therefore converge at a rate that
+does not depend on the correlations, also when fields align.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import permutations
+from typing import Any
+
+import mpmath
+import sympy as sp
+from mpmath import mp
+from sympy.core.sorting import default_sort_key
+
+__all__ = ["OwenT", "SignMean4"]
+
+_PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+_SLOT = {pair: slot for slot, pair in enumerate(_PAIRS)} | {
+    (j, i): slot for slot, (i, j) in enumerate(_PAIRS)
+}
+# z_i -> -z_i for the fields with a -1; an overall flip changes nothing, so the first stays.
+_FLIPS = tuple((1, a, b, c) for a in (1, -1) for b in (1, -1) for c in (1, -1))
+_ORDERS = tuple(
+    tuple(_SLOT[order[i], order[j]] for i, j in _PAIRS) for order in permutations(range(4))
+)
+_FLIP_SIGNS = tuple(
+    (flip[0] * flip[1] * flip[2] * flip[3], tuple(flip[i] * flip[j] for i, j in _PAIRS))
+    for flip in _FLIPS
+)
+
+
+def _others(i: int, j: int) -> tuple[int, int]:
+    """The two of the four fields that are neither ``i`` nor ``j``, in order."""
+    k, m = (a for a in range(4) if a not in (i, j))
+    return k, m
+
+
+class SignMean4(sp.Function):  # type: ignore[misc]
+    r"""Mean of four signs, E[sgn z1 sgn z2 sgn z3 sgn z4], of centred Gaussian fields.
+
+    Args:
+        r12, r13, r14, r23, r24, r34: Correlations, in [-1, 1], of a positive semidefinite
+            correlation matrix; dimensionless.
+
+    Special cases that are exact evaluate at once: two fields equal or opposite (an arcsine
+    remains), one field independent of the other three (zero), two independent pairs (product of
+    arcsines). Otherwise the arguments are put in a canonical order under exchanges of fields and
+    changes of sign. ``evalf`` gives any number of digits, uniformly as fields align;
+    ``rewrite(sympy.Integral)`` gives the one-dimensional integral. Numbers that are no correlation
+    matrix evaluate to ``nan``.
+
+    Accuracy: the mean changes by at most the sum of the changes of :math:`(2/\pi)\arcsin r_{ij}`,
+    so correlations are evaluated with twice the asked bits and the result then carries them all;
+    see ``tests/unit/gaussian/test_functions.py``.
+    """
+
+    nargs = 6
+
+    @classmethod
+    def eval(cls, *r: sp.Expr) -> sp.Expr | None:
+        for i, j in _PAIRS:
+            value = r[_SLOT[i, j]]
+            if value in (sp.S.One, sp.S.NegativeOne):
+                return value * _sign_mean2(r[_SLOT[_others(i, j)]])
+        zero = [value.is_zero is True for value in r]
+        for i in range(4):
+            if all(zero[_SLOT[i, j]] for j in range(4) if j != i):
+                return sp.S.Zero
+        for j in range(1, 4):
+            k, m = _others(0, j)
+            if all(zero[_SLOT[a, b]] for a in (0, j) for b in (k, m)):
+                return _sign_mean2(r[_SLOT[0, j]]) * _sign_mean2(r[_SLOT[k, m]])
+        sign, ordered = _canonical(r)
+        if ordered != r:
+            return sign * cls(*ordered)
+        return None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Derivative with respect to one correlation (Price's theorem)."""
+        if not 1 <= argindex <= 6:
+            raise sp.ArgumentIndexError(self, argindex)
+        i, j = _PAIRS[argindex - 1]
+        k, m = _others(i, j)
+        r = {pair: self.args[slot] for pair, slot in _SLOT.items()}
+        x = r[i, j]
+        numerator = (
+            r[k, m] * (1 - x**2)
+            - r[k, i] * r[m, i]
+            - r[k, j] * r[m, j]
+            + x * (r[k, i] * r[m, j] + r[k, j] * r[m, i])
+        )
+        variances = [1 - x**2 - r[a, i] ** 2 - r[a, j] ** 2 + 2 * x * r[a, i] * r[a, j]
+                     for a in (k, m)]  # fmt: skip
+        partial = numerator / (sp.sqrt(variances[0]) * sp.sqrt(variances[1]))
+        return 4 / sp.pi**2 / sp.sqrt(1 - x**2) * sp.asin(partial)
+
+    def _eval_rewrite_as_Integral(self, *r: sp.Expr, **hints: Any) -> sp.Expr:
+        matrix = sp.Matrix(4, 4, lambda i, j: sp.S.One if i == j else r[_SLOT[i, j]])
+        t = sp.Dummy("t", real=True)
+        scaled = matrix[:3, :3].det() * (1 - t**2) + matrix.det() * t**2
+        total = sp.S.Zero
+        for j in range(3):
+            k, m = (a for a in range(3) if a != j)
+            start = matrix[k, m] - matrix[k, j] * matrix[m, j]
+            end = matrix.extract([3, j, k], [3, j, m]).det()
+            x = 1 - t**2 * matrix[3, j] ** 2
+            angle = sp.atan((start * (1 - t**2) + end * t**2) / sp.sqrt(x * scaled))
+            total += matrix[3, j] / sp.sqrt(x) * angle
+        return 4 / sp.pi**2 * sp.Integral(total, (t, 0, 1))
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        r = [_real_number(value, 2 * prec + 60) for value in self.args]
+        if any(value is None for value in r):
+            return None
+        return sp.Float._new(_sign_mean4([v for v in r if v is not None], prec)._mpf_, prec)
+
+    def _eval_is_extended_real(self) -> bool | None:
+        return True if all(value.is_extended_real for value in self.args) else None
+
+    def _eval_is_finite(self) -> bool | None:
+        return self._eval_is_extended_real()
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = ",\\, ".join(printer._print(value) for value in self.args)
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"\mathrm{{S}}_4{power}\!\left({inside}\right)"
+
+
+def _sign_mean2(r: sp.Expr) -> sp.Expr:
+    return 2 / sp.pi * sp.asin(r)
+
+
+def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
+    """Sign and arguments of the smallest of the 192 equivalent ways to write the mean."""
+    signs = [-1 if value.could_extract_minus_sign() else 1 for value in r]
+    sizes = [-value if sign < 0 else value for value, sign in zip(r, signs, strict=True)]
+    ranked = sorted(set(sizes), key=default_sort_key)
+    rank = [ranked.index(size) for size in sizes]
+    best: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    best_sign = 1
+    for order in _ORDERS:
+        key = tuple(rank[slot] for slot in order)
+        if best is not None and key > best[0]:
+            continue
+        for total, flip in _FLIP_SIGNS:
+            # Few minus signs, and those as late as possible; 0 has no sign to choose.
+            minus = tuple(
+                int(signs[slot] * f < 0 and sizes[slot] != 0)
+                for slot, f in zip(order, flip, strict=True)
+            )
+            candidate = (key, (sum(minus), *minus))
+            if best is None or candidate < best:
+                best, best_sign = candidate, total
+    assert best is not None
+    arguments = tuple(
+        -ranked[k] if minus else ranked[k] for k, minus in zip(best[0], best[1][1:], strict=True)
+    )
+    return best_sign, arguments
+
+
+@dataclass(frozen=True)
+class _Partner:
+    """What one partner j of the scaled field contributes to the integrand."""
+
+    r: mpmath.mpf  # correlation with the scaled field
+    p: mpmath.mpf  # 1 - r²
+    start: mpmath.mpf  # N_j
+    end: mpmath.mpf  # N'_j
+    variances: tuple[mpmath.mpf, mpmath.mpf]  # of the scaled field, given j and one more field
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The integrand when one field's correlations are scaled: its partners and determinants."""
+
+    partners: tuple[_Partner, ...]
+    d3: mpmath.mpf
+    d4: mpmath.mpf
+
+
+def _path(r: Sequence[mpmath.mpf], row: int) -> _Path:
+    """Minors of the correlation matrix when field ``row`` is scaled.
+
+    Two levels of Schur complements instead of expanded determinants: each subtraction then loses
+    only what the conditioning of the correlations themselves costs.
+    """
+    partners = []
+    determinants = []
+    for j in (a for a in range(4) if a != row):
+        k, m = _others(row, j)
+
+        def schur(a: int, b: int, j: int = j) -> mpmath.mpf:
+            x = r[_SLOT[a, j]]
+            if a == b:
+                return (1 - x) * (1 + x)
+            return r[_SLOT[a, b]] - x * r[_SLOT[b, j]]
+
+        p, kk, mm = schur(row, row), schur(k, k), schur(m, m)
+        start, k4, m4 = schur(k, m), schur(k, row), schur(m, row)
+        end = start * p - k4 * m4
+        dk, dm = kk * p - k4**2, mm * p - m4**2
+        partners.append(_Partner(r[_SLOT[row, j]], p, start, end, (dk / kk, dm / mm)))
+        determinants.append((p, kk * mm - start**2, (dk * dm - end**2) / p))
+    _, d3, d4 = max(determinants, key=lambda found: found[0])
+    return _Path(tuple(partners), d3, d4)
+
+
+def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
+    """The number ``value`` with ``prec`` bits, or None when it is not a real number."""
+    if isinstance(value, sp.Float):
+        return mp.make_mpf(value._mpf_)  # a binary number as it stands
+    number = value.evalf(int(prec / 3.3219) + 3)
+    if not number.is_Float and not number.is_Rational:
+        return None
+    with mp.workprec(prec):
+        return mp.mpf(number._to_mpmath(prec))
+
+
+def _sign_mean4(r: Sequence[mpmath.mpf], prec: int) -> mpmath.mpf:
+    """The mean of four signs with absolute error below 2**-prec, from mpmath correlations."""
+    with mp.workprec(2 * prec + 60):
+        tiny = mp.ldexp(1, -2 * prec - 20)
+        for i, j in _PAIRS:
+            value = r[_SLOT[i, j]]
+            if abs(value) > 1 + tiny:
+                return mp.nan
+            if 1 - abs(value) <= tiny:
+                # sqrt(2 tiny) < 2**-prec: nothing is lost by taking the fields as one.
+                other = r[_SLOT[_others(i, j)]]
+                return mp.sign(value) * 2 / mp.pi * mp.asin(max(-mp.one, min(mp.one, other)))
+        paths = [_path(r, row) for row in range(4)]
+        if min(path.d3 for path in paths) < -tiny or paths[0].d4 < -tiny:
+            return mp.nan
+        # The field least determined by the other three has the shortest path.
+        path = min(paths, key=lambda found: found.d3)
+        path = replace(path, d3=max(path.d3, mp.zero), d4=max(path.d4, mp.zero))
+        scales = [path.d4 / path.d3 if path.d3 > 0 else mp.zero]
+        for partner in path.partners:
+            scales += [partner.p, *partner.variances]
+        smallest = max(min(scales), mp.zero)
+        closest = min(partner.p for partner in path.partners)
+    with mp.workprec(prec + 20):
+        # Beyond sigma = exp(end) the integrand is below exp(-2 log(sigma)) / sqrt(closest).
+        end = (prec + 8) * mp.ln2 / 2 - mp.ln(closest) / 4
+        reach = -mp.ln(smallest) / 2 if smallest > 0 else end
+        nodes = _gauss_legendre(int(prec / 3.4) + 6, prec + 20)
+        even = _gauss_legendre(2 * (int(prec / 5.0) + 4), prec + 20)
+        total = mp.fsum(w * _integrand(path, x, mp.one) for x, w in even if x > 0)
+        length = max(min(reach, end), mp.zero)
+        panels = int(mp.ceil(length / 2))
+        for panel in range(panels):
+            half = length / panels / 2
+            for x, w in nodes:
+                sigma = mp.exp(half * (2 * panel + 1 + x))
+                total += half * w * sigma * _integrand(path, sigma, mp.one)
+        if reach < end:
+            # From sigma = 1/sqrt(v) on: v = 1/sigma² makes the integrand analytic up to v = 0.
+            for x, w in nodes:
+                v = smallest * (1 + x) / 2
+                root = mp.sqrt(v)
+                total += smallest * w / 4 / root * _integrand(path, mp.one, root)
+        return 4 / mp.pi**2 * total
+
+
+def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
+    """The integrand at sigma = s/c, one of s and c being 1.
+
+    With respect to sigma for c = 1, with respect to 1/sigma for s = 1.
+    """
+    ss, cc = s * s, c * c
+    root = mp.sqrt(path.d3 * cc + path.d4 * ss)
+    total = mp.zero
+    for partner in path.partners:
+        width = mp.sqrt(cc + partner.p * ss)
+        angle = mp.atan2(partner.start * cc + partner.end * ss, width * root)
+        total += c * partner.r / width * angle
+    return total / (ss + cc)
+
+
+@lru_cache(maxsize=64)
+def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], ...]:
+    """Nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
+    found = []
+    with mp.workprec(prec + 15):
+        small = mp.ldexp(1, -prec - 5)
+        for k in range(1, n + 1):
+            x = mp.cos(mp.pi * (k - mp.mpf(1) / 4) / (n + mp.mpf(1) / 2))
+            step = mp.one
+            while abs(step) > small:
+                before, value = mp.one, x
+                for degree in range(2, n + 1):
+                    following = ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
+                    before, value = value, following
+                slope = n * (before - x * value) / ((1 - x) * (1 + x))
+                step = value / slope
+                x -= step
+            found.append((x, 2 / ((1 - x) * (1 + x) * slope**2)))
+    return tuple(found)
+
+
+class OwenT(sp.Function):  # type: ignore[misc]
+    r"""Owen's function :math:`T(h, a) = \frac{1}{2\pi}\int_0^a e^{-h^2(1+x^2)/2}/(1+x^2)\,dx`.
+
+    The probability of 0 < Y < a X, X > h of independent standard normal X, Y (h, a > 0). Entire
+    and even in h (also imaginary h, which a tilt by an imaginary amount produces), odd in a.
+
+    Args:
+        h: Any expression.
+        a: Any expression; numbers must be real (infinite allowed) to be evaluated.
+
+    Source: Owen (1956), Ann. Math. Stat. 27, 1075, same normalisation.
+    """
+
+    nargs = 2
+
+    @classmethod
+    def eval(cls, h: sp.Expr, a: sp.Expr) -> sp.Expr | None:
+        if a.is_zero or h in (sp.oo, -sp.oo):
+            return sp.S.Zero
+        if a.could_extract_minus_sign():
+            return -cls(h, -a)
+        if h.could_extract_minus_sign():
+            return cls(-h, a)
+        if h.is_zero:
+            return sp.atan(a) / (2 * sp.pi)
+        if a is sp.S.One:
+            return (1 - sp.erf(h / sp.sqrt(2)) ** 2) / 8
+        if a is sp.oo and h.is_extended_real:
+            return sp.erfc(sp.Abs(h) / sp.sqrt(2)) / 4
+        return None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Derivative with respect to h (1) or a (2)."""
+        h, a = self.args
+        if argindex == 1:
+            decay = sp.exp(-(h**2) / 2) / (2 * sp.sqrt(2 * sp.pi))
+            return -decay * sp.erf(a * h / sp.sqrt(2))
+        if argindex == 2:
+            return sp.exp(-(h**2) * (1 + a**2) / 2) / (2 * sp.pi * (1 + a**2))
+        raise sp.ArgumentIndexError(self, argindex)
+
+    def _eval_rewrite_as_Integral(self, h: sp.Expr, a: sp.Expr, **hints: Any) -> sp.Expr:
+        x = sp.Dummy("x", real=True)
+        integrand = sp.exp(-(h**2) * (1 + x**2) / 2) / (1 + x**2)
+        return sp.Integral(integrand, (x, 0, a)) / (2 * sp.pi)
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        a = _real_number(self.args[1], prec + 20)
+        square = (self.args[0] ** 2).evalf(int((prec + 20) / 3.3219) + 3)
+        real, imaginary = square.as_real_imag()
+        if a is None or not (real.is_number and imaginary.is_number):
+            return None
+        with mp.workprec(prec + 20):
+            h2 = mp.mpc(real._to_mpmath(prec + 20), imaginary._to_mpmath(prec + 20))
+            value = _owen_t(h2, a, prec)
+            if imaginary == 0:
+                return sp.Float._new(value.real._mpf_, prec)
+            return sp.Float(value.real) + sp.I * sp.Float(value.imag)
+
+    def _eval_is_extended_real(self) -> bool | None:
+        return True if all(value.is_extended_real for value in self.args) else None
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = ",\\, ".join(printer._print(value) for value in self.args)
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"T{power}\!\left({inside}\right)"
+
+
+def _owen_t(h2: mpmath.mpc, a: mpmath.mpf, prec: int) -> mpmath.mpc:
+    """T as a function of h² with relative error about 2**-prec (h² of either sign)."""
+    if a < 0:
+        return -_owen_t(h2, -a, prec)
+    if a > 1 and h2.real > 0:
+        # T(h, a) + T(a h, 1/a) = (G(h) + G(ah))/2 - G(h) G(ah), G the upper tail probability.
+        h = mp.sqrt(h2)
+        near = mp.erfc(h / mp.sqrt(2)) / 2
+        if mp.isinf(a):
+            return near / 2
+        far = mp.erfc(a * h / mp.sqrt(2)) / 2
+        return near / 2 + far * (mp.mpf(1) / 2 - near) - _owen_t(a * a * h2, 1 / a, prec)
+    if mp.isinf(a):
+        return mp.atan(a) / (2 * mp.pi) if h2 == 0 else mp.nan
+    # x = tan(angle) removes the poles; panels of bounded length in the angle and in h x.
+    end = a
+    if h2.real > 0:
+        end = min(a, mp.sqrt(2 * (prec + 20) * mp.ln2 / h2.real))
+    angle = mp.atan(end)
+    panels = 1 + int(mp.ceil(mp.sqrt(abs(h2)) * end / 2 + abs(h2) ** 0.5 * max(end - 1, 0)))
+    nodes = _gauss_legendre(int(prec / 3) + 10, prec + 20)
+    total = mp.mpc(0)
+    for panel in range(panels):
+        half = angle / panels / 2
+        for x, w in nodes:
+            tangent = mp.tan(half * (2 * panel + 1 + x))
+            total += half * w * mp.exp(-h2 * (1 + tangent**2) / 2)
+    return total / (2 * mp.pi)
