@@ -1,0 +1,244 @@
+r"""Mean of the signs of four correlated centred Gaussian fields, in double precision.
+
+The text of this module is copied into generated solvers; every function is plain Python that numba
+compiles as it stands. With sigma from 0 to infinity the path on which one field loses its
+correlations with the other three,
+
+    E = 4/pi^2  int dsigma / (1 + sigma^2)  sum_j  r_j / sqrt(1 + p_j sigma^2)
+        * atan( (N_j + sigma^2 N'_j) / sqrt((1 + p_j sigma^2) (d3 + sigma^2 d4)) ),
+
+p_j = 1 - r_j^2, d3 and d4 the determinants without and with that field, N_j and N'_j minors. All
+singularities lie on the imaginary axis between distances 1 and S = sqrt(d3/d4), so that three
+Gauss-Legendre rules of twelve nodes do: sigma up to about 1, panels in log(sigma) up to about S,
+and 1/sigma^2 beyond. Fields that align only make S larger; the number of panels grows with log(S).
+
+The minors carry the cancellations. They are formed from the covariances in doubled precision
+(products split into two doubles without rounding error), through Schur complements, so each is as
+good as its covariance entries determine it. Covariances are the better input: dividing by standard
+deviations first rounds the correlations, and 1 - r with them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# Positive half of the 24-node rule: the integrand is even in sigma.
+_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
+_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
+_NODES = np.polynomial.legendre.leggauss(12)[0]
+_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+
+
+def _two_product(a: float, b: float) -> tuple[float, float]:
+    """Product and its rounding error: a b = high + low exactly."""
+    t = 134217729.0 * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = 134217729.0 * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    high = a * b
+    low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return high, low
+
+
+def _two_difference(
+    a_high: float, a_low: float, b_high: float, b_low: float
+) -> tuple[float, float]:
+    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    s = a_high - b_high
+    t = s - a_high
+    low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+def _minor(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """a b - c d of doubles, in doubled precision."""
+    p, p_low = _two_product(a, b)
+    q, q_low = _two_product(c, d)
+    return _two_difference(p, p_low, q, q_low)
+
+
+def _minor_of_doubled(
+    a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], d: tuple[float, float]
+) -> tuple[float, float]:
+    """a b - c d of doubled-precision numbers, in doubled precision."""
+    p, p_low = _two_product(a[0], b[0])
+    q, q_low = _two_product(c[0], d[0])
+    p_low += a[0] * b[1] + a[1] * b[0]
+    q_low += c[0] * d[1] + c[1] * d[0]
+    return _two_difference(p, p_low, q, q_low)
+
+
+def _arcsine(variance_product_minus_square: float, covariance: float) -> float:
+    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
+
+
+def _determinant3(a: float, b: float, c: float, ab: float, ac: float, bc: float) -> float:
+    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
+
+
+def _partner_angle(
+    cc: float, ss: float, root: float, r: float, p: float, start: float, end: float
+) -> float:
+    """One partner's part of the integrand at sigma^2 = ss/cc; ``root`` is 1/sqrt(d3 cc + d4 ss)."""
+    width = 1.0 / math.sqrt(max(cc + p * ss, 1e-300))
+    return r * width * math.atan((start * cc + end * ss) * width * root)
+
+
+def sign_mean4_cov(
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+) -> float:
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    if not (c11 > 0.0 and c22 > 0.0 and c33 > 0.0 and c44 > 0.0):
+        return 0.0 * (c11 + c22 + c33 + c44)
+    # Scale the fields by powers of two, without rounding, so that no product over- or underflows.
+    s1 = math.ldexp(1.0, -(math.frexp(c11)[1] // 2))
+    s2 = math.ldexp(1.0, -(math.frexp(c22)[1] // 2))
+    s3 = math.ldexp(1.0, -(math.frexp(c33)[1] // 2))
+    s4 = math.ldexp(1.0, -(math.frexp(c44)[1] // 2))
+    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
+    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
+    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+    # The field least determined by the other three has the shortest path: make it number 4.
+    without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
+    without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
+    without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
+    without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
+    smallest = min(without1, without2, without3, without4)
+    if smallest < without4:
+        if smallest == without1:
+            c11, c44, c12, c24, c13, c34 = c44, c11, c24, c12, c34, c13
+        elif smallest == without2:
+            c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
+        else:
+            c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
+    d12, d13, d14 = (
+        _minor(c11, c22, c12, c12),
+        _minor(c11, c33, c13, c13),
+        _minor(c11, c44, c14, c14),
+    )
+    d23, d24, d34 = (
+        _minor(c22, c33, c23, c23),
+        _minor(c22, c44, c24, c24),
+        _minor(c33, c44, c34, c34),
+    )
+    scale = 0.4052847345693511  # 4/pi^2
+    if d12[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
+    if d13[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c13) * _arcsine(d24[0], c24)
+    if d14[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c14) * _arcsine(d23[0], c23)
+    if d23[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c23) * _arcsine(d14[0], c14)
+    if d24[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c24) * _arcsine(d13[0], c13)
+    if d34[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
+    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
+    a23, a24, a34 = (
+        _minor(c11, c23, c12, c13),
+        _minor(c11, c24, c12, c14),
+        _minor(c11, c34, c13, c14),
+    )
+    b13, b14, b34 = (
+        _minor(c22, c13, c12, c23),
+        _minor(c22, c14, c12, c24),
+        _minor(c22, c34, c23, c24),
+    )
+    e12, e14, e24 = (
+        _minor(c33, c12, c13, c23),
+        _minor(c33, c14, c13, c34),
+        _minor(c33, c24, c23, c34),
+    )
+    end1 = _minor_of_doubled(a23, d14, a24, a34)
+    end2 = _minor_of_doubled(b13, d24, b14, b34)
+    end3 = _minor_of_doubled(e12, d34, e14, e24)
+    given12 = _minor_of_doubled(d12, d14, a24, a24)
+    given13 = _minor_of_doubled(d13, d14, a34, a34)
+    given23 = _minor_of_doubled(d23, d24, b34, b34)
+    d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
+    d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
+    r1, p1 = c14 / math.sqrt(c11 * c44), d14[0] / (c11 * c44)
+    r2, p2 = c24 / math.sqrt(c22 * c44), d24[0] / (c22 * c44)
+    r3, p3 = c34 / math.sqrt(c33 * c44), d34[0] / (c33 * c44)
+    # Dividing by the standard deviation of the partner completes the arctangents' arguments.
+    q1, q2, q3 = 1.0 / math.sqrt(c11), 1.0 / math.sqrt(c22), 1.0 / math.sqrt(c33)
+    start1, end1_ = a23[0] * q1, end1[0] * q1 / (c11 * c44)
+    start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
+    start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
+    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
+    variance = min(
+        p1,
+        p2,
+        p3,
+        given12[0] / (c11 * c44 * d12[0]),
+        given13[0] / (c11 * c44 * d13[0]),
+        given23[0] / (c22 * c44 * d23[0]),
+    )
+    if d4 < variance * d3:
+        variance = d4 / d3
+    stretch = 1.3
+    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
+    farthest = 17.5 - 0.25 * math.log(min(p1, p2, p3))
+    reach = 1e3
+    if variance > 1e-80:
+        reach = -0.5 * math.log(variance) - math.log(stretch)
+    begin = math.log(stretch)
+    finish = max(min(reach, farthest), begin)
+    total = 0.0
+    for n in range(_EVEN_NODES.size):
+        ss = (stretch * _EVEN_NODES[n]) ** 2
+        root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+        term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+        term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+        term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+        total += stretch * _EVEN_WEIGHTS[n] / (1.0 + ss) * term
+    at = begin
+    while at < finish:
+        # Panels may grow where the integrand is already small.
+        half = 0.5 * min(1.6 + 0.1 * at, finish - at)
+        for n in range(_NODES.size):
+            sigma = math.exp(at + half * (1.0 + _NODES[n]))
+            ss = sigma * sigma
+            root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+            term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+            term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+            term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+            total += half * _WEIGHTS[n] * sigma / (1.0 + ss) * term
+        at += 2.0 * half
+    if reach < farthest:
+        half = 0.5 * math.exp(-2.0 * finish)
+        for n in range(_NODES.size):
+            cc = half * (1.0 + _NODES[n])
+            root = 1.0 / math.sqrt(max(d3 * cc + d4, 1e-300))
+            term = _partner_angle(cc, 1.0, root, r1, p1, start1, end1_)
+            term += _partner_angle(cc, 1.0, root, r2, p2, start2, end2_)
+            term += _partner_angle(cc, 1.0, root, r3, p3, start3, end3_)
+            total += 0.5 * half * _WEIGHTS[n] / (1.0 + cc) * term
+    return scale * total
+
+
+def sign_mean4(r12: float, r13: float, r14: float, r23: float, r24: float, r34: float) -> float:
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
