@@ -1,0 +1,33 @@
+"""A typed way to ask numba for a compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+VECTOR = types.float64[::1]
+MATRIX = types.float64[:, ::1]
+INTEGERS = types.int64[::1]
+
+#: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
+RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS, VECTOR, VECTOR))
+
+#: A generated module's activation function as a value.
+SCALAR_FUNCTION = types.FunctionType(types.float64(types.float64))
+
+
+def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
+    """Return numba's decorator, kept on disk, with divisions by zero giving infinities.
+
+    An explicit signature makes the function compile (or load) at import, so that a later call does
+    not depend on what was passed first.
+    """
+    decorator: Callable[[Function], Function] = numba.njit(
+        *signature, cache=True, error_model="numpy", nogil=True, **options
+    )
+    return decorator
