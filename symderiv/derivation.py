@@ -142,21 +142,24 @@ def _text_lines(derivation: Derivation, width: int) -> Iterator[str]:
         for step in section.steps:
             words = f"[{step.rule}] {mathtext.text_prose(step.statement)}"
             yield from ("", *textwrap.wrap(words, width))
-            for line in _lines(step):
-                yield from _formula(mathtext.text_formula(line), width)
+            if step.before and mathtext.text_length(step.latex) > width - 4:
+                yield from _formula(step.before, width)
+                yield from _formula(f"= {step.after}", width)
+            else:
+                yield from _formula(step.latex, width)
         if section.result_latex:
-            yield from ("", "Result:")
-            for line in mathtext.break_lines(section.result_latex):
-                yield from _formula(mathtext.text_formula(line), width)
+            yield from ("", "Result:", *_formula(section.result_latex, width))
 
 
-def _formula(text: str, width: int) -> list[str]:
-    wrapped = textwrap.wrap(
-        text,
-        width,
-        initial_indent="    ",
-        subsequent_indent="        ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return wrapped or [""]
+def _formula(latex: str, width: int) -> Iterator[str]:
+    """The formula in indented lines; a term that is still too long is wrapped between factors."""
+    for index, line in enumerate(mathtext.break_lines(latex, width - 6, mathtext.text_length)):
+        indent = "    " if index == 0 else "      "
+        yield from textwrap.wrap(
+            mathtext.text_formula(line),
+            width,
+            initial_indent=indent,
+            subsequent_indent="        ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )

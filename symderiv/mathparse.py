@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_&]|\s+|[A-Za-z0-9.]|.", re.DOTALL)
 
-_GREEK_NAMES = (
+_GREEK_NAMES = re.findall(
+    r"\w+",
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega"
-).split()
+    "upsilon phi chi psi omega",
+)
 _GREEK_LETTERS = "αβγδεζηθικλμνξπρστυφχψω"
 _CAPITALS = {
     r"\Gamma": "Γ",
@@ -97,9 +98,6 @@ _SYMBOLS = {
     r"\|": "‖",
     r"\\": "; ",
 }
-_NAMES = set(
-    "sin cos tan arcsin arccos arctan sinh cosh tanh exp log ln max min det lim sup inf Pr".split()
-)
 _TRANSPARENT = {
     r"\mathrm",
     r"\text",
@@ -208,8 +206,7 @@ class _Reader:
             return ""
         if token in _SYMBOLS:
             return _SYMBOLS[token]
-        name = token[1:]
-        return name if name in _NAMES or len(name) > 1 else token[1:]
+        return token[1:]
 
     def _swap(self, over: str, base: str) -> str:
         return f"{base}[{over.strip()}]"
@@ -224,6 +221,7 @@ class _Reader:
         if not self.scripts:
             return f" {body}"
         sign = {"": "√", "3": "∛", "4": "∜"}.get(index, f"{index}√")
+        body = body.strip()
         return sign + (body if _is_atom(body) else f"({body.strip()})")
 
     def _script(self, token: str, body: str) -> str:
@@ -244,14 +242,19 @@ class _Reader:
 
 
 def _is_atom(text: str) -> bool:
-    return bool(re.fullmatch(r"[^\s+\-*/=()]+", text.strip()))
+    return bool(re.fullmatch(r"[^\s+\-*/=()]+|√\([^()]*\)", text.strip()))
 
 
 def _linear_fraction(top: str, bottom: str) -> str:
     top, bottom = top.strip(), bottom.strip()
-    if top in ("∂", "d") or bottom.startswith(("∂", "d ")):
-        return f"{top}/{bottom}"
+    if re.match(r"[∂d]\b", bottom):
+        # A derivative reads better without brackets.
+        return f"{_tight(top)}/{_tight(bottom)}"
     return f"{_wrap(top)}/{_wrap(bottom)}"
+
+
+def _tight(text: str) -> str:
+    return re.sub(r"^([∂d]²?) ", r"\1", text)
 
 
 def _wrap(text: str) -> str:
@@ -315,24 +318,81 @@ def open_brackets(latex: str) -> str:
     r"""The outermost ``\left( ... \right)`` pairs turned into ``\Bigl( ... \Bigr)``.
 
     A brace around such a pair (``{\left(...\right)}``, as SymPy writes arguments) is removed.
+    Pairs inside other braces (fractions, roots, scripts) stay as they are.
     """
-    latex = re.sub(r"\{(\\left)", r"\1", latex) if _braces_only_wrap(latex) else latex
-    tokens = _TOKEN.findall(latex)
+    tokens = _unwrapped(_TOKEN.findall(latex))
     out: list[str] = []
-    depth = 0
+    pairs = 0
     braces = 0
     for token in tokens:
         if token == r"\left":
-            out.append(r"\Bigl" if depth == 0 and braces == 0 else token)
-            depth += 1
+            out.append(r"\Bigl" if pairs == 0 and braces == 0 else token)
+            pairs += 1
         elif token == r"\right":
-            depth -= 1
-            out.append(r"\Bigr" if depth == 0 and braces == 0 else token)
+            pairs -= 1
+            out.append(r"\Bigr" if pairs == 0 and braces == 0 else token)
         else:
             braces += {"{": 1, "}": -1}.get(token, 0)
             out.append(token)
     return "".join(out)
 
 
-def _braces_only_wrap(latex: str) -> bool:
-    return False
+def split_fractions(latex: str, length: int) -> str:
+    r"""Each top-level ``\frac`` with a numerator wider than ``length`` as ``\frac{1}{...}`` times it."""
+    tokens = _TOKEN.findall(latex)
+    out: list[str] = []
+    position = depth = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token == r"\frac" and depth == 0:
+            top, middle = _group(tokens, position + 1)
+            bottom, after = _group(tokens, middle)
+            if width(top) > length:
+                body = rf"\left({top}\right)" if len(top_level_terms(top)) > 1 else top
+                out.append(rf"\frac{{1}}{{{bottom}}} {body}")
+                position = after
+                continue
+        depth += {"{": 1, "}": -1, r"\left": 1, r"\right": -1}.get(token, 0)
+        out.append(token)
+        position += 1
+    return "".join(out)
+
+
+def _group(tokens: list[str], start: int) -> tuple[str, int]:
+    """The text of the brace group (or single token) at ``start`` and the position after it."""
+    while start < len(tokens) and tokens[start].isspace():
+        start += 1
+    if start >= len(tokens) or tokens[start] != "{":
+        return "".join(tokens[start : start + 1]), start + 1
+    depth = 0
+    for position in range(start, len(tokens)):
+        depth += {"{": 1, "}": -1}.get(tokens[position], 0)
+        if depth == 0:
+            return "".join(tokens[start + 1 : position]), position + 1
+    return "".join(tokens[start + 1 :]), len(tokens)
+
+
+def _unwrapped(tokens: list[str]) -> list[str]:
+    r"""The tokens without the braces of every ``{\left( ... \right)}``."""
+    dropped: set[int] = set()
+    braces: list[int] = []
+    for position, token in enumerate(tokens):
+        if token == "{":
+            braces.append(position)
+        elif token == "}" and braces:
+            start = braces.pop()
+            inside = tokens[start + 1 : position]
+            if _is_one_pair(inside):
+                dropped |= {start, position}
+    return [token for position, token in enumerate(tokens) if position not in dropped]
+
+
+def _is_one_pair(tokens: list[str]) -> bool:
+    if len(tokens) < 4 or tokens[0] != r"\left" or tokens[-2] != r"\right":
+        return False
+    depth = 0
+    for token in tokens[:-2]:
+        depth += {r"\left": 1, r"\right": -1}.get(token, 0)
+        if depth == 0:
+            return False
+    return True

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
 from symderiv import mathparse
 
-LINE_LENGTH = 78
+LINE_LENGTH = 72
 """Visible characters of a displayed formula that fit on a page of text width 160 mm."""
 
 _DOLLARS = re.compile(r"\$([^$]+)\$")
@@ -25,7 +25,13 @@ _DOLLARS = re.compile(r"\$([^$]+)\$")
 def text_formula(latex: str) -> str:
     """The formula in Unicode characters on one line, for reading in a terminal."""
     text = mathparse.to_unicode(latex)
-    return re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"(?<=[(\[∂⟨]) | (?=[)\]⟩,])", "", text)
+
+
+def text_length(latex: str) -> int:
+    """The number of characters of :func:`text_formula`."""
+    return len(text_formula(latex))
 
 
 def visible_length(latex: str) -> int:
@@ -93,43 +99,42 @@ def latex_display(lines: Sequence[str]) -> str:
     """The lines of one formula as a displayed LaTeX formula (amsmath)."""
     if len(lines) == 1:
         return f"\\[\n{lines[0]}\n\\]"
-    first, *rest = (_balance_fences(line) for line in lines)
+    first, *rest = lines
     # multline cannot break across pages, align* can.
     body = " \\\\\n".join([f"& {first}", *(f"& \\quad {line}" for line in rest)])
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
-def _balance_fences(line: str) -> str:
-    """break_lines never cuts inside ``\\left ... \\right``, so a line is balanced already."""
-    return line
+def break_lines(
+    latex: str, length: int = LINE_LENGTH, measure: Callable[[str], int] = visible_length
+) -> list[str]:
+    r"""The formula cut before ``=``, ``+``, ``-`` into lines of about ``length`` characters.
 
-
-def break_lines(latex: str, length: int = LINE_LENGTH) -> list[str]:
-    """The formula cut before ``=``, ``+`` and ``-`` into lines of about ``length`` visible characters.
-
-    Braces, matrices and fractions are never cut. A bracketed sum that is too long for one line is
-    cut too, its ``\\left( ... \\right)`` becoming brackets of a fixed size.
+    Braces, matrices and roots are never cut. A bracketed sum or a numerator that is too long for
+    one line is cut too, its brackets becoming brackets of a fixed size.
     """
     latex = latex.strip()
-    if visible_length(latex) <= length or "\\begin{" in latex:
+    if measure(latex) <= length or "\\begin{" in latex:
         return [latex]
-    pieces = mathparse.top_level_terms(latex)
-    opened: list[str] = []
-    for piece in pieces:
-        if visible_length(piece) > length:
-            opened.extend(mathparse.top_level_terms(mathparse.open_brackets(piece)))
-        else:
-            opened.append(piece)
     lines: list[str] = []
-    for piece in opened:
+    for piece in _short_terms(latex, length, measure, 4):
         joined = f"{lines[-1]} {piece}" if lines else piece
-        if lines and visible_length(joined) > length:
-            lines.append(piece)
-        elif lines:
+        if lines and measure(joined) <= length:
             lines[-1] = joined
         else:
             lines.append(piece)
     return lines
+
+
+def _short_terms(
+    latex: str, length: int, measure: Callable[[str], int], levels: int
+) -> Iterator[str]:
+    for piece in mathparse.top_level_terms(latex):
+        opened = mathparse.open_brackets(mathparse.split_fractions(piece, length))
+        if levels == 0 or measure(piece) <= length or opened == piece:
+            yield piece
+        else:
+            yield from _short_terms(opened, length, measure, levels - 1)
 
 
 # --- MathML -------------------------------------------------------------------------------------
@@ -143,7 +148,7 @@ def mathml(latex: str) -> str:
 
 
 def mathml_display(lines: Sequence[str]) -> str:
-    """The lines of one displayed formula, one ``<math display="block">`` element each."""
+    """The lines of one displayed formula, one ``<math displaystyle="true">`` element each."""
     formulas = []
     for index, line in enumerate(lines):
         wide = visible_length(line)
@@ -161,20 +166,19 @@ def _shrink(wide: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _mathml(latex: str, display: bool) -> str:
-    from latex2mathml import exceptions
     from latex2mathml.converter import convert_to_element
 
-    known = tuple(
-        kind
-        for kind in vars(exceptions).values()
-        if isinstance(kind, type) and issubclass(kind, Exception)
-    )
     mode = "block" if display else "inline"
     try:
         root = convert_to_element(_for_mathml(latex), display=mode)
-    except (*known, IndexError, StopIteration):
-        # A formula beyond the converter is shown as its LaTeX rather than lost.
+    except Exception:
+        # The converter's exceptions have no common base. A formula beyond it is shown as its LaTeX
+        # rather than lost.
         return f"<code>{html.escape(latex)}</code>"
+    # Browsers centre a block formula; an inline one in display style obeys the page's style.
+    root.attrib.pop("display", None)
+    if display:
+        root.set("displaystyle", "true")
     _tidy(root)
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -218,6 +222,10 @@ def _tidy(root: Any) -> None:
         if element.tail:
             element.tail = html.unescape(element.tail)
         text = element.text or ""
+        variant = element.get("mathvariant", "")
+        if variant.startswith("bold") and len(text) == 1:
+            element.text = _bold(text, italic=variant == "bold-italic")
+            del element.attrib["mathvariant"]
         if element.tag == "mi" and text in _ANGLES:
             element.tag = "mo"
             element.set("form", _ANGLES[text])
@@ -231,6 +239,17 @@ def _tidy(root: Any) -> None:
             element.set("width", "-0.167em")
     for element in list(root.iter()):
         _space_function_names(element)
+
+
+def _bold(letter: str, *, italic: bool) -> str:
+    """The letter's bold form as a character of its own; browsers ignore ``mathvariant="bold"``."""
+    starts = {"A": (0x1D400, 0x1D468), "a": (0x1D41A, 0x1D482), "0": (0x1D7CE, 0x1D7CE)}
+    starts |= {"Α": (0x1D6A8, 0x1D71C), "α": (0x1D6C2, 0x1D736)}
+    for first, (upright, slanted) in starts.items():
+        offset = ord(letter) - ord(first)
+        if 0 <= offset < (10 if first == "0" else 26):
+            return chr((slanted if italic else upright) + offset)
+    return letter
 
 
 def _space_function_names(parent: Any) -> None:
