@@ -1,0 +1,67 @@
+"""Means of products of activations: which functions of which fields they contain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from symderiv.errors import SymderivError
+from symderiv.learning import symbols as s
+
+
+@dataclass(frozen=True, order=True)
+class Slot:
+    """One factor of a mean: the derivative of order ``order`` of an activation at one field."""
+
+    teacher: bool
+    order: int
+    index: str
+
+    @property
+    def kind(self) -> tuple[bool, int]:
+        """Which function stands in the slot, whatever its field."""
+        return self.teacher, self.order
+
+
+def slots(mean: sp.Expr) -> tuple[Slot, ...]:
+    """The factors of ``Average(product of activations)``: high derivatives first, students first.
+
+    Raises:
+        SymderivError: The mean contains something else than activations at fields x_i, y_n.
+    """
+    found: list[Slot] = []
+    for factor in sp.Mul.make_args(mean.args[0]):
+        base, exponent = factor.as_base_exp()
+        if not isinstance(base, s.StudentActivation) or not exponent.is_Integer:
+            raise SymderivError(f"{factor} is not an activation at a field")
+        order, field = base.args
+        slot = Slot(isinstance(base, s.TeacherActivation), int(order), str(field.indices[0]))
+        found += [slot] * int(exponent)
+    return tuple(sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index)))
+
+
+def index_symbol(slot: Slot) -> Any:
+    """The index of the slot's field as it occurs in the equations."""
+    pool = s.TEACHERS if slot.teacher else s.STUDENTS
+    return next(index for index in pool if str(index) == slot.index)
+
+
+def field_of(slot: Slot) -> sp.Indexed:
+    """The field of the slot."""
+    return (s.y if slot.teacher else s.x)[index_symbol(slot)]
+
+
+_INTEGRALS = {(0, 0): "I_2", (1, 1, 0, 0): "I_4"}
+
+
+def with_integral_names(expression: sp.Expr) -> sp.Expr:
+    """The expression with I2(x_i, x_j) and I4(x_i, x_j, …) written for the means of that form."""
+    replaced: dict[sp.Expr, sp.Expr] = {}
+    for mean in expression.atoms(s.Average):
+        factors = slots(mean)
+        name = _INTEGRALS.get(tuple(slot.order for slot in factors))
+        if name is not None:
+            replaced[mean] = sp.Function(name)(*(field_of(slot) for slot in factors))
+    return expression.xreplace(replaced)

@@ -1,0 +1,38 @@
+"""What is learned: the activations of student and teacher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symderiv.expressions import Activation, activation
+
+
+@dataclass(frozen=True)
+class LearningProblem:
+    """A two-layer student that learns a two-layer teacher by one-pass stochastic gradient descent.
+
+    Numbers of units, learning rates, label noise, weight decay and the spectrum of the inputs stay
+    symbols: one derivation serves them all.
+    """
+
+    student: Activation
+    teacher: Activation
+
+    @property
+    def same_activation(self) -> bool:
+        """Whether student and teacher share one activation, and with it every Gaussian integral."""
+        return bool(self.student.expression == self.teacher.expression)
+
+
+def learning_problem(student: str, teacher: str | None = None) -> LearningProblem:
+    """The problem with activations given as names or expressions in x.
+
+    Args:
+        student: Name or expression in ``x``.
+        teacher: The same for the teacher; the student's when left out.
+
+    Raises:
+        FormulaError: A formula is outside the allow-list.
+    """
+    own = activation(student)
+    return LearningProblem(own, own if teacher is None else activation(teacher))

@@ -1,0 +1,274 @@
+"""Sums of products under indexed sums: the algebra in which the update rule is expanded.
+
+An expression is spread into *terms*: a product of factors and the indices it is summed over. Rules
+work on terms (rename bound indices, contract a Kronecker delta, take constants out of a mean), and
+terms are put together again as nested sums with everything constant outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import sympy as sp
+from sympy.functions.special.tensor_functions import KroneckerDelta
+
+from symderiv.errors import SymderivError
+from symderiv.learning.symbols import POOLS, TEACHERS, Average, ComponentAverage, is_random
+
+Limit = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Term:
+    """``factor`` summed over ``limits`` (outermost first; bounds may use earlier indices)."""
+
+    factor: sp.Expr
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def bound(self) -> tuple[Any, ...]:
+        """The summation indices."""
+        return tuple(limit[0] for limit in self.limits)
+
+    def renamed(self, taken: Iterable[Any]) -> Term:
+        """The same term with no summation index among ``taken``."""
+        used = set(taken) | set(self.bound) | self.factor.atoms(sp.Idx, sp.Symbol)
+        replaced: dict[Any, Any] = {}
+        for index in self.bound:
+            if index in set(taken):
+                replaced[index] = _fresh(index, used)
+                used.add(replaced[index])
+        if not replaced:
+            return self
+        limits = tuple((replaced.get(s, s), _swap(u, replaced), _swap(w, replaced))
+                       for s, u, w in self.limits)  # fmt: skip
+        return Term(self.factor.xreplace(replaced), limits)
+
+    def canonical(self) -> Term:
+        """The same term with its summation indices ordered and lettered in one way only."""
+        limits = sorted(self.limits, key=lambda limit: _pool_number(limit[0]))
+        free = self.factor.atoms(sp.Idx, sp.Symbol) - set(self.bound)
+        letters = {
+            number: [s for s in _preferred(pool) if s not in free]
+            for number, pool in enumerate(POOLS)
+        }
+        candidates = []
+        for order in permutations(limits):
+            numbers = [_pool_number(limit[0]) for limit in order]
+            if numbers != sorted(numbers):
+                continue
+            left = {number: iter(pool) for number, pool in letters.items()}
+            replaced = {limit[0]: next(left[number], limit[0])
+                        for limit, number in zip(order, numbers, strict=True)}  # fmt: skip
+            renamed = tuple((replaced[s], _swap(u, replaced), _swap(w, replaced))
+                            for s, u, w in order)  # fmt: skip
+            candidates.append(Term(self.factor.xreplace(replaced), renamed))
+        return min(candidates, key=lambda term: (str(term.limits), str(term.factor)))
+
+    def expression(self) -> sp.Expr:
+        """Nested sums, each with its constant factors outside."""
+        term = self.canonical()
+        result = term.factor
+        for index, lower, upper in reversed(term.limits):
+            factors = sp.Mul.make_args(result)
+            inside = sp.Mul(*(f for f in factors if f.has(index)))
+            outside = sp.Mul(*(f for f in factors if not f.has(index)))
+            total = sp.Sum(inside, (index, lower, upper)) if inside != 1 else upper - lower + 1
+            result = outside * total
+        return result
+
+
+def _pool_number(index: Any) -> int:
+    return next((number for number, pool in enumerate(POOLS) if index in pool), len(POOLS))
+
+
+def _preferred(pool: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Summation letters first: free indices are called i, j and n, sums run over p, q and m."""
+    if len(pool) > 2:
+        return pool[2:] + pool[1::-1]
+    return tuple(reversed(pool)) if pool == TEACHERS else pool
+
+
+def _swap(expression: Any, replaced: dict[Any, Any]) -> Any:
+    return sp.sympify(expression).xreplace(replaced)
+
+
+def _fresh(index: Any, used: set[Any]) -> Any:
+    pool = next((pool for pool in POOLS if index in pool), None)
+    free = [other for other in _preferred(pool or ()) if other not in used]
+    if not free:
+        raise SymderivError(f"no index letter is left to rename {index}")
+    return free[0]
+
+
+def terms(expression: sp.Expr) -> list[Term]:
+    """The expression as a list of terms; products of sums get distinct summation indices."""
+    if isinstance(expression, sp.Add):
+        return [term for argument in expression.args for term in terms(argument)]
+    if isinstance(expression, sp.Mul):
+        result = [Term(sp.Integer(1))]
+        for argument in expression.args:
+            result = [_product(first, second) for first in result for second in terms(argument)]
+        return result
+    if isinstance(expression, sp.Pow) and expression.exp.is_Integer and expression.exp > 1:
+        if expression.base.is_Add or expression.base.has(sp.Sum):
+            result = [Term(sp.Integer(1))]
+            for _ in range(int(expression.exp)):
+                factor = terms(expression.base)
+                result = [_product(first, second) for first in result for second in factor]
+            return result
+        return [Term(expression)]
+    if isinstance(expression, sp.Sum):
+        limits = tuple(tuple(limit) for limit in reversed(expression.limits))
+        taken = [limit[0] for limit in limits]
+        inner = [term.renamed(taken) for term in terms(expression.function)]
+        return [Term(term.factor, limits + term.limits) for term in inner]
+    if isinstance(expression, Average | ComponentAverage):
+        return [_averaged(term, expression) for term in terms(expression.args[0])]
+    return [Term(expression)]
+
+
+def _product(first: Term, second: Term) -> Term:
+    names = first.factor.atoms(sp.Idx, sp.Symbol)
+    second = second.renamed(set(first.bound) | (names & set(second.bound)))
+    names = second.factor.atoms(sp.Idx, sp.Symbol)
+    first = first.renamed(names & set(first.bound) - set(second.bound))
+    return Term(first.factor * second.factor, first.limits + second.limits)
+
+
+def _averaged(term: Term, mean: sp.Expr) -> Term:
+    """A mean is linear: sums and everything that the example does not change go outside."""
+    factors = sp.Mul.make_args(term.factor)
+    constant = sp.Mul(*(f for f in factors if not is_random(f)))
+    random = sp.Mul(*(f for f in factors if is_random(f)))
+    if random == 1:
+        return Term(constant, term.limits)
+    return Term(constant * mean.func(random, *mean.args[1:]), term.limits)
+
+
+def together(parts: Iterable[Term]) -> sp.Expr:
+    """The terms added up as one expression."""
+    return sp.Add(*(term.expression() for term in parts))
+
+
+def spread(expression: sp.Expr) -> sp.Expr:
+    """Products multiplied out, sums and means taken term by term, constants outside."""
+    return together(terms(expression))
+
+
+def derivative(expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
+    """The derivative by one array element, sums over the resulting Kronecker delta carried out.
+
+    Summation indices that are also indices of ``variable`` are renamed first.
+    """
+    parts = [term.renamed(variable.indices) for term in terms(expression)]
+    return together(
+        _contracted(piece)
+        for part in parts
+        for summand in sp.Add.make_args(sp.diff(part.factor, variable))
+        for piece in [Term(summand, part.limits)]
+    )
+
+
+def at(expression: sp.Expr, indices: dict[Any, Any]) -> sp.Expr:
+    """The expression at other free indices; summation indices in their way are renamed."""
+    taken = list(indices.values())
+    renamed = (term.renamed(taken) for term in terms(expression))
+    return together(
+        Term(_swap(t.factor, indices), tuple((s, _swap(u, indices), _swap(w, indices))
+             for s, u, w in t.limits)) for t in renamed
+    )  # fmt: skip
+
+
+def contract(expression: sp.Expr) -> sp.Expr:
+    """Sums over an index that a Kronecker delta fixes are carried out."""
+    return together(_contracted(term) for term in terms(expression))
+
+
+def _contracted(term: Term) -> Term:
+    for factor in sp.Mul.make_args(term.factor):
+        if not isinstance(factor, KroneckerDelta):
+            continue
+        first, second = factor.args
+        for bound, other in ((second, first), (first, second)):
+            if bound in term.bound:
+                limits = tuple(
+                    (s, _swap(u, {bound: other}), _swap(w, {bound: other}))
+                    for s, u, w in term.limits
+                    if s != bound
+                )
+                rest = (term.factor / factor).xreplace({bound: other})
+                return _contracted(Term(rest, limits))
+    return term
+
+
+def map_terms(expression: sp.Expr, rule: Callable[[Term], Term]) -> sp.Expr:
+    """A rule applied to every term."""
+    return together(rule(term) for term in terms(expression))
+
+
+def orders(expression: sp.Expr, size: sp.Symbol) -> dict[sp.Rational, sp.Expr]:
+    """The coefficients of an exact finite expansion in powers of ``size``."""
+    parts: dict[sp.Rational, list[sp.Expr]] = {}
+    for term in terms(expression):
+        coefficient, power = term.factor.as_coeff_exponent(size)
+        if coefficient.has(size):
+            raise SymderivError(f"{term.factor} is not a power of {size} times a constant")
+        parts.setdefault(power, []).append(Term(coefficient, term.limits).expression())
+    return {power: sp.Add(*found) for power, found in sorted(parts.items(), reverse=True)}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A named array element and the expression with exactly one innermost sum that defines it."""
+
+    name: sp.Indexed
+    value: sp.Expr
+
+    def recognise(self, expression: sp.Expr) -> sp.Expr:
+        """Every occurrence of the defining sum is replaced by the name, whatever its indices."""
+        return map_terms(expression, self._recognised)
+
+    def _recognised(self, term: Term) -> Term:
+        pattern = next(iter(self.value.atoms(sp.Sum)))
+        coefficient = sp.cancel(self.value / pattern)
+        for limit in term.limits:
+            factors = sp.Mul.make_args(term.factor)
+            inside = sp.Mul(*(f for f in factors if f.has(limit[0])))
+            match = _unify(pattern, sp.Sum(inside, limit))
+            if match is not None:
+                name = self.name.xreplace(match) / coefficient.xreplace(match)
+                kept = tuple(other for other in term.limits if other != limit)
+                return self._recognised(Term(term.factor / inside * name, kept))
+        return term
+
+
+def _unify(pattern: sp.Sum, total: sp.Sum) -> dict[Any, Any] | None:
+    """The renaming of free indices that turns one sum of a product of elements into the other."""
+    if len(total.limits) != 1:
+        return None
+    wanted, given = _elements(pattern.function), _elements(total.function)
+    if given is None or wanted is None:
+        return None
+    if [str(e.base.label) for e in wanted] != [str(e.base.label) for e in given]:
+        return None
+    match: dict[Any, Any] = {pattern.limits[0][0]: total.limits[0][0]}
+    for first, second in zip(wanted, given, strict=True):
+        for old, new in zip(first.indices, second.indices, strict=True):
+            if match.setdefault(old, new) != new:
+                return None
+    return match
+
+
+def _elements(product: sp.Expr) -> list[sp.Indexed] | None:
+    """The factors of a product of array elements, squares written out, in a canonical order."""
+    result: list[sp.Indexed] = []
+    for factor in sp.Mul.make_args(product):
+        base, exponent = factor.as_base_exp()
+        if not isinstance(base, sp.Indexed) or not exponent.is_Integer or exponent < 1:
+            return None
+        result += [base] * int(exponent)
+    return sorted(result, key=lambda e: (str(e.base.label), str(e.indices)))
