@@ -1,0 +1,312 @@
+"""Formulas that must be refused, quickly, with one line and nothing but a FormulaError."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+import sympy as sp
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from symderiv.errors import FormulaError
+from symderiv.expressions import activation, evaluate_scalar, parse_formula
+
+#: Generous for a loaded machine; everything here takes milliseconds.
+SECONDS = 5.0
+
+
+def read_or_refuse(text: str) -> sp.Expr | str:
+    """The expression, or the message of the refusal; anything else is a failure."""
+    start = time.process_time()
+    try:
+        result = parse_formula(text, ["x", "y", "z"])
+        # what is accepted must also be cheap to print and to ask about
+        assert str(result)
+        assert result.free_symbols <= set(sp.symbols("x y z", real=True))
+    except FormulaError as error:
+        result = str(error)
+        assert result
+        assert len(result) < 500
+        assert result.isascii()
+        assert result.isprintable()
+    assert time.process_time() - start < SECONDS
+    return result
+
+
+NOT_FORMULAS = {
+    "__import__('os').system('true')": "strings",
+    "open(x)": "unknown function 'open'",
+    "eval(x)": "unknown function 'eval'",
+    "__import__(x)": "unknown function '__import__'",
+    "x.__class__": "attributes",
+    "(1).real": "attributes",
+    "1..real": "attributes",
+    "x[0]": "subscripts",
+    "lambda: x": "'lambda'",
+    "x if y else z": "'if'",
+    "x and y": "'and'",
+    "not x": "'not'",
+    "x for x": "'for'",
+    "await x": "'await'",
+    "yield": "'yield'",
+    "None": "'None'",
+    "True": "'True'",
+    "x < y": "comparisons",
+    "x == y": "equations",
+    "x := 1": "':'",
+    "x; y": "';'",
+    "x & y": "'&'",
+    "x @ y": "'@'",
+    "x % 2": "remainder",
+    "~x": "'~'",
+    "x!": "factorials",
+    "'x'": "strings",
+    '"x"': "strings",
+    "f'{x}'": "strings",
+    "`x`": "'`'",
+    "$x$": r"'\$'",
+    "#x": "'#'",
+    r"\frac{1}{2}": "LaTeX",
+    "{x}": "braces",
+    "x^2": r"write \*\* for a power",
+    "x // y": "'x // y'",
+    "2x": "'2x'",
+    "2(x)": "operator is missing",
+    "x y": "operator is missing",
+    "(x)(y)": "operator is missing",
+    "x(y)": "'x' is not a function",
+    "pi(x)": "'pi' is not a function",
+    "exp(x)(y)": "operator is missing",
+    "exp": "needs its argument",
+    "exp()": "takes 1 argument, not 0",
+    "exp(x, y)": "takes 1 argument, not 2",
+    "Max(x)": "takes 2 arguments, not 1",
+    "exp(x=1)": "keyword",
+    "exp(*x)": r"\*x",
+    "exp(**x)": "keyword",
+    "x, y": "'x, y'",
+    "(x, y)": r"'\(x, y\)'",
+    "()": r"'\(\)'",
+    "Exp(x)": "did you mean exp",
+    "foo": "unknown name 'foo'",
+    "nan": "unknown name",
+    "inf": "unknown name",
+    "oo": "unknown name",
+    "I": "unknown name",
+    "2j": "complex",
+    "1e3J": "complex",
+    "0x10": "'0x10'",
+    "1_000": "'1_000'",
+    "007": "cannot read",
+    "x +": "cannot read",
+    "* x": "cannot read",
+    "(x": "cannot read",
+    "x)": "cannot read",
+    "x /* y": "cannot read",
+    "": "empty",
+    "   ": "empty",
+    "x\ny": "one line",
+    "x\x00": "null",
+    "x\x1b[31m": "x1b",
+    "\ufeffx": "ufeff",
+    "ｘ": "ASCII",
+    "𝐱": "ASCII",
+    "х": "ASCII",  # Cyrillic
+    "x−1": "minus",
+    "π": "write pi",
+    "x²": r"write \*\*2",
+    "√x": "sqrt",
+    "x\u200b": "ASCII",
+    "\ud800": "ASCII",
+    "x\u2028y": "ASCII",
+    "1/0": "division by zero",
+    "1/(1-1)": "division by zero",
+    "1/(x-x)": "divides by zero",
+    "0**-1": "division by zero",
+    "0*x/0": "division by zero",
+    "log(0)": "not a finite real",
+    "log(x-x)": "not finite",
+    "log(-1)": "not a finite real",
+    "sqrt(-1)": "not a finite real",
+    "sqrt(x-x-1)": "not a real",
+    "sqrt(-1-x**2)": "not real",
+    "(-8)**(1/3)": "not a finite real",
+    "DiracDelta(0)": "infinite",
+    "Abs(log(x))": "visibly real",
+}
+
+
+@pytest.mark.parametrize("text", list(NOT_FORMULAS), ids=ascii)
+def test_what_is_no_formula_is_refused_by_name(text: str) -> None:
+    with pytest.raises(FormulaError, match=NOT_FORMULAS[text]):
+        parse_formula(text, ["x", "y", "z"])
+    assert isinstance(read_or_refuse(text), str)
+
+
+TOO_LARGE = [
+    "9**9**9",
+    "9**9**9**9**9",
+    "(9**99)**999",
+    "2**(10**6)",
+    "2**(10**6/2+1/2)",
+    "2**-(10**9)",
+    "(1/3)**(10**9)",
+    "2**(10**6*sqrt(4))",
+    "2**(0*x+10**9)",
+    "2**(x-x+10**9)",
+    "2**(x+10**900)/2**x",
+    "x**(y+10**900)/x**y",
+    "exp(10**900*log(2))",
+    "exp(10**300*log(2))",
+    "exp(-10**300*log(2))",
+    "exp(x+10**300*log(2))*exp(-x)",
+    "(x**99)**99",
+    "x**101",
+    "x**(10**9)",
+    "x**0.1234567",
+    "x**(1/101)",
+    "x*" * 900 + "x",
+    "(x+y)**100*(x-y)**100*(x+1)**100",
+    "10**5000",
+    "1e99999999",
+    "1e-99999999",
+    "9" * 1500,
+    "0." + "9" * 1500,
+    "*".join(["1e900"] * 100),
+    "+".join(f"1/{10**9 + k}" for k in range(160)) + "+" + "1/" + "7" * 300,
+    "exp(exp(100))",
+    "exp(exp(exp(100)))",
+    "sign(exp(exp(exp(100)))-1)",
+    "10**400*pi",
+    "sqrt(" + "7" * 900 + ")",
+    "(" + "7" * 900 + ")**(1/7)",
+    "-" * 1500 + "x",
+    "+-" * 700 + "x",
+    "2**-" * 400 + "x",
+    "x**" * 600 + "x",
+    "(" * 900 + "x" + ")" * 900,
+    "(" * 1900,
+    "sin(" * 300 + "x" + ")" * 300,
+    "relu(" * 20 + "x" + ")" * 20,
+    "x+" * 5000 + "x",
+    "x" * 100_000,
+    "(" * 10_000_000,
+]
+
+
+@pytest.mark.parametrize("text", TOO_LARGE, ids=lambda t: ascii(t[:25]))
+def test_what_grows_beyond_bounds_is_refused_quickly(text: str) -> None:
+    assert isinstance(read_or_refuse(text), str)
+
+
+LARGE_BUT_FINE = [
+    "+".join(["x"] * 999),
+    "(x+y+z+1)**100",
+    "+".join(f"0.12345678901234567*x**{k}" for k in range(40)),
+    "gelu(gelu(gelu(gelu(gelu(gelu(x))))))",
+    "sqrt(" * 25 + "x" + ")" * 25,
+    "tanh(" * 25 + "x" + ")" * 25,
+    "Abs(x+y*sin(x)+" * 24 + "1" + ")" * 24,
+    "Max(" * 24 + "x" + "".join(f",x+y*{i})" for i in range(24)),
+    "exp(x+" * 24 + "1" + ")" * 24,
+    "log(1+" * 24 + "x**2" + ")" * 24,
+    "cos(pi*" + "9" * 300 + "/7)",
+    "(" + "7" * 150 + ")**(1/97)",
+    "*".join(f"({p}+x)**(1/{q})" for p in range(2, 12) for q in range(2, 12)),
+    "sign(sqrt(2)+sqrt(3)-sqrt(5+2*sqrt(6)))",
+    "1e-400*x",
+    "9" * 999,
+]
+
+
+@pytest.mark.parametrize("text", LARGE_BUT_FINE, ids=lambda t: ascii(t[:25]))
+def test_what_is_large_but_bounded_is_read_quickly(text: str) -> None:
+    assert isinstance(read_or_refuse(text), sp.Expr)
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_arbitrary_text_is_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+_PIECES = st.sampled_from(
+    [
+        *"xyz()+-*/,^. 0129",
+        "**",
+        "//",
+        "1e9",
+        "0.1",
+        "10**6",
+        "9**9",
+        "pi",
+        "E",
+        "sqrt(",
+        "exp(",
+        "log(",
+        "Max(",
+        "abs(",
+        "sign(",
+        "gelu(",
+        "erf(",
+        "tanh(",
+        "DiracDelta(",
+        "lambda",
+        "_",
+        "__x",
+        "1j",
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=30).map("".join))
+@settings(max_examples=500, deadline=None)
+@example("Max(log(x),0)")
+@example("sign(1/x)**(1/2)")
+def test_arbitrary_pieces_of_formulas_are_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+def _grammar() -> st.SearchStrategy[str]:
+    """Well-formed formulas with nasty numbers, so that bounds and SymPy are reached."""
+    numbers = ["0", "1", "2", "1/3", "0.5", "99", "1e6", "10**20", "1e300", "1e-300", "-7", "pi"]
+    leaves = st.one_of(st.sampled_from(["x", "y", "z"]), st.sampled_from(numbers))
+    functions = ["exp", "log", "sqrt", "abs", "sign", "sin", "tanh", "erf", "gelu", "Heaviside"]
+
+    def grown(child: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.tuples(child, st.sampled_from(["+", "-", "*", "/", "**"]), child).map(
+                lambda t: f"({t[0]}){t[1]}({t[2]})"
+            ),
+            st.tuples(st.sampled_from(functions), child).map(lambda t: f"{t[0]}({t[1]})"),
+            st.tuples(child, child).map(lambda t: f"Max({t[0]},{t[1]})"),
+        )
+
+    return st.recursive(leaves, grown, max_leaves=10)
+
+
+@given(_grammar())
+@settings(max_examples=400, deadline=None)
+def test_arbitrary_formulas_with_nasty_numbers_are_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+@given(st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=20).map("".join), _grammar()))
+@settings(max_examples=300, deadline=None)
+def test_scalars_and_activations_of_arbitrary_text_are_read_or_refused(text: str) -> None:
+    for attempt in (
+        lambda: evaluate_scalar(text, {"x": 3, "y": -0.25, "z": 0}),
+        lambda: activation(text).expression,
+    ):
+        start = time.process_time()
+        with contextlib.suppress(FormulaError):
+            attempt()
+        assert time.process_time() - start < SECONDS
+
+
+@pytest.mark.parametrize("value", [None, 3, b"x", ["x"], 1.5])
+def test_what_is_not_text_is_refused(value: str) -> None:
+    with pytest.raises(FormulaError, match="must be text"):
+        parse_formula(value, ["x"])
