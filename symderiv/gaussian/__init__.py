@@ -1,1 +1,38 @@
-"""TODO."""
+"""Gaussian calculus: expectations of products of one-variable functions of Gaussian fields."""
+
+from __future__ import annotations
+
+from symderiv.gaussian.covariance import covariance_symbols
+from symderiv.gaussian.distributions import derivative
+from symderiv.gaussian.engine import Expectation, expectation
+from symderiv.gaussian.evaluate import Value
+from symderiv.gaussian.existence import Existence, existence
+from symderiv.gaussian.functions import OwenT, SignMean4
+from symderiv.gaussian.integrals import (
+    i2,
+    i2_by_covariance,
+    i2_by_variance,
+    i2_self,
+    i2_self_by_variance,
+    i3,
+    i4,
+)
+
+__all__ = [
+    "Existence",
+    "Expectation",
+    "OwenT",
+    "SignMean4",
+    "Value",
+    "covariance_symbols",
+    "derivative",
+    "existence",
+    "expectation",
+    "i2",
+    "i2_by_covariance",
+    "i2_by_variance",
+    "i2_self",
+    "i2_self_by_variance",
+    "i3",
+    "i4",
+]

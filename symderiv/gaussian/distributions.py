@@ -1,0 +1,95 @@
+r"""Derivatives of activations as distributions.
+
+sgn' = 2δ, H' = δ, |x|' = sgn, and f(x) δ^{(k)}(x - c) is written through the values and derivatives
+of f at c, so that (x H(x))' = H(x) carries no spurious x δ(x).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv.errors import InputError
+
+X = sp.Symbol("x", real=True)
+
+
+def variable_of(g: sp.Expr) -> sp.Symbol:
+    """The variable of an activation: the symbol named x, or its only symbol."""
+    names = sorted(g.free_symbols, key=str)
+    for s in names:
+        if s.name == "x":
+            return s
+    if len(names) > 1:
+        raise InputError(f"the variable of {g} must be called x")
+    return names[0] if names else X
+
+
+def derivative(g: sp.Expr) -> sp.Expr:
+    """The derivative of ``g`` as a distribution, e.g. Heaviside(x) for x*Heaviside(x)."""
+    g = sp.sympify(g)
+    x = variable_of(g)
+    return reduced(sp.diff(reduced(g, x), x), x)
+
+
+def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
+    """Expanded form with H² = H, sgn² = 1, |f|² = f², |f| sgn(f) = f, and f δ reduced."""
+    if not g.has(sp.Heaviside, sp.sign, sp.Abs, sp.DiracDelta, sp.Max, sp.Min):
+        return g
+    g = g.replace(sp.Max, _extremum).replace(sp.Min, lambda *a: -_extremum(*(-b for b in a)))
+    return sp.Add(*(_reduced_term(term, x) for term in sp.Add.make_args(sp.expand(g))))
+
+
+def _extremum(*args: sp.Expr) -> sp.Expr:
+    if len(args) != 2:
+        return sp.Max(*args, evaluate=False)
+    a, b = args
+    gap = sp.expand(a - b)
+    return b + gap * sp.Heaviside(gap)
+
+
+def _reduced_term(term: sp.Expr, x: sp.Symbol) -> sp.Expr:
+    signs: dict[sp.Expr, int] = {}
+    steps: set[sp.Expr] = set()
+    smooth: list[sp.Expr] = []
+    deltas: list[sp.Expr] = []
+    for factor in sp.Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        whole = power.is_Integer and power > 0
+        if isinstance(base, sp.Heaviside) and whole:
+            steps.add(base.args[0])
+        elif isinstance(base, sp.sign) and whole:
+            signs[base.args[0]] = signs.get(base.args[0], 0) + int(power)
+        elif isinstance(base, sp.Abs) and whole and base.args[0].is_polynomial(x):
+            smooth.append(base.args[0] ** power)
+            signs[base.args[0]] = signs.get(base.args[0], 0) + int(power)
+        elif isinstance(base, sp.DiracDelta):
+            deltas.append(factor)
+        else:
+            smooth.append(factor)
+    rough = [sp.Heaviside(a) for a in steps]
+    rough += [sp.sign(a) for a, n in signs.items() if n % 2 and a not in steps]
+    f = sp.Mul(*smooth)
+    if len(deltas) == 1 and isinstance(deltas[0], sp.DiracDelta):
+        return _at_delta(f, rough, deltas[0], x)
+    return sp.Mul(f, *rough, *deltas)
+
+
+def _at_delta(f: sp.Expr, rough: list[sp.Expr], delta: sp.Expr, x: sp.Symbol) -> sp.Expr:
+    """f δ^{(k)} = Σ_m binom(k, m) (-1)^m f^{(m)}(c) δ^{(k-m)}, argument x - c up to scale."""
+    argument = delta.args[0]
+    order = int(delta.args[1]) if len(delta.args) > 1 else 0
+    slope = sp.diff(argument, x)
+    if slope.has(x) or slope == 0:
+        return sp.Mul(f, *rough, delta)
+    place = sp.expand(-(argument - slope * x) / slope)
+    if any(r.args[0].subs(x, place).is_zero is not False for r in rough):
+        if order == 0 and f.subs(x, place) == 0:
+            return sp.S.Zero
+        return sp.Mul(f, *rough, delta)
+    g = f * sp.Mul(*(r.func(r.args[0].subs(x, place)) for r in rough))
+    total = sp.S.Zero
+    for m in range(order + 1):
+        value = sp.diff(g, x, m).subs(x, place) / slope**m
+        lower = sp.DiracDelta(argument, order - m) if order > m else sp.DiracDelta(argument)
+        total += sp.binomial(order, m) * (-1) ** m * value * lower
+    return total

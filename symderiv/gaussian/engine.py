@@ -1,0 +1,258 @@
+r"""Expectations of products of one-variable functions of jointly Gaussian fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv.derivation import Step
+from symderiv.errors import InputError
+from symderiv.gaussian import weights
+from symderiv.gaussian.covariance import Conditions, Gaussian, Shift, validated
+from symderiv.gaussian.evaluate import Value, evaluated
+from symderiv.gaussian.functions import SignMean4
+from symderiv.gaussian.narrate import Narrator
+from symderiv.gaussian.rules import Moments
+from symderiv.gaussian.setup import PreparedTerm, Problem, check_tilts, prepare
+from symderiv.gaussian.signs import SignMeans
+from symderiv.gaussian.terms import Reader, Terms, fields_used, sign_of
+from symderiv.gaussian.tidy import tidied
+from symderiv.gaussian.views import Folded, Unfolded, View
+from symderiv.gaussian.weights import Weight
+
+_Leaf = tuple[Conditions, tuple[int, ...], tuple[int, ...]]  # S, signs, tilts
+_Sum = dict[_Leaf, dict[sp.Expr, Weight]]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expectation of a product of functions of Gaussian fields.
+
+    Args:
+        statement: LaTeX of E[...].
+        value: Closed form; with ``definitions`` it is written in their symbols.
+        definitions: Named conditional covariances in order, each in terms of earlier ones and the
+            entries of the covariance; empty unless folded.
+        sign_factors: Largest number of sign factors left after all reductions.
+        method: "closed-form", or "orthant-integral" if SignMean4 occurs.
+        steps: The derivation.
+    """
+
+    statement: str
+    value: sp.Expr
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    sign_factors: int
+    method: str
+    steps: tuple[Step, ...]
+
+    def unfolded(self) -> sp.Expr:
+        """The value with all definitions substituted (not tidied)."""
+        value = self.value
+        for symbol, definition in reversed(self.definitions):
+            value = value.xreplace({symbol: definition})
+        return value
+
+    def evaluate(self, digits: int) -> Value:
+        """The number, to ``digits`` significant digits.
+
+        Raises:
+            InputError: Symbols are left.
+            ToleranceError: The digits were not reached.
+        """
+        return evaluated(self.unfolded(), digits, self.method)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.statement} = {sp.latex(self.value)}$"
+
+
+def expectation(
+    integrand: sp.Expr,
+    fields: Sequence[sp.Symbol],
+    covariance: sp.Matrix,
+    mean: sp.Matrix | None = None,
+    *,
+    folded: bool = False,
+) -> Expectation:
+    r"""E[integrand] over jointly Gaussian fields, derived by rules.
+
+    Args:
+        integrand: Products and sums of polynomials, exp of quadratics, sin, cos, erf, sign,
+            Heaviside, abs, Max, Min, DiracDelta (and derivatives) of affine functions of fields.
+        fields: The n fields.
+        covariance: Shape (n, n), symmetric positive semidefinite, entries exact: numbers (also
+            square roots) or rational functions of symbols; dimensionless. Symbols on the diagonal
+            are taken as positive.
+        mean: n entries; zero by default.
+        folded: Name the conditional covariances instead of writing them out (for generated code).
+
+    Returns:
+        The closed form with its derivation. For numeric covariances degenerate cases (zero
+        variance, |ρ| = 1, rank loss) come out as limits.
+
+    Raises:
+        InputError: A field is also a parameter; the covariance is not positive semidefinite.
+        ShapeError, InexactError: See :func:`covariance.validated`.
+        DivergentError: The expectation does not exist; says for which variances it would.
+        NotYetError: Too many sign factors, or a factor outside the class.
+    """
+    integrand = sp.sympify(integrand)
+    entries, means = validated(covariance, mean, len(fields))
+    _check_names(fields, entries, means)
+    terms = Reader(fields).read(integrand)
+    used = fields_used(terms, len(fields)) or []
+    used = sorted(set(used) | {i for i, x in enumerate(fields)
+                               if any(key.exponent.has(x) for key in terms)})  # fmt: skip
+    kept = [fields[i] for i in used]
+    terms = Reader(kept).read(integrand)
+    problem = prepare(
+        terms, kept, [[entries[i][j] for j in used] for i in used], [means[i] for i in used]
+    )
+    check_tilts(problem)
+    return _Engine(problem, integrand, terms, folded).run()
+
+
+def _check_names(
+    fields: Sequence[sp.Symbol], entries: list[list[sp.Expr]], means: list[sp.Expr]
+) -> None:
+    if len(set(fields)) != len(fields):
+        raise InputError("the fields must be different symbols")
+    names = {x.name for x in fields}
+    for e in [*means, *(e for row in entries for e in row)]:
+        for s in e.free_symbols:
+            if s.name in names:
+                raise InputError(f"{s.name} is a field and also occurs in the covariance or mean")
+
+
+class _Engine:
+    """One run: reduce every term, then write the sum in closed form."""
+
+    def __init__(
+        self, problem: Problem, integrand: sp.Expr, terms: Terms, folded: bool
+    ) -> None:
+        self.problem = problem
+        self.folded = folded and not problem.algebra.numeric
+        self.names: dict[str, sp.Expr] = {}
+        self.forms: dict[str, int] = {}
+        self.narrator = Narrator(problem, integrand, terms)
+        self.sign_factors = 0
+
+    def run(self) -> Expectation:
+        by_shift: dict[Shift, list[PreparedTerm]] = {}
+        for term in self.problem.terms:
+            by_shift.setdefault(term.shift, []).append(term)
+        parts = []
+        for shift, terms in by_shift.items():
+            orientation = _orientation(shift)
+            if orientation < 0:
+                continue  # the complex conjugate of another one, which is counted twice
+            parts.append(self._part(self.problem.gaussian(shift), terms, orientation > 0))
+        value = tidied(sp.Add(*parts), self.folded)
+        definitions = self._definitions(value)
+        steps = self.narrator.steps(value, definitions, self.forms)
+        return Expectation(
+            self.narrator.statement,
+            value,
+            definitions,
+            self.sign_factors,
+            "orthant-integral" if value.has(SignMean4) else "closed-form",
+            steps,
+        )
+
+    def _part(
+        self, gaussian: Gaussian, terms: Iterable[PreparedTerm], oscillating: bool
+    ) -> sp.Expr:
+        """All terms with one linear exponent; twice the real part if it oscillates."""
+        moments = Moments(gaussian, self.narrator.witness(gaussian))
+        total: _Sum = {}
+        for term in terms:
+            coefficient = sp.expand(term.coefficient)
+            unit_parts = [(coefficient.coeff(sp.I, 0), 0), (coefficient.coeff(sp.I, 1), 1)]
+            start = (term.tilts, term.powers, term.signs, term.deltas)
+            leaves = moments.reduce(start)
+            for value, power in unit_parts:
+                for rational, unit in _units(value):
+                    weight = weights.scaled(_imaginary(power), rational)
+                    self._collect(total, leaves, weight, unit, term.tilts)
+        return self._sum(gaussian, moments, total, oscillating)
+
+    def _collect(
+        self,
+        total: _Sum,
+        leaves: dict[tuple[Conditions, tuple[int, ...]], Weight],
+        weight: Weight,
+        unit: sp.Expr,
+        tilts: tuple[int, ...],
+    ) -> None:
+        for (given, signs), value in leaves.items():
+            slot = total.setdefault((given, signs, tilts), {}).setdefault(unit, {})
+            weights.add(slot, weights.times(weight, value))
+
+    def _sum(
+        self, gaussian: Gaussian, moments: Moments, total: _Sum, oscillating: bool
+    ) -> sp.Expr:
+        view: View = Folded(gaussian, self.names) if self.folded else Unfolded(gaussian)
+        means = SignMeans(view, self.forms)
+        result = []
+        for (given, signs, tilts), by_unit in sorted(total.items(), key=lambda item: item[0]):
+            real, imaginary = sp.S.Zero, sp.S.Zero
+            for unit, weight in by_unit.items():
+                x, y = weights.real_and_imaginary(weight)
+                real += unit * view.weight(x, moments.symbolic)
+                imaginary += unit * view.weight(y, moments.symbolic)
+            if real == 0 and imaginary == 0:
+                continue
+            self.sign_factors = max(self.sign_factors, len(signs))
+            strength = {t: self.problem.tilt_strength[t] for t in tilts}
+            density, phase = view.density(given, strength)
+            value = _complex_product([
+                (real, imaginary),
+                (sp.cos(phase), sp.sin(phase)),
+                means.mean(given, signs),
+            ])  # fmt: skip
+            result.append(density * value[0] * (2 if oscillating else 1))
+        return sp.Add(*result)
+
+    def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
+        """The definitions the value needs, in an order in which each uses earlier ones."""
+        needed: dict[sp.Symbol, sp.Expr] = {}
+
+        def visit(e: sp.Expr) -> None:
+            for s in sorted(e.free_symbols, key=str):
+                if s.name in self.names and s not in needed:
+                    visit(self.names[s.name])
+                    needed[s] = self.names[s.name]
+
+        visit(value)
+        return tuple(needed.items())
+
+
+def _orientation(shift: Shift) -> int:
+    """0 for a real exponent, else the sign that tells it from its complex conjugate."""
+    for b in (*shift.imaginary, shift.imaginary_constant):
+        if b != 0:
+            sign = sign_of(b)
+            if sign is None:
+                return -1 if b.could_extract_minus_sign() else 1
+            return sign
+    return 0
+
+
+def _units(value: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
+    """A coefficient as rationals times units (roots, powers of π, parameters)."""
+    return [term.as_coeff_Mul(rational=True) for term in sp.Add.make_args(sp.expand(value))
+            if term != 0]  # fmt: skip
+
+
+def _imaginary(power: int) -> Weight:
+    return weights.of_entry(weights.IMAGINARY) if power else weights.ONE
+
+
+def _complex_product(factors: Iterable[tuple[sp.Expr, sp.Expr]]) -> tuple[sp.Expr, sp.Expr]:
+    real, imaginary = sp.S.One, sp.S.Zero
+    for x, y in factors:
+        real, imaginary = real * x - imaginary * y, real * y + imaginary * x
+    return real, imaginary
+
+

@@ -1,0 +1,128 @@
+r"""Numbers from closed forms, to any number of digits, with a measured error.
+
+The value is computed with exact inputs at two working precisions; the precision is raised until the
+two agree. The error is what they differ by, and at least one unit of the last digit shown. It is
+measured, not proved: ``certified`` is False.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from symderiv.errors import InputError, ToleranceError
+
+_MAX_EXTRA_DIGITS = 2000
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its error.
+
+    Args:
+        value: Decimal string with the asked number of digits.
+        error_bound: Decimal string; absolute.
+        certified: Is the bound proved (ball arithmetic)?
+        method: How the number was obtained.
+    """
+
+    value: str
+    error_bound: str
+    certified: bool
+    method: str
+
+
+def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
+    """A closed form as a number with ``digits`` significant digits.
+
+    Raises:
+        InputError: Symbols are left, or ``digits`` is not positive.
+        ToleranceError: The digits were not reached.
+    """
+    if digits < 1:
+        raise InputError(f"digits must be at least 1, not {digits}")
+    if expression.free_symbols:
+        names = ", ".join(sorted(s.name for s in expression.free_symbols))
+        raise InputError(f"give numbers for {names} to evaluate this")
+    if expression.is_zero:
+        return Value("0", "0", False, method)
+    guard = 15
+    before = number(expression, digits + guard)
+    while guard < _MAX_EXTRA_DIGITS:
+        guard *= 2
+        context = mpmath.MPContext()
+        context.dps = digits + guard
+        now = number(expression, digits + guard, context)
+        difference = abs(now - before)
+        size = abs(now)
+        if difference <= size * context.mpf(10) ** (-digits - 2):
+            last = context.mpf(10) ** (context.floor(context.log10(size)) + 1 - digits)
+            text = context.nstr(now, digits, strip_zeros=False)
+            return Value(text, context.nstr(max(difference, last), 2), False, method)
+        before = now
+    if size < context.mpf(10) ** (-_MAX_EXTRA_DIGITS // 2):
+        return Value("0", context.nstr(size + difference, 2), False, method)
+    raise ToleranceError(f"{digits} digits were not reached for {str(expression)[:200]}")
+
+
+def number(expression: sp.Expr, dps: int, context: Any = None) -> Any:
+    """An expression without symbols as an mpmath real computed with ``dps`` working digits."""
+    context = context or mpmath.MPContext()
+    context.dps = dps
+    value = _Walker(context).value(expression)
+    if isinstance(value, context.mpc):
+        value = value.real
+    if not context.isfinite(value):
+        raise ToleranceError(f"{str(expression)[:200]} is not a finite number")
+    return value
+
+
+class _Walker:
+    """Evaluates an expression tree with mpmath, each node once."""
+
+    def __init__(self, context: Any) -> None:
+        self.c = context
+        self._memo: dict[sp.Expr, Any] = {}
+        self._functions: dict[Any, Callable[..., Any]] = {
+            sp.asin: context.asin, sp.atan: context.atan, sp.acos: context.acos,
+            sp.erf: context.erf, sp.erfc: context.erfc, sp.erfi: context.erfi,
+            sp.exp: context.exp, sp.log: context.log, sp.sin: context.sin, sp.cos: context.cos,
+            sp.sinh: context.sinh, sp.cosh: context.cosh, sp.tanh: context.tanh,
+            sp.Abs: abs, sp.sign: context.sign, sp.re: context.re, sp.im: context.im,
+        }  # fmt: skip
+
+    def value(self, e: sp.Expr) -> Any:
+        if e not in self._memo:
+            self._memo[e] = self._value(e)
+        return self._memo[e]
+
+    def _value(self, e: sp.Expr) -> Any:
+        c = self.c
+        if e.is_Rational:
+            return c.mpf(int(e.p)) / int(e.q)
+        if e is sp.I:
+            return c.mpc(0, 1)
+        if e.is_Add:
+            return c.fsum(self.value(a) for a in e.args)
+        if e.is_Mul:
+            return c.fprod(self.value(a) for a in e.args)
+        if e.is_Pow:
+            base, exponent = e.args
+            if exponent == sp.S.Half:
+                return c.sqrt(self.value(base))
+            if exponent.is_Integer:
+                return self.value(base) ** int(exponent)
+            return c.power(self.value(base), self.value(exponent))
+        rule = self._functions.get(type(e))
+        if rule is not None:
+            return rule(*(self.value(a) for a in e.args))
+        exact = sp.N(e, c.dps)
+        if not exact.is_number or exact.has(sp.Function):
+            raise ToleranceError(f"cannot evaluate {str(e)[:200]}")
+        real, imaginary = exact.as_real_imag()
+        x = c.mpf(sp.Float(real, c.dps)._mpf_)
+        return x if imaginary == 0 else c.mpc(x, c.mpf(sp.Float(imaginary, c.dps)._mpf_))

@@ -1,0 +1,108 @@
+r"""The integrals of student-teacher learning: I2, I3, I4 and their Price derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from symderiv.errors import InputError, ShapeError
+from symderiv.gaussian.covariance import covariance_symbols
+from symderiv.gaussian.distributions import derivative, variable_of
+from symderiv.gaussian.engine import Expectation, expectation
+
+FIELDS = tuple(sp.Symbol(name, real=True) for name in ("u", "v", "w", "z"))
+
+Pattern = Sequence[int] | None
+
+
+def _product(
+    functions: Sequence[sp.Expr], cov: sp.Matrix | None, pattern: Pattern, folded: bool
+) -> Expectation:
+    """E[∏ functions[k](field of slot k)]."""
+    slots = tuple(range(len(functions))) if pattern is None else tuple(pattern)
+    if len(slots) != len(functions) or set(slots) != set(range(len(set(slots)))):
+        raise InputError(
+            f"the field pattern {slots} must have {len(functions)} entries that number the "
+            "different fields 0, 1, ..."
+        )
+    fields = FIELDS[: len(set(slots))]
+    covariance = covariance_symbols(len(fields)) if cov is None else sp.Matrix(cov)
+    if covariance.shape != (len(fields), len(fields)):
+        raise ShapeError(
+            f"the covariance must be {len(fields)} x {len(fields)}, not {covariance.shape}"
+        )
+    factors = [g.subs(variable_of(g), fields[k]) for g, k in zip(functions, slots, strict=True)]
+    return expectation(sp.Mul(*factors), fields, covariance, folded=folded)
+
+
+def i2(
+    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *,
+    fields: Pattern = None, folded: bool = False,
+) -> Expectation:  # fmt: skip
+    r"""I2 = E[g1(u) g2(v)].
+
+    Args:
+        g1, g2: Functions of x.
+        cov: Covariance of (u, v), shape (2, 2), or of the different fields in ``fields``;
+            symbols c11, c12, c22 by default.
+        fields: Which field each slot sees; (0, 0) means u = v.
+        folded: See :func:`expectation`.
+    """
+    return _product([g1, g2], cov, fields, folded)
+
+
+def i3(
+    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *,
+    fields: Pattern = None, folded: bool = False,
+) -> Expectation:  # fmt: skip
+    r"""I3 = E[g1'(u) v g2(w)]; arguments as :func:`i2`, slots (u, v, w)."""
+    x = variable_of(g1)
+    return _product([derivative(g1), x, g2], cov, fields, folded)
+
+
+def i4(
+    g1: sp.Expr, g2: sp.Expr, g3: sp.Expr, g4: sp.Expr, cov: sp.Matrix | None = None, *,
+    fields: Pattern = None, folded: bool = False,
+) -> Expectation:  # fmt: skip
+    r"""I4 = E[g1'(u) g2'(v) g3(w) g4(z)]; arguments as :func:`i2`, slots (u, v, w, z).
+
+    Coincident fields, e.g. ``fields=(0, 0, 1, 2)`` for u = v with a 3 x 3 covariance, are reduced
+    before anything else (H² = H, sgn² = 1).
+
+    Raises:
+        DivergentError: The product of derivatives does not exist, e.g. E[δ(u)²] of sign at u = v.
+    """
+    return _product([derivative(g1), derivative(g2), g3, g4], cov, fields, folded)
+
+
+def i2_by_covariance(
+    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *, folded: bool = False
+) -> Expectation:
+    r"""∂I2/∂C12 = E[g1'(u) g2'(v)] (Price's theorem), u and v different fields."""
+    return _product([derivative(g1), derivative(g2)], cov, None, folded)
+
+
+def i2_by_variance(
+    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *, folded: bool = False
+) -> Expectation:
+    r"""∂I2/∂C11 = E[g1''(u) g2(v)]/2 (Price's theorem)."""
+    return _product([derivative(derivative(g1)) / 2, g2], cov, None, folded)
+
+
+def i2_self(
+    g1: sp.Expr, g2: sp.Expr, variance: sp.Expr | None = None, *, folded: bool = False
+) -> Expectation:
+    r"""E[g1(u) g2(u)], u of the given variance (c11 by default)."""
+    cov = None if variance is None else sp.Matrix([[variance]])
+    return _product([g1, g2], cov, (0, 0), folded)
+
+
+def i2_self_by_variance(
+    g1: sp.Expr, g2: sp.Expr, variance: sp.Expr | None = None, *, folded: bool = False
+) -> Expectation:
+    r"""d/dC11 E[g1(u) g2(u)] = E[(g1 g2)''(u)]/2."""
+    x = variable_of(g1)
+    product = g1 * g2.subs(variable_of(g2), x)
+    cov = None if variance is None else sp.Matrix([[variance]])
+    return _product([derivative(derivative(product)) / 2], cov, None, folded)

@@ -1,0 +1,305 @@
+r"""From the normal form of an integrand to Gaussian variables: signs, deltas and tilts.
+
+erf(l) = E_w sgn(√2 l - w) with w ~ N(0, 1): the sign of one more Gaussian variable. Divided by √2
+times the leading coefficient it is the field itself plus noise of variance 1/(2α²). A factor
+exp(-a l²/2) is √(2π/a) times the density of l + noise of variance 1/a at zero: tilting is
+conditioning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from symderiv.errors import DivergentError, InputError
+from symderiv.gaussian.algebra import Algebra
+from symderiv.gaussian.covariance import Gaussian, Shift, Variable
+from symderiv.gaussian.terms import Affine, Key, Terms, sign_of
+
+
+@dataclass
+class PreparedTerm:
+    """One term in terms of variables: what the rules start from."""
+
+    coefficient: sp.Expr
+    shift: Shift
+    tilts: tuple[int, ...]
+    powers: tuple[tuple[int, int], ...]
+    signs: tuple[int, ...]
+    deltas: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Problem:
+    """All terms, their variables, and the common domain."""
+
+    fields: tuple[sp.Symbol, ...]
+    variables: list[Variable]
+    tilt_strength: dict[int, sp.Expr]
+    terms: list[PreparedTerm]
+    algebra: Algebra
+    covariance: list[list[sp.Expr]]
+    mean: list[sp.Expr]
+    gaussians: dict[Shift, Gaussian] = field(default_factory=dict)
+
+    def gaussian(self, shift: Shift) -> Gaussian:
+        """The variables under a linear exponent."""
+        if shift not in self.gaussians:
+            element = self.algebra.element
+            self.gaussians[shift] = Gaussian(
+                self.algebra,
+                [[element(e) for e in row] for row in self.covariance],
+                [element(m) for m in self.mean],
+                self.variables,
+                shift,
+            )
+        return self.gaussians[shift]
+
+
+def _split_exponent(
+    exponent: sp.Expr, fields: Sequence[sp.Symbol]
+) -> tuple[sp.Matrix, Shift]:
+    """exp(exponent) = exp(-zᵀ A z/2) exp(shift): the matrix A and the linear part."""
+    imaginary = sp.expand(exponent.coeff(sp.I)) if exponent.has(sp.I) else sp.S.Zero
+    real = sp.expand(exponent - sp.I * imaginary)
+    poly = sp.Poly(real, *fields)
+    wave = sp.Poly(imaginary, *fields)
+    n = len(fields)
+
+    def quadratic(i: int, j: int) -> sp.Expr:
+        c = poly.coeff_monomial(fields[i] * fields[j])
+        return -2 * c if i == j else -c
+
+    shift = Shift(
+        tuple(poly.coeff_monomial(x) for x in fields),
+        tuple(wave.coeff_monomial(x) for x in fields),
+        poly.coeff_monomial(sp.S.One),
+        wave.coeff_monomial(sp.S.One),
+    )
+    return sp.Matrix(n, n, quadratic), shift
+
+
+def _squares(matrix: sp.Matrix, fields: Sequence[sp.Symbol]) -> list[tuple[sp.Expr, Affine]]:
+    """zᵀ A z as Σ a (l·z)², decaying ones first."""
+    n = matrix.shape[0]
+    rest = matrix.copy()
+    found: list[tuple[sp.Expr, Affine]] = []
+    while not rest.is_zero_matrix:
+        pivot = next((k for k in range(n) if rest[k, k] != 0), None)
+        if pivot is None:
+            # Only products x y are left: x y = ((x+y)² - (x-y)²)/4.
+            i, j = next((i, j) for i in range(n) for j in range(i) if rest[i, j] != 0)
+            for sign in (1, -1):
+                row = [sp.S.Zero] * n
+                row[i], row[j] = sp.S.One, sp.Integer(sign)
+                found.append((sign * rest[i, j] / 2, Affine(tuple(row), sp.S.Zero)))
+            rest[i, j] = rest[j, i] = 0
+            continue
+        head = rest[pivot, pivot]
+        form = tuple(sp.cancel(rest[pivot, k] / head) for k in range(n))
+        found.append((head, Affine(form, sp.S.Zero)))
+        rest = (rest - head * sp.Matrix(n, n, lambda i, j, f=form: f[i] * f[j])).applyfunc(
+            sp.cancel
+        )
+    return sorted(found, key=lambda item: sign_of(item[0]) == -1)
+
+
+class _Variables:
+    """Collects the variables of all terms, each once."""
+
+    def __init__(self, fields: Sequence[sp.Symbol]) -> None:
+        self.fields = fields
+        self.tilts: dict[tuple[Affine, sp.Expr, int], None] = {}
+        self.noisy: dict[tuple[Affine, sp.Expr, int], None] = {}
+        self.sharp: dict[Affine, None] = {}
+
+    def unit(self, index: int) -> Affine:
+        """The form of a field itself."""
+        n = len(self.fields)
+        return Affine(tuple(sp.Integer(k == index) for k in range(n)), sp.S.Zero)
+
+    def noise_form(self, form: Affine) -> tuple[Affine, sp.Expr]:
+        """erf(l): the sign variable l/α + noise of variance 1/(2α²)."""
+        lead = form.leading()
+        if lead.is_number:
+            return form.scaled(sp.radsimp(1 / lead)), sp.radsimp(1 / (2 * lead**2))
+        return form, sp.Rational(1, 2)
+
+    def build(self) -> tuple[list[Variable], dict[object, int]]:
+        """The variables in canonical order (tilts, erf signs, plain), and their indices."""
+        plain = {self.unit(i): None for i in range(len(self.fields))} | self.sharp
+        variables: list[Variable] = []
+        index: dict[object, int] = {}
+        count: Counter[str] = Counter()
+
+        def add(key: object, form: Affine, noise: sp.Expr, kind: str, copy: int = 0) -> None:
+            label, latex = self._name(form, kind, count)
+            index[key] = len(variables)
+            variables.append(Variable(form, noise, label, latex, copy))
+
+        for form, a, copy in sorted(self.tilts, key=lambda t: (sign_of(t[1]) == -1, *self._key(t))):
+            add(("t", form, a, copy), form, 1 / a, "t", copy)
+        for form, noise, copy in sorted(self.noisy, key=self._key):
+            add(("s", form, noise, copy), form, noise, "s", copy)
+        rank = {form: k for k, form in enumerate(plain)}
+        others = len(self.fields)
+        for form in sorted(
+            plain, key=lambda f: (min(rank[f], others), *self._key((f, sp.S.Zero, 0)))
+        ):
+            add(form, form, sp.S.Zero, "x" if form in self._units() else "l")
+        return variables, index
+
+    def _units(self) -> set[Affine]:
+        return {self.unit(i) for i in range(len(self.fields))}
+
+    def _key(self, item: tuple[Affine, sp.Expr, int]) -> tuple[object, ...]:
+        form, noise, copy = item
+        where = [i for i, c in enumerate(form.coefficients) if c != 0]
+        return (where, tuple(map(repr, form.order())), sp.default_sort_key(noise), copy)
+
+    def _name(self, form: Affine, kind: str, count: Counter[str]) -> tuple[str, str]:
+        where = [i for i, c in enumerate(form.coefficients) if c != 0]
+        if kind == "x":
+            return str(where[0] + 1), sp.latex(self.fields[where[0]])
+        label = kind + "".join(str(i + 1) for i in where)
+        count[label] += 1
+        names = "".join(sp.latex(self.fields[i]) for i in where)
+        again = count[label] - 1
+        letter = {"t": "t", "s": "s", "l": r"\ell"}[kind]
+        mark = "'" * again if again < 3 else f"^{{({again})}}"
+        return label + "b" * again, f"{letter}{mark}_{{{names}}}"
+
+
+def prepare(
+    terms: Terms,
+    fields: Sequence[sp.Symbol],
+    covariance: list[list[sp.Expr]],
+    mean: list[sp.Expr],
+) -> Problem:
+    """Variables, domain and terms of a problem.
+
+    Raises:
+        DivergentError: A growing exponential that does not (or not always) have an expectation.
+    """
+    variables = _Variables(fields)
+    drafts = [_draft(key, value, fields, variables) for key, value in terms.items()]
+    listed, index = variables.build()
+    algebra = _algebra(listed, drafts, covariance, mean)
+    strength = {index[key]: key[2] for key in index if isinstance(key, tuple) and key[0] == "t"}
+    prepared = []
+    for draft in drafts:
+        prepared.append(
+            PreparedTerm(
+                draft.coefficient,
+                draft.shift,
+                tuple(sorted(index[k] for k in draft.tilts)),
+                tuple(sorted((index[variables.unit(i)], p) for i, p in draft.powers)),
+                tuple(sorted(index[k] for k in draft.signs)),
+                tuple(sorted((index[k], order) for k, order in draft.deltas)),
+            )
+        )
+    return Problem(tuple(fields), listed, strength, prepared, algebra, covariance, mean)
+
+
+@dataclass
+class _Draft:
+    coefficient: sp.Expr
+    shift: Shift
+    tilts: list[object]
+    powers: list[tuple[int, int]]
+    signs: list[object]
+    deltas: list[tuple[object, int]]
+
+
+def _draft(
+    key: Key, coefficient: sp.Expr, fields: Sequence[sp.Symbol], variables: _Variables
+) -> _Draft:
+    matrix, shift = _split_exponent(key.exponent, fields)
+    tilts: list[object] = []
+    copies: Counter[tuple[Affine, sp.Expr]] = Counter()
+    for a, form in _squares(matrix, fields):
+        if sign_of(a) is None:
+            raise InputError(
+                f"the sign of {a} in a Gaussian factor is not known; declare its symbols positive"
+            )
+        tilt = (form, a, copies[form, a])
+        copies[form, a] += 1
+        variables.tilts[tilt] = None
+        tilts.append(("t", *tilt))
+    signs: list[object] = []
+    for form, count in key.erfs:
+        base, noise = variables.noise_form(form)
+        for copy in range(count):
+            variables.noisy[base, noise, copy] = None
+            signs.append(("s", base, noise, copy))
+    for form in key.signs:
+        variables.sharp[form] = None
+        signs.append(form)
+    for form, _ in key.deltas:
+        variables.sharp[form] = None
+    powers = [(i, p) for i, p in enumerate(key.powers) if p]
+    return _Draft(coefficient, shift, tilts, powers, signs, [*key.deltas])
+
+
+def _algebra(
+    variables: Sequence[Variable],
+    drafts: Sequence[_Draft],
+    covariance: list[list[sp.Expr]],
+    mean: list[sp.Expr],
+) -> Algebra:
+    expressions = [e for row in covariance for e in row] + list(mean)
+    shifts: Counter[tuple[sp.Symbol, sp.Rational]] = Counter()
+    for v in variables:
+        expressions += [*v.form.coefficients, v.form.constant, v.noise]
+        where = [i for i, c in enumerate(v.form.coefficients) if c != 0]
+        unit = len(where) == 1 and v.form.coefficients[where[0]] == 1
+        if unit and v.noise.is_Rational and v.noise > 0:
+            variance = covariance[where[0]][where[0]]
+            if isinstance(variance, sp.Symbol):
+                shifts[variance, v.noise] += 1
+    for d in drafts:
+        s = d.shift
+        expressions += [*s.real, *s.imaginary, s.real_constant, s.imaginary_constant]
+    best: dict[sp.Symbol, sp.Rational] = {}
+    for (symbol, shift), _ in sorted(shifts.items(), key=lambda i: (-i[1], str(i[0]))):
+        best.setdefault(symbol, shift)
+    diagonal = [covariance[i][i] for i in range(len(covariance))]
+    algebra = Algebra(expressions, best, diagonal)
+    if not algebra.numeric:
+        algebra.choose_reference(covariance)
+    return algebra
+
+
+def check_tilts(problem: Problem) -> None:
+    """Refuse growing exponentials whose expectation does not exist.
+
+    With a numeric covariance all successive variances decide; with symbols the condition is
+    stated and the integrand refused.
+    """
+    for term in problem.terms:
+        growing = [t for t in term.tilts if sign_of(problem.tilt_strength[t]) == -1]
+        if not growing:
+            continue
+        gaussian = problem.gaussian(term.shift)
+        for k, t in enumerate(term.tilts):
+            strength = problem.tilt_strength[t]
+            if sign_of(strength) != -1:
+                continue
+            form = problem.variables[t].form.expression(problem.fields)
+            factor = sp.exp(-strength * form**2 / 2)
+            given = term.tilts[:k]
+            message = (
+                f"E[{factor} ...] exists only for Var({form}) < {sp.nsimplify(-1 / strength)}"
+                + (" (variance under the other Gaussian factors)" if given else "")
+            )
+            if not problem.algebra.numeric:
+                raise DivergentError(message + "; give a numeric covariance that satisfies this")
+            algebra = problem.algebra
+            ratio = algebra.expression(gaussian.n(given, t, t)) / algebra.expression(
+                gaussian.d(given)
+            )
+            if sign_of(sp.radsimp(strength * ratio)) != 1:
+                raise DivergentError(message + f", here it is {sp.radsimp(ratio - 1 / strength)}")
