@@ -124,8 +124,8 @@ _ACCENTS = {
     r"\dot": "\u0307",
     r"\vec": "\u20d7",
 }
-_SUPERSCRIPT = dict(zip("0123456789+-()Tn", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀⁿ", strict=True))
-_SUBSCRIPT = dict(zip("0123456789ijknm+-l", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₙₘ₊₋ₗ", strict=True))
+_SUPERSCRIPT = dict(zip("0123456789+-()Tniklcd", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵀⁿⁱᵏˡᶜᵈ", strict=True))
+_SUBSCRIPT = dict(zip("0123456789ijknmlapst+-", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₙₘₗₐₚₛₜ₊₋", strict=True))
 _SPACED = {"=": " = ", "+": " + ", "-": " - ", "<": " < ", ">": " > ", ",": ", "}
 
 
@@ -247,14 +247,14 @@ def _is_atom(text: str) -> bool:
 
 def _linear_fraction(top: str, bottom: str) -> str:
     top, bottom = top.strip(), bottom.strip()
-    if re.match(r"[∂d]\b", bottom):
+    if re.match(r"(∂|d )", bottom):
         # A derivative reads better without brackets.
         return f"{_tight(top)}/{_tight(bottom)}"
     return f"{_wrap(top)}/{_wrap(bottom)}"
 
 
 def _tight(text: str) -> str:
-    return re.sub(r"^([∂d]²?) ", r"\1", text)
+    return re.sub(r"([∂d]²?) ", r"\1", text)
 
 
 def _wrap(text: str) -> str:
@@ -305,6 +305,19 @@ def top_level_terms(latex: str) -> list[str]:
     return [text for term in terms if (text := "".join(term).strip())]
 
 
+def equations(latex: str) -> list[str]:
+    r"""The formula cut after every ``\quad`` and ``\qquad`` outside braces and brackets."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for token in _TOKEN.findall(latex):
+        depth += (token in ("{", r"\left", r"\begin")) - (token in ("}", r"\right", r"\end"))
+        if depth == 0 and token in (r"\quad", r"\qquad"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [text for part in parts if (text := "".join(part).strip())]
+
+
 def _ends_a_term(term: list[str]) -> bool:
     visible = [token for token in term if not token.isspace()]
     if not visible:
@@ -338,7 +351,7 @@ def open_brackets(latex: str) -> str:
 
 
 def split_fractions(latex: str, length: int) -> str:
-    r"""Each top-level ``\frac`` with a numerator wider than ``length`` as ``\frac{1}{...}`` times it."""
+    r"""Each top-level ``\frac`` wider than ``length`` written as ``\frac{1}{...}`` times a sum."""
     tokens = _TOKEN.findall(latex)
     out: list[str] = []
     position = depth = 0

@@ -117,12 +117,16 @@ def break_lines(
     if measure(latex) <= length or "\\begin{" in latex:
         return [latex]
     lines: list[str] = []
-    for piece in _short_terms(latex, length, measure, 4):
-        joined = f"{lines[-1]} {piece}" if lines else piece
-        if lines and measure(joined) <= length:
-            lines[-1] = joined
-        else:
-            lines.append(piece)
+    for equation in mathparse.equations(latex):
+        short = measure(equation) <= length
+        pieces = [equation] if short else _short_terms(equation, length, measure, 4)
+        for index, piece in enumerate(pieces):
+            gap = r"\quad " if index == 0 else ""
+            joined = f"{lines[-1]} {gap}{piece}" if lines else piece
+            if lines and measure(joined) <= length and (index or short):
+                lines[-1] = joined
+            else:
+                lines.append(piece)
     return lines
 
 

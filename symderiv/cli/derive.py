@@ -1,0 +1,168 @@
+"""The commands that end in formulas or code: ``derive`` and ``generate``."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from symderiv.cli.output import Json, emit_json, status, write_text
+from symderiv.errors import InputError, ToleranceError
+
+ActivationOption = Annotated[
+    str,
+    typer.Option(
+        "--activation", metavar="G", help="Student activation: a name or an expression in x."
+    ),
+]
+TeacherOption = Annotated[
+    str | None,
+    typer.Option(
+        "--teacher-activation",
+        metavar="G",
+        help="Teacher activation.",
+        show_default="the student's",
+    ),
+]
+
+
+class Format(str, Enum):
+    """How a derivation is written."""
+
+    text = "text"
+    latex = "latex"
+    html = "html"
+    json = "json"
+
+
+def derive(
+    activation: ActivationOption,
+    teacher_activation: TeacherOption = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="How the derivation is written.")
+    ] = Format.text,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="File to write.", show_default="the terminal"),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Derive the order-parameter equations of an activation, step by step, from the SGD update.
+
+    Example:  symderiv derive --activation erf --format html --output erf.html
+    """
+    from symderiv.expressions import activation as read_activation
+
+    student = read_activation(activation)
+    teacher = read_activation(teacher_activation) if teacher_activation else student
+    with status("Deriving the order-parameter equations", quiet=json_):
+        from symderiv.report.derivations import learning_derivation
+
+        derivation = learning_derivation(student, teacher)
+    if json_ or format is Format.json:
+        formulas = {"activation": student.text, "teacher_activation": teacher.text}
+        emit_json({**formulas, **derivation.to_json()}, output)
+        return
+    if format is Format.latex:
+        text = derivation.to_latex()
+    elif format is Format.html:
+        from symderiv.report.page import derivation_page
+
+        text = derivation_page(derivation)
+    else:
+        text = derivation.to_text()
+    write_text(text, output)
+
+
+def generate(
+    activation: Annotated[
+        str | None,
+        typer.Option(
+            "--activation", metavar="G", help="Student activation: a name or an expression in x."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the module, NAME.py.")
+    ] = None,
+    teacher_activation: TeacherOption = None,
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Directory to write to.")
+    ] = Path(),
+    checked_in: Annotated[
+        bool, typer.Option("--checked-in", help="Rewrite the modules of symderiv_kernels instead.")
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="With --checked-in: write nothing, fail if a module differs."),
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Write a standalone solver module (NumPy and Numba only) for an activation.
+
+    Example:  symderiv generate --activation "x/2*(1+erf(x/sqrt(2)))" --name my_gelu
+    """
+    if checked_in:
+        if activation or name:
+            raise InputError("--checked-in takes neither --activation nor --name")
+        _checked_in(check=check, as_json=json_)
+        return
+    if check:
+        raise InputError("--check needs --checked-in")
+    for option, value in (("--activation", activation), ("--name", name)):
+        if not value:
+            raise InputError(f"option {option} is missing")
+    assert activation and name
+    if not (name.isidentifier() and name.isascii()):
+        raise InputError(f"--name {name!r} is not a Python identifier in ASCII letters")
+    with status(f"Generating {name}.py", quiet=json_):
+        from symderiv import learning
+
+        text = learning.generate(name, activation, teacher_activation)
+    path = output / f"{name}.py"
+    output.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    digest, functions = hashlib.sha256(text.encode()).hexdigest(), _functions(text)
+    if json_:
+        emit_json({"path": str(path), "sha256": digest, "functions": functions})
+    else:
+        print(f"{path}\nsha256 {digest}\nfunctions: {', '.join(functions)}")
+
+
+def _functions(text: str) -> list[str]:
+    """Names of the public functions of a module, in the order of its text."""
+    import ast
+
+    tree = ast.parse(text)
+    functions = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+    return [name for name in functions if not name.startswith("_")]
+
+
+def _checked_in(*, check: bool, as_json: bool) -> None:
+    import symderiv_kernels
+
+    from symderiv import learning
+
+    directory = Path(symderiv_kernels.__path__[0])
+    with status("Deriving the checked-in modules", quiet=as_json):
+        differing = learning.write_checked_in(directory, check=check)
+    names = sorted(learning.RECIPES)
+    if as_json:
+        emit_json({"path": str(directory), "modules": names, "differing": list(differing)})
+    else:
+        verb = "differ from their derivation" if check else "rewritten"
+        changed = ", ".join(differing) or "none"
+        print(f"{len(names)} modules, {verb}: {changed}")
+    if check and differing:
+        raise ToleranceError(
+            f"the checked-in modules {', '.join(differing)} differ from what the derivation gives; "
+            "run: symderiv generate --checked-in"
+        )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the application."""
+    app.command()(derive)
+    app.command()(generate)

@@ -1,0 +1,107 @@
+"""What the commands share: JSON on standard output, files, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from symderiv.errors import InputError
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+]
+
+StudyFile = Annotated[
+    Path, typer.Argument(metavar="STUDY.toml", help="The study, as the README describes it.")
+]
+
+
+def emit_json(value: dict[str, Any], output: Path | None = None) -> None:
+    """Print ``value`` as one JSON object on one line, or write it to a file.
+
+    Infinities and NaN have no JSON form and become null.
+    """
+    write_text(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False) + "\n", output)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write to the file, whole or not at all, or to standard output without one."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    check_directory(output)
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, output)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_directory(output: Path) -> None:
+    """Refuse an output file whose directory does not exist, before hours of computing."""
+    if not output.parent.is_dir():
+        raise InputError(f"the directory {str(output.parent)!r} of the output file does not exist")
+
+
+def _quiet(quiet: bool) -> bool:
+    return quiet or not sys.stderr.isatty()
+
+
+@contextmanager
+def status(message: str, *, quiet: bool) -> Iterator[None]:
+    """A spinner on standard error; nothing if ``quiet`` or if nobody watches."""
+    if _quiet(quiet):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A function (task, fraction done) that draws bars on standard error, or does nothing."""
+    if _quiet(quiet):
+        yield lambda task, fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    tasks: dict[str, TaskID] = {}
+
+    def update(task: str, fraction: float) -> None:
+        if task not in tasks:
+            tasks[task] = bars.add_task(task, total=1.0)
+        bars.update(tasks[task], completed=fraction)
+
+    with bars:
+        yield update

@@ -1,0 +1,68 @@
+"""What a report shows of one study: the curve of the equations and the points of the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The solution of the order-parameter equations at n ascending times.
+
+    Args:
+        alpha: Times, shape (n,), examples per input dimension.
+        error: Generalisation error, shape (n,).
+        Q: Student covariance, shape (n, K, K).
+        R: Student-teacher covariance, shape (n, K, M).
+        T: Teacher covariance, shape (M, M).
+        numbers: What is worth a row in the table of numbers (steps, seconds, tolerance, ...).
+        complete: False if the integration ended before the last asked time.
+        end_reason: Why it ended.
+        warnings: Remarks on the validity of the result, one sentence each.
+    """
+
+    alpha: Floats
+    error: Floats
+    Q: Floats
+    R: Floats
+    T: Floats
+    numbers: Mapping[str, float | int | str] = field(default_factory=dict)
+    complete: bool = True
+    end_reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Points:
+    """Means over runs of the simulation and their standard errors, same shapes as in `Curve`.
+
+    ``error_se`` is NaN where a single run leaves no standard error.
+    """
+
+    alpha: Floats
+    error: Floats
+    error_se: Floats
+    Q: Floats
+    Q_se: Floats
+    R: Floats
+    R_se: Floats
+    runs: int
+    numbers: Mapping[str, float | int | str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One study of a sweep: its label, the swept values, what was computed and where it lies."""
+
+    label: str
+    settings: Mapping[str, object]
+    curve: Curve
+    points: Points | None = None
+    files: tuple[str, ...] = ()
