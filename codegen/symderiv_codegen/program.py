@@ -19,7 +19,13 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv_codegen.errors import ProgramError
-from symderiv_codegen.walk import array_name, calls_of, free_names, subexpressions
+from symderiv_codegen.walk import (
+    array_name,
+    calls_of,
+    free_names,
+    rebound_indices,
+    subexpressions,
+)
 
 RESERVED = frozenset({"math", "np", "njit", "mp", "numba", "range", "len", "float64", "int64"})
 
@@ -194,11 +200,13 @@ class Procedure:
             _check_distinct([a.name for a in (*self.inputs, *self.outputs, *self.locals)], where)
         if sum(not array.shape for array in self.outputs) > 1:
             raise ProgramError(f"{where}: at most one output is a scalar")
-        written = {array.name for array in self.inputs}
+        visible = {name for array in (*self.inputs, *self.outputs) for name in array.shape}
+        for array in self.locals:
+            if unknown := sorted(set(array.shape) - visible):
+                raise ProgramError(f"{where}: no argument tells the range {unknown[0]!r}")
         for step in self.body:
             if isinstance(step, Assignment):
-                self._check_assignment(step, written)
-                written.add(step.name)
+                self._check_assignment(step)
         missing = self._never_written()
         if missing:
             raise ProgramError(f"{where}: {missing[0]!r} is never assigned")
@@ -224,7 +232,7 @@ class Procedure:
         wanted = [array.name for array in (*self.outputs, *self.locals)]
         return [name for name in wanted if name not in assigned | called]
 
-    def _check_assignment(self, step: Assignment, written: set[str]) -> None:
+    def _check_assignment(self, step: Assignment) -> None:
         where = f"procedure {self.name!r}, assignment to {step.target}"
         arrays = self.arrays
         if step.name not in arrays:
@@ -242,6 +250,8 @@ class Procedure:
             raise ProgramError(f"{where}: index {clash[0]!r} has the name of an array or range")
         if unknown := sorted(free_names(step.value) - scalars - ranges - free):
             raise ProgramError(f"{where}: undeclared name {unknown[0]!r}")
+        if clash := rebound_indices(step.value, free | set(arrays) | ranges):
+            raise ProgramError(f"{where}: index {clash[0]!r} of a sum is already in use")
 
 
 def _check_element(element: sp.Basic, arrays: Mapping[str, Array], where: str) -> None:

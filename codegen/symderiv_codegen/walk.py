@@ -17,15 +17,47 @@ def plain_index(index: sp.Basic) -> sp.Symbol:
     return sp.Symbol(str(index), integer=True)
 
 
+class Temporary(sp.Symbol):  # type: ignore[misc]
+    """A quantity that the generator itself introduced: the value of a sum or of a case."""
+
+
+class Total(sp.Expr):  # type: ignore[misc]
+    """Sum over one index from ``low`` to ``high``, both included: the generator's own node.
+
+    ``sp.Sum`` folds case distinctions out of its summand whenever it is rebuilt, even those that
+    depend on the index of a sum further inside; this node does nothing of the kind.
+    """
+
+    is_commutative = True
+
+    @property
+    def summand(self) -> sp.Expr:
+        return self.args[0]
+
+    @property
+    def limit(self) -> tuple[sp.Symbol, sp.Expr, sp.Expr]:
+        index, low, high = self.args[1:]
+        return index, low, high
+
+
 def with_plain_indices(expression: sp.Basic) -> sp.Basic:
-    """The expression with every ``sp.Idx`` replaced by :func:`plain_index`."""
-    replaced = {index: plain_index(index) for index in indices_of(expression)}
-    return expression.xreplace(replaced) if replaced else expression
-
-
-def indices_of(expression: sp.Basic) -> set[sp.Idx]:
-    """Every ``sp.Idx`` of the expression."""
-    return {node for node in subexpressions(expression) if isinstance(node, sp.Idx)}
+    """The expression with every index replaced by :func:`plain_index`, every sum by ``Total``."""
+    if isinstance(expression, sp.Idx):
+        return plain_index(expression)
+    if isinstance(expression, sp.Indexed):
+        return expression.base[tuple(with_plain_indices(index) for index in expression.indices)]
+    if isinstance(expression, sp.Sum):
+        result = with_plain_indices(expression.function)
+        for index, low, high in expression.limits:
+            bounds = (with_plain_indices(low), with_plain_indices(high))
+            # Indices given as bare symbols become integers, too.
+            result = Total(
+                result.xreplace({index: plain_index(index)}), plain_index(index), *bounds
+            )
+        return result
+    if not expression.args or not expression.has(sp.Idx, sp.Indexed, sp.Sum):
+        return expression
+    return expression.func(*(with_plain_indices(argument) for argument in expression.args))
 
 
 def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
@@ -48,6 +80,9 @@ def free_names(expression: sp.Basic) -> set[str]:
         for index, lower, upper in expression.limits:
             names = (names - {str(index)}) | free_names(lower) | free_names(upper)
         return names
+    if isinstance(expression, Total):
+        index, low, high = expression.limit
+        return (free_names(expression.summand) - {str(index)}) | free_names(low) | free_names(high)
     children = expression.indices if isinstance(expression, sp.Indexed) else expression.args
     return set().union(*(free_names(child) for child in children))
 
@@ -65,3 +100,21 @@ def array_name(element: sp.Indexed) -> str:
 def calls_of(expression: sp.Basic) -> set[AppliedUndef]:
     """Every applied undefined function: the calls of the program's scalar functions."""
     return {node for node in subexpressions(expression) if isinstance(node, AppliedUndef)}
+
+
+def rebound_indices(expression: sp.Basic, in_use: set[str]) -> list[str]:
+    """Indices of sums that hide a name which is already in use around them, sorted."""
+    found: set[str] = set()
+    inner = set(in_use)
+    if isinstance(expression, sp.Sum):
+        own = [str(limit[0]) for limit in expression.limits]
+        found.update(name for name in own if name in in_use or own.count(name) > 1)
+        inner.update(own)
+    children = expression.args
+    if isinstance(expression, sp.Sum):
+        children = (expression.function,)
+    elif isinstance(expression, sp.Indexed | sp.Idx):
+        children = ()
+    for child in children:
+        found.update(rebound_indices(child, inner))
+    return sorted(found)

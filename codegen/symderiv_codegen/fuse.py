@@ -1,0 +1,120 @@
+"""Fusion: neighbouring loops over the same index become one loop.
+
+Two loops may be fused when no value crosses between different turns of the loop: every array that
+one of them writes and the other touches is addressed by the loop's index in one and the same
+place on both sides.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv_codegen.loops import (
+    Branch,
+    Increase,
+    Invoke,
+    Loop,
+    Node,
+    Remark,
+    Set,
+    depend,
+    elements,
+    inner,
+    reads,
+    writes,
+)
+from symderiv_codegen.walk import array_name
+
+
+def fuse(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The same nodes with loops fused, at every depth."""
+    nodes = list(body)
+    while (joined := _one_fusion(nodes)) is not None:
+        nodes = joined
+    return tuple(_inside(node) for node in nodes)
+
+
+def _one_fusion(nodes: list[Node]) -> list[Node] | None:
+    """The nodes after the first fusion that is possible, or None."""
+    for position, node in enumerate(nodes):
+        if not isinstance(node, Loop):
+            continue
+        for later in range(position + 1, len(nodes)):
+            if isinstance(nodes[later], Invoke | Branch):
+                break
+            if isinstance(nodes[later], Loop):
+                joined = _joined(nodes, position, later)
+                if joined is not None:
+                    return joined
+    return None
+
+
+def _inside(node: Node) -> Node:
+    if isinstance(node, Loop):
+        return Loop(node.index, node.start, node.stop, fuse(node.body))
+    if isinstance(node, Branch):
+        return Branch(tuple((condition, fuse(body)) for condition, body in node.cases))
+    return node
+
+
+def _joined(nodes: list[Node], position: int, later: int) -> list[Node] | None:
+    first, second = nodes[position], nodes[later]
+    assert isinstance(first, Loop)
+    assert isinstance(second, Loop)
+    if (first.index, first.start, first.stop) != (second.index, second.start, second.stop):
+        return None
+    if not _independent_turns(first, second):
+        return None
+    # Nodes in between go in front of the fused loop where the second loop needs them, else behind.
+    before: list[Node] = []
+    behind: list[Node] = []
+    remarks: list[Node] = []
+    for node in reversed(nodes[position + 1 : later]):
+        if isinstance(node, Remark):
+            remarks.insert(0, node)
+        elif depend(node, second) or any(depend(node, other) for other in before):
+            if depend(first, node):
+                return None
+            before.insert(0, node)
+        else:
+            behind.insert(0, node)
+    # A remark on the first loop stays with the first loop's part, inside.
+    start = position
+    if remarks and start > 0 and isinstance(nodes[start - 1], Remark):
+        start -= 1
+    own = tuple(nodes[start:position])
+    fused = Loop(first.index, first.start, first.stop, (*own, *first.body, *remarks, *second.body))
+    return [*nodes[:start], *before, fused, *behind, *nodes[later + 1 :]]
+
+
+def _independent_turns(first: Loop, second: Loop) -> bool:
+    if _names_set_inside(first) & (reads(second) | writes(second)):
+        return False
+    if _names_set_inside(second) & (reads(first) | writes(first)):
+        return False
+    shared = writes(first) & (reads(second) | writes(second))
+    shared |= writes(second) & reads(first)
+    return all(_same_place(name, first, second) for name in shared)
+
+
+def _names_set_inside(loop: Loop) -> set[str]:
+    """Scalars that the loop writes: their values may pass from one turn to the next."""
+    return {
+        str(node.target)
+        for node in inner(loop)
+        if isinstance(node, Set | Increase) and isinstance(node.target, sp.Symbol)
+    }
+
+
+def _same_place(name: str, first: Loop, second: Loop) -> bool:
+    """Whether every access to the array uses the loop's index in one common place."""
+    if any(isinstance(node, Invoke) for loop in (first, second) for node in inner(loop)):
+        return False
+    used = [e for loop in (first, second) for e in elements(loop) if array_name(e) == name]
+    if not used:
+        return False
+    places = [
+        {place for place, index in enumerate(element.indices) if index == first.index}
+        for element in used
+    ]
+    return bool(set.intersection(*places))

@@ -1,0 +1,111 @@
+"""Loop-invariant code: what does not change inside a loop is computed in front of it.
+
+Moved are calls, roots, quotients and products of at least two quantities; a single array element
+is left where it reads best, the compiler keeps it in a register. Code under a condition keeps its
+calls and quotients (they may only make sense under that condition); its products may move.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv_codegen.loops import (
+    Branch,
+    Increase,
+    Loop,
+    Node,
+    Set,
+    inner,
+    names_in,
+    writes,
+)
+from symderiv_codegen.names import NamePool
+
+
+def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
+    """The same nodes with invariants in front of their loops, outermost loops first."""
+    result: list[Node] = []
+    for node in body:
+        if isinstance(node, Loop):
+            moved = _Invariants(node, names)
+            changed = moved.rewrite(node, under_condition=False)
+            assert isinstance(changed, Loop)
+            at = len(result)
+            # A remark belongs to the loop, so that its invariants go in between.
+            result[at:at] = [Set(symbol, value) for value, symbol in moved.found.items()]
+            result.append(
+                Loop(changed.index, changed.start, changed.stop, hoist(changed.body, names))
+            )
+        elif isinstance(node, Branch):
+            result.append(Branch(tuple((c, hoist(inside, names)) for c, inside in node.cases)))
+        else:
+            result.append(node)
+    return tuple(result)
+
+
+class _Invariants:
+    """Finds the invariants of one loop and replaces them by names."""
+
+    def __init__(self, loop: Loop, names: NamePool) -> None:
+        self._changing = writes(loop)
+        self._changing |= {str(node.index) for node in inner(loop) if isinstance(node, Loop)}
+        self._names = names
+        self.found: dict[sp.Expr, sp.Symbol] = {}
+
+    def rewrite(self, node: Node, under_condition: bool) -> Node:
+        """The node with its invariants replaced."""
+        if isinstance(node, Set):
+            return Set(node.target, self._replace(node.value, under_condition))
+        if isinstance(node, Increase):
+            return Increase(node.target, self._replace(node.value, under_condition))
+        if isinstance(node, Loop):
+            body = tuple(self.rewrite(child, under_condition) for child in node.body)
+            return Loop(node.index, node.start, node.stop, body)
+        if isinstance(node, Branch):
+            return Branch(
+                tuple((c, tuple(self.rewrite(n, True) for n in body)) for c, body in node.cases)
+            )
+        return node
+
+    def _fixed(self, expression: sp.Basic) -> bool:
+        return not names_in(expression) & self._changing
+
+    def _replace(self, expression: sp.Expr, under_condition: bool) -> sp.Expr:
+        if expression.is_Atom or isinstance(expression, sp.Indexed | sp.Piecewise):
+            return expression
+        if self._fixed(expression) and _worth_a_name(expression, under_condition):
+            coefficient, rest = _without_number(expression)
+            return coefficient * self._name(rest)
+        if isinstance(expression, sp.Mul | sp.Add):
+            fixed = [a for a in expression.args if self._fixed(a) and not a.is_number]
+            part = expression.func(*fixed)
+            if len(fixed) < len(expression.args) and _worth_a_name(part, under_condition):
+                others = [a for a in expression.args if a not in fixed]
+                changed = [self._replace(a, under_condition) for a in others]
+                return expression.func(self._name(part), *changed)
+        return expression.func(*(self._replace(a, under_condition) for a in expression.args))
+
+    def _name(self, expression: sp.Expr) -> sp.Symbol:
+        if expression not in self.found:
+            self.found[expression] = self._names.symbol_for(expression)
+        return self.found[expression]
+
+
+def _without_number(expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    if isinstance(expression, sp.Mul):
+        coefficient, rest = expression.as_coeff_Mul()
+        return coefficient, rest
+    return sp.Integer(1), expression
+
+
+def _worth_a_name(expression: sp.Expr, under_condition: bool) -> bool:
+    """Whether an invariant expression costs enough to be computed ahead."""
+    if expression.is_Atom or isinstance(expression, sp.Indexed) or expression.is_number:
+        return False
+    if isinstance(expression, sp.Mul | sp.Add):
+        quantities = [a for a in expression.args if not a.is_number]
+        simple = all(a.is_Atom or isinstance(a, sp.Indexed) for a in quantities)
+        if under_condition:
+            return simple and isinstance(expression, sp.Mul) and len(quantities) > 1
+        return len(quantities) > 1 or any(_worth_a_name(a, False) for a in quantities)
+    return not under_condition

@@ -1,0 +1,96 @@
+"""Breaking long expressions into lines, the way a formatter would.
+
+A printed expression is a small tree of pieces. It stays on one line where it fits; otherwise
+chains break in front of their operators and calls after their commas, inside brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+WIDTH = 100
+INDENT = 4
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text that cannot be broken."""
+
+    text: str
+
+    def flat(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Operands with the operators in front of them, e.g. ``("", a), (" + ", b)``."""
+
+    links: tuple[tuple[str, Piece], ...]
+
+    def flat(self) -> str:
+        return "".join(operator + piece.flat() for operator, piece in self.links)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Items between brackets, separated by commas: a call, a tuple, or one parenthesised piece."""
+
+    opening: str
+    items: tuple[Piece, ...]
+    closing: str = ")"
+
+    def flat(self) -> str:
+        return self.opening + ", ".join(item.flat() for item in self.items) + self.closing
+
+
+Piece = Text | Chain | Bracket
+
+
+def parenthesised(piece: Piece) -> Bracket:
+    """The piece in round brackets."""
+    return Bracket("(", (piece,))
+
+
+def render(piece: Piece, indent: int, used: int) -> str:
+    """Text of a piece that starts in column ``used`` of a line indented by ``indent``."""
+    flat = piece.flat()
+    if used + len(flat) <= WIDTH or isinstance(piece, Text):
+        return flat
+    if isinstance(piece, Chain):
+        lines = []
+        for operator, operand in piece.links:
+            shown = operator.lstrip()
+            lines.append(shown + render(operand, indent, indent + len(shown)))
+        return ("\n" + " " * indent).join(lines)
+    inner = indent + INDENT
+    pad = "\n" + " " * inner
+    together = ", ".join(item.flat() for item in piece.items)
+    if inner + len(together) <= WIDTH:
+        body = together
+    elif all(isinstance(item, Text) for item in piece.items):
+        body = filled(together + ",", inner).lstrip()
+    else:
+        last = len(piece.items) > 1
+        body = pad.join(render(item, inner, inner) + "," * last for item in piece.items)
+    return piece.opening + pad + body + "\n" + " " * indent + piece.closing
+
+
+def statement(head: str, piece: Piece, indent: int) -> str:
+    """``head`` followed by the piece as one statement, indented, broken where it is too long."""
+    used = indent + len(head)
+    if isinstance(piece, Chain) and used + len(piece.flat()) > WIDTH:
+        piece = parenthesised(piece)
+    return " " * indent + head + render(piece, indent, used)
+
+
+def filled(text: str, indent: int, width: int = WIDTH) -> str:
+    """Words of a paragraph in lines of the given width, all indented; brackets stay whole."""
+    lines: list[str] = []
+    for word in re.split(r"\s+(?![^\[]*\])", text.strip()):
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += " " + word
+        else:
+            lines.append(" " * indent + word)
+    return "\n".join(lines)

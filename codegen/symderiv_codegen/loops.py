@@ -1,0 +1,149 @@
+"""Loop nests: what an indexed program becomes before it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv_codegen.program import Array
+from symderiv_codegen.walk import array_name, free_names, subexpressions
+
+
+@dataclass(frozen=True)
+class Set:
+    """``target = value``."""
+
+    target: sp.Symbol | sp.Indexed
+    value: sp.Expr
+
+
+@dataclass(frozen=True)
+class Increase:
+    """``target += value``."""
+
+    target: sp.Symbol
+    value: sp.Expr
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``for index in range(start, stop)``."""
+
+    index: sp.Symbol
+    start: sp.Expr
+    stop: sp.Expr
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """``if``/``elif``/``else``; the condition of ``else`` is ``sp.true``."""
+
+    cases: tuple[tuple[sp.Basic, tuple[Node, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Invoke:
+    """A call of a procedure; ``result`` receives its scalar output."""
+
+    procedure: str
+    arguments: tuple[str, ...]
+    written: tuple[str, ...]
+    result: str | None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Zero everywhere."""
+
+    array: Array
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A comment on the code that follows."""
+
+    text: str
+
+
+Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark
+
+
+def inner(node: Node) -> Iterator[Node]:
+    """The node and everything inside it, in order."""
+    yield node
+    bodies: Iterable[tuple[Node, ...]] = ()
+    if isinstance(node, Loop):
+        bodies = (node.body,)
+    elif isinstance(node, Branch):
+        bodies = tuple(body for _, body in node.cases)
+    for body in bodies:
+        for child in body:
+            yield from inner(child)
+
+
+def expressions(node: Node) -> tuple[sp.Basic, ...]:
+    """The expressions a node itself reads (not those of nodes inside it)."""
+    if isinstance(node, Set | Increase):
+        return (node.value,)
+    if isinstance(node, Loop):
+        return (node.start, node.stop)
+    if isinstance(node, Branch):
+        return tuple(condition for condition, _ in node.cases)
+    return ()
+
+
+def names_in(expression: sp.Basic) -> set[str]:
+    """Names of symbols, indices and arrays of an expression."""
+    arrays = {array_name(e) for e in subexpressions(expression) if isinstance(e, sp.Indexed)}
+    return free_names(expression) | arrays
+
+
+def target_name(target: sp.Symbol | sp.Indexed) -> str:
+    """The name of the array or scalar that is written."""
+    return array_name(target) if isinstance(target, sp.Indexed) else str(target)
+
+
+def reads(node: Node) -> set[str]:
+    """Names read by the node or inside it (indices of its own loops included)."""
+    found: set[str] = set()
+    for part in inner(node):
+        for expression in expressions(part):
+            found |= names_in(expression)
+        if isinstance(part, Increase):
+            found.add(str(part.target))
+        if isinstance(part, Invoke):
+            found.update(part.arguments)
+    return found
+
+
+def writes(node: Node) -> set[str]:
+    """Names of arrays and scalars written by the node or inside it."""
+    found: set[str] = set()
+    for part in inner(node):
+        if isinstance(part, Set | Increase):
+            found.add(target_name(part.target))
+        elif isinstance(part, Invoke):
+            found.update(part.written)
+        elif isinstance(part, Fill):
+            found.add(part.array.name)
+    return found
+
+
+def depend(first: Node, second: Node) -> bool:
+    """Whether the order of two nodes matters."""
+    written, also_written = writes(first), writes(second)
+    return bool(written & (reads(second) | also_written) or also_written & reads(first))
+
+
+def elements(node: Node) -> Iterator[sp.Indexed]:
+    """Every array element read or written inside the node."""
+    for part in inner(node):
+        if isinstance(part, Set) and isinstance(part.target, sp.Indexed):
+            yield part.target
+        for expression in expressions(part):
+            for found in subexpressions(expression):
+                if isinstance(found, sp.Indexed):
+                    yield found

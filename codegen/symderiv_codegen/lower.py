@@ -1,0 +1,153 @@
+"""From assignments with sums to loop nests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy as sp
+
+from symderiv_codegen.fuse import fuse
+from symderiv_codegen.hoist import hoist
+from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
+from symderiv_codegen.names import NamePool
+from symderiv_codegen.program import Assignment, Call, Procedure, Program, ScalarFunction
+from symderiv_codegen.sums import SumRewriter
+from symderiv_codegen.walk import Temporary, Total, plain_index, subexpressions, with_plain_indices
+
+
+def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
+    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted."""
+    functions = {function.name: function for function in program.functions}
+    taken = {*program.ranges, *functions, *(p.name for p in program.procedures)}
+    taken |= set(procedure.arrays) | _indices(procedure)
+    lowering = _Lowering(procedure, functions, NamePool(taken))
+    procedures = {p.name: p for p in program.procedures}
+    nodes: list[Node] = []
+    for step in procedure.body:
+        if isinstance(step, Call):
+            nodes += lowering.call(step, procedures[step.procedure])
+        else:
+            nodes += lowering.assignment(step)
+    return hoist(fuse(tuple(nodes)), lowering.names)
+
+
+def _indices(procedure: Procedure) -> set[str]:
+    """Names of all indices of a procedure, free and bound."""
+    found: set[str] = set()
+    for step in procedure.body:
+        if isinstance(step, Assignment):
+            found |= {str(index) for index in step.indices}
+            for node in subexpressions(step.value):
+                if isinstance(node, sp.Sum):
+                    found |= {str(limit[0]) for limit in node.limits}
+    return found
+
+
+class _Lowering:
+    """Turns the steps of one procedure into nodes; holds the names of its temporaries."""
+
+    def __init__(
+        self, procedure: Procedure, functions: Mapping[str, ScalarFunction], names: NamePool
+    ) -> None:
+        self.names = names
+        self._procedure = procedure
+        self._sums = SumRewriter(procedure.arrays, functions)
+
+    def call(self, step: Call, called: Procedure) -> list[Node]:
+        """The call of a procedure, inside a condition where it has one."""
+        remark: list[Node] = [Remark(step.comment)] if step.comment else []
+        actual = dict(zip((*called.inputs, *called.outputs), step.arguments, strict=True))
+        written = tuple(actual[array] for array in called.outputs)
+        result = actual[called.result] if called.result else None
+        passed = tuple(name for array, name in actual.items() if array != called.result)
+        invoke = Invoke(called.name, passed, written, result)
+        if step.when is None:
+            return [*remark, invoke]
+        zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
+        return [*remark, Branch(((step.when, (invoke,)), (sp.true, zero)))]
+
+    def assignment(self, step: Assignment) -> list[Node]:
+        """The nest of loops over the free indices of an assignment."""
+        target = with_plain_indices(step.target)
+        indices = [plain_index(index) for index in step.indices]
+        body: list[Node] = []
+        self._set(target, self._sums.rewrite(step.value), body)
+        shape = self._procedure.arrays[step.name].shape
+        if step.symmetric:
+            *first, i, j = indices
+            mirrored = target.base[(*first, j, i)]
+            body.append(Set(mirrored, target))
+        nest = tuple(body)
+        for position in reversed(range(len(indices))):
+            stop: sp.Expr = sp.Symbol(shape[position], integer=True, positive=True)
+            if step.symmetric and position == len(indices) - 1:
+                stop = indices[-2] + 1
+            nest = (Loop(indices[position], sp.Integer(0), stop, nest),)
+        return [Remark(step.comment), *nest] if step.comment else list(nest)
+
+    def _set(self, target: sp.Symbol | sp.Indexed, value: sp.Expr, body: list[Node]) -> None:
+        """``target = value``; a case distinction at the top becomes branches."""
+        if isinstance(value, sp.Piecewise) and not _inline(value):
+            body.append(self._branches(target, value))
+        else:
+            body.append(Set(target, self._value(value, body)))
+
+    def _branches(self, target: sp.Symbol | sp.Indexed, value: sp.Piecewise) -> Branch:
+        cases = []
+        for expression, condition in value.args:
+            inside: list[Node] = []
+            self._set(target, expression, inside)
+            cases.append((condition, tuple(inside)))
+        return Branch(tuple(cases))
+
+    def _value(self, expression: sp.Expr, body: list[Node]) -> sp.Expr:
+        """The expression without sums and cases, which ``body`` evaluates first."""
+        if isinstance(expression, sp.Indexed) or not expression.has(Total, sp.Piecewise):
+            return expression
+        if isinstance(expression, Total):
+            index, low, high = expression.limit
+            total = Temporary(self.names.take(f"sum_over_{index}"), real=True)
+            inside: list[Node] = []
+            self._increase(total, expression.summand, inside)
+            body.append(Set(total, sp.Integer(0)))
+            body.append(Loop(index, low, high + 1, tuple(inside)))
+            return total
+        if isinstance(expression, sp.Piecewise):
+            if _inline(expression):
+                return expression
+            case = Temporary(self.names.take("case"), real=True)
+            body.append(self._branches(case, expression))
+            return case
+        return expression.func(*(self._value(argument, body) for argument in expression.args))
+
+    def _increase(self, total: sp.Symbol, value: sp.Expr, body: list[Node]) -> None:
+        """``total += value``; nested sums add to the same total, vanishing cases are left out."""
+        if isinstance(value, Total):
+            index, low, high = value.limit
+            inside: list[Node] = []
+            self._increase(total, value.summand, inside)
+            body.append(Loop(index, low, high + 1, tuple(inside)))
+            return
+        for case in sp.Mul.make_args(value):
+            if not isinstance(case, sp.Piecewise) or all(e != 0 for e, _ in case.args):
+                continue
+            rest = sp.Mul(*(factor for factor in sp.Mul.make_args(value) if factor != case))
+            cases: list[tuple[sp.Basic, tuple[Node, ...]]] = []
+            excluded: list[sp.Basic] = []
+            for expression, condition in case.args:
+                if expression == 0:
+                    excluded.append(condition)
+                    continue
+                inside = []
+                self._increase(total, rest * expression, inside)
+                cases.append((sp.And(condition, *(sp.Not(e) for e in excluded)), tuple(inside)))
+            body.append(Branch(tuple(cases)))
+            return
+        body.append(Increase(total, self._value(value, body)))
+
+
+def _inline(value: sp.Piecewise) -> bool:
+    """Cases short enough for a conditional expression: numbers and single names."""
+    return len(value.args) == 2 and all(
+        expression.is_Number or isinstance(expression, sp.Symbol) for expression, _ in value.args
+    )

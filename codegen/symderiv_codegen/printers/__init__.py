@@ -1,0 +1,1 @@
+"""Printers: indexed programs as numba modules, mpmath modules, and LaTeX."""

@@ -1,0 +1,83 @@
+"""The docstring at the top of a generated module: what it is, from what, and that it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import sympy as sp
+
+from symderiv_codegen.layout import filled
+from symderiv_codegen.printers.module import docstring
+from symderiv_codegen.program import Program
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def program_digest(program: Program) -> str:
+    """SHA-256 of everything the program says, independent of how it is printed."""
+    return digest(_spelled(program))
+
+
+def _spelled(item: object) -> str:
+    """A canonical text of nested dataclasses, mappings, tuples and expressions."""
+    if isinstance(item, sp.Basic):
+        return str(sp.srepr(item))
+    if isinstance(item, Mapping):
+        return "{" + ", ".join(f"{k!r}: {_spelled(v)}" for k, v in item.items()) + "}"
+    if isinstance(item, tuple):
+        return "(" + ", ".join(_spelled(part) for part in item) + ")"
+    fields = getattr(type(item), "__dataclass_fields__", None)
+    if fields is None:
+        return repr(item)
+    parts = ", ".join(f"{name}={_spelled(getattr(item, name))}" for name in fields)
+    return f"{type(item).__name__}({parts})"
+
+
+def header(program: Program, code: str, operations: Mapping[str, int], imports: str) -> str:
+    """The module docstring. ``code`` is everything below it, ``imports`` what that needs."""
+    paragraphs = [
+        program.title,
+        "Generated, do not edit: change the recipe and generate again. The module stands alone; it "
+        f"needs {imports} and nothing else.",
+    ]
+    if program.recipe:
+        width = max(len(key) for key in program.recipe)
+        rows = [f"    {key:<{width}}  {value}" for key, value in program.recipe.items()]
+        paragraphs.append("\n".join(["Recipe:", *rows]))
+    if program.equations:
+        lines = [line for equation in program.equations for line in _equation(equation)]
+        paragraphs.append("\n".join(["Equations:", *lines]))
+    counts = [f"{name} {count}" for name, count in operations.items()]
+    paragraphs.append(
+        "Operations, each line of a loop counted once:\n" + filled(", ".join(counts), 4)
+    )
+    release = ".".join(sp.__version__.split(".")[:2])
+    paragraphs.append(
+        "\n".join(
+            [
+                "Digests (SHA-256):",
+                f"    program  {program_digest(program)}",
+                f"    code     {digest(code)}",
+                f"Ordered by SymPy {release}.",
+            ]
+        )
+    )
+    return "\n".join(docstring(paragraphs, indent=0))
+
+
+def _equation(equation: str) -> list[str]:
+    """An equation indented by four; its own line breaks are kept."""
+    return ["    " + line for line in equation.split("\n")]
+
+
+def is_unchanged(text: str) -> bool:
+    """Whether the code of a generated module still has the digest that its header states."""
+    stated = next(
+        (line.split()[-1] for line in text.splitlines() if line.strip().startswith("code ")), ""
+    )
+    _, closed, code = text.partition('\n"""\n\n')
+    return bool(closed) and stated == digest(code)

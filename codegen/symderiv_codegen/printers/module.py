@@ -1,0 +1,257 @@
+"""The parts of a Python module that both dialects share: header, functions, loop nests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import sympy as sp
+
+from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
+from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
+from symderiv_codegen.lower import loop_nests
+from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPrinter
+from symderiv_codegen.program import Array, Procedure, Program, ScalarFunction
+from symderiv_codegen.scalars import straight_line
+from symderiv_codegen.walk import array_name, free_names
+
+OWN_NAMES = (*HELPERS.values(), *RUNTIME.values())
+
+
+class ModulePrinter:
+    """Prints functions and procedures; subclasses say what a dialect decides."""
+
+    name = "module"
+    context: tuple[str, ...] = ()
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.helpers: set[str] = set()
+        self.runtime: set[str] = set()
+        self.operations: dict[str, int] = {}
+        self._defined = [f.name for f in program.functions] + [p.name for p in program.procedures]
+
+    # What a dialect decides.
+
+    def expressions(self, guarded: bool) -> ExpressionPrinter:
+        """A printer of expressions in this dialect."""
+        raise NotImplementedError
+
+    def decorator(self) -> str:
+        """The line in front of a function, or nothing."""
+        return ""
+
+    def allocation(self, array: Array) -> str:
+        """A local array of the right shape, not initialised."""
+        raise NotImplementedError
+
+    def size(self, array: Array, axis: int) -> str:
+        """The number of elements along an axis."""
+        raise NotImplementedError
+
+    def zero(self) -> str:
+        """The number zero, where a sum starts."""
+        raise NotImplementedError
+
+    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+        """Statements that set an array to zero."""
+        raise NotImplementedError
+
+    # Functions.
+
+    def function(self, function: ScalarFunction) -> str:
+        """A scalar function with its docstring."""
+        code = straight_line(function, [*self._defined, *OWN_NAMES])
+        self.operations[function.name] = code.operations
+        printer = self.expressions(function.guarded)
+        lines = [self._head(function.name, [str(a) for a in function.arguments])]
+        lines += docstring([function.doc])
+        for symbol, expression in code.definitions:
+            lines.append(statement(f"{symbol} = ", printer.expression(expression), INDENT))
+        lines.append(statement("return ", printer.expression(code.value), INDENT))
+        self._collect(printer)
+        return "\n".join(lines)
+
+    def procedure(self, procedure: Procedure) -> str:
+        """A procedure with its docstring, its sizes, its local arrays and its loops."""
+        nodes = loop_nests(procedure, self.program)
+        printer = self.expressions(guarded=False)
+        arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
+        lines = [self._head(procedure.name, arguments)]
+        lines += docstring(_documentation(procedure))
+        lines += self._sizes(procedure, nodes)
+        for array in procedure.locals:
+            if array.shape:
+                lines.append(" " * INDENT + f"{array.name} = {self.allocation(array)}")
+        lines += self._body(nodes, INDENT, printer)
+        if procedure.result:
+            lines.append(" " * INDENT + f"return {procedure.result.name}")
+        self._collect(printer)
+        self.operations[procedure.name] = _operations(nodes)
+        return "\n".join(lines)
+
+    def _collect(self, printer: ExpressionPrinter) -> None:
+        self.helpers |= printer.helpers
+        self.runtime |= printer.runtime
+
+    def _head(self, name: str, arguments: Sequence[str]) -> str:
+        decorator = self.decorator()
+        pieces = tuple(Text(a) for a in (*self.context, *arguments))
+        head = statement(f"def {name}", Bracket("(", pieces, "):"), 0)
+        return f"{decorator}\n{head}" if decorator else head
+
+    def _sizes(self, procedure: Procedure, nodes: Sequence[Node]) -> list[str]:
+        needed = _ranges_used(nodes) | {size for array in procedure.locals for size in array.shape}
+        lines = []
+        for size in self.program.ranges:
+            if size not in needed:
+                continue
+            visible = (*procedure.inputs, *procedure.outputs)
+            # The array with the fewest axes tells the size in the simplest way.
+            array = min((a for a in visible if size in a.shape), key=lambda a: a.shape.index(size))
+            lines.append(" " * INDENT + f"{size} = {self.size(array, array.shape.index(size))}")
+        return lines
+
+    # Loop nests.
+
+    def _body(self, nodes: Iterable[Node], indent: int, printer: ExpressionPrinter) -> list[str]:
+        lines: list[str] = []
+        for node in nodes:
+            lines += self._node(node, indent, printer)
+        return lines
+
+    def _node(self, node: Node, indent: int, printer: ExpressionPrinter) -> list[str]:
+        pad = " " * indent
+        if isinstance(node, Remark):
+            return [f"{pad}# {line}" for line in _remark_lines(node.text, indent)]
+        if isinstance(node, Fill):
+            return self.filled_with_zero(node.array, indent)
+        if isinstance(node, Set):
+            target = self._target(node.target, printer)
+            if node.value == 0:
+                return [f"{pad}{target} = {self.zero()}"]
+            return [statement(f"{target} = ", printer.expression(node.value), indent)]
+        if isinstance(node, Increase):
+            operator, value = " += ", node.value
+            if value.could_extract_minus_sign() and not isinstance(value, sp.Add):
+                operator, value = " -= ", -value
+            return [statement(f"{node.target}{operator}", printer.expression(value), indent)]
+        if isinstance(node, Loop):
+            bounds = [printer.index(node.stop)]
+            if node.start != 0:
+                bounds.insert(0, printer.index(node.start))
+            head = f"{pad}for {node.index} in range({', '.join(bounds)}):"
+            return [head, *self._body(node.body, indent + INDENT, printer)]
+        if isinstance(node, Branch):
+            return self._branch(node, indent, printer)
+        return self._invoke(node, indent)
+
+    def _target(self, target: sp.Symbol | sp.Indexed, printer: ExpressionPrinter) -> str:
+        if isinstance(target, sp.Symbol):
+            return str(target)
+        return printer.element(array_name(target), tuple(printer.index(i) for i in target.indices))
+
+    def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
+        lines: list[str] = []
+        for condition, body in node.cases:
+            if condition == sp.true and lines:
+                lines.append(" " * indent + "else:")
+            else:
+                word = "elif " if lines else "if "
+                piece = printer.condition(condition)
+                lines.append(_headed(word, piece, indent))
+            lines += self._body(body, indent + INDENT, printer)
+        return lines
+
+    def _invoke(self, node: Invoke, indent: int) -> list[str]:
+        arguments: tuple[Piece, ...] = tuple(Text(a) for a in (*self.context, *node.arguments))
+        head = f"{node.result} = " if node.result else ""
+        return [statement(head, Bracket(f"{node.procedure}(", arguments), indent)]
+
+
+def _headed(word: str, condition: Piece, indent: int) -> str:
+    line = " " * indent + word + condition.flat() + ":"
+    if len(line) <= WIDTH:
+        return line
+    broken = Bracket("(", (condition,))
+    return statement(word, broken, indent) + ":"
+
+
+def _remark_lines(text: str, indent: int) -> list[str]:
+    return [line.strip() for line in filled(text, 0, WIDTH - indent - 2).split("\n")]
+
+
+def _ranges_used(nodes: Iterable[Node]) -> set[str]:
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, Set | Increase):
+            found |= free_names(node.value)
+        elif isinstance(node, Loop):
+            found |= free_names(node.start) | free_names(node.stop) | _ranges_used(node.body)
+        elif isinstance(node, Branch):
+            for condition, body in node.cases:
+                found |= free_names(condition) | _ranges_used(body)
+        elif isinstance(node, Fill):
+            found |= set(node.array.shape)
+    return found
+
+
+def _operations(nodes: Iterable[Node]) -> int:
+    """Operations of a procedure's text, each counted once however often its loop turns."""
+    total = 0
+    for node in nodes:
+        if isinstance(node, Set | Increase):
+            # Array elements count as names: their index arithmetic is not arithmetic of numbers.
+            plain = {
+                e: sp.Symbol(f"element{n}") for n, e in enumerate(node.value.atoms(sp.Indexed))
+            }
+            total += int(sp.count_ops(node.value.xreplace(plain))) + isinstance(node, Increase)
+        elif isinstance(node, Loop):
+            total += _operations(node.body)
+        elif isinstance(node, Branch):
+            total += sum(_operations(body) for _, body in node.cases)
+    return total
+
+
+def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
+    """A docstring: one line where it fits, otherwise paragraphs between blank lines.
+
+    Paragraphs of one line are wrapped; paragraphs that already consist of lines are kept.
+    """
+    pad = " " * indent
+    shown = []
+    for paragraph in paragraphs:
+        clean = paragraph.strip().replace("\\", "\\\\").replace('"""', "'''")
+        if "\n" in clean or len(pad) + len(clean) <= WIDTH:
+            shown.append("\n".join((pad + line).rstrip() for line in clean.split("\n")))
+        else:
+            shown.append(filled(clean, indent))
+    text = "\n\n".join(shown).strip()
+    single = len(shown) == 1 and "\n" not in text and len(pad) + len(text) + 6 <= WIDTH
+    quotes = '"""'
+    if single:
+        return [f"{pad}{quotes}{text}{quotes}"]
+    return [f"{pad}{quotes}{text}", f"{pad}{quotes}"]
+
+
+def _documentation(procedure: Procedure) -> list[str]:
+    """The description and a table of the arguments with their shapes."""
+    groups = [("Inputs", procedure.inputs), ("Outputs, in place", procedure.array_outputs)]
+    if procedure.result:
+        groups.append(("Returns", (procedure.result,)))
+    everything = [array for _, group in groups for array in group]
+    names = max((len(array.name) for array in everything), default=0)
+    shapes = max((len(_shape(array)) for array in everything), default=0)
+    paragraphs = [procedure.doc]
+    for title, group in groups:
+        if not group:
+            continue
+        lines = [f"{title}:"]
+        for array in group:
+            row = f"    {array.name:<{names}}  {_shape(array):<{shapes}}  {array.doc}".rstrip()
+            lines.append(row)
+        paragraphs.append("\n".join(lines))
+    return paragraphs
+
+
+def _shape(array: Array) -> str:
+    return f"({', '.join(array.shape)})" if array.shape else "scalar"

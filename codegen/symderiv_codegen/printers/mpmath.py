@@ -1,0 +1,92 @@
+"""Programs as mpmath modules: the same loops at any precision."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv_codegen.layout import INDENT, Chain, Text
+from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
+from symderiv_codegen.printers.header import header
+from symderiv_codegen.printers.module import ModulePrinter
+from symderiv_codegen.program import Array, Program
+from symderiv_codegen.runtime.helpers import MPMATH
+from symderiv_codegen.runtime.snippets import pasted
+
+
+class MpmathExpressions(ExpressionPrinter):
+    """Expressions over multiprecision numbers with the functions of a context ``mp``."""
+
+    name = "mpmath"
+    namespace = "mp"
+    calling = "mp, "
+
+    def number(self, value: sp.Rational) -> Printed:
+        """Integers as they are; a quotient must start from a multiprecision number."""
+        if value.q == 1:
+            return Printed(Text(str(value.p)), ATOM)
+        quotient = Chain((("", Text(f"mp.mpf({value.p})")), (" / ", Text(str(value.q)))))
+        return Printed(quotient, PRODUCT)
+
+    def splits_fractions(self, value: sp.Rational) -> bool:
+        """Always: the product is a multiprecision number by then."""
+        return bool(value.q != 1)
+
+    def element(self, name: str, indices: tuple[str, ...]) -> str:
+        """``Q[i][j]``, which works for nested lists and for arrays of objects."""
+        return name + "".join(f"[{index}]" for index in indices)
+
+
+class MpmathModule(ModulePrinter):
+    """A module of functions whose first argument is an mpmath context."""
+
+    name = "mpmath"
+    context = ("mp",)
+
+    def expressions(self, guarded: bool) -> ExpressionPrinter:
+        return MpmathExpressions(self._defined, guarded)
+
+    def allocation(self, array: Array) -> str:
+        text = f"[mp.zero] * {array.shape[-1]}"
+        for size in reversed(array.shape[:-1]):
+            text = f"[{text} for _ in range({size})]"
+        return text
+
+    def size(self, array: Array, axis: int) -> str:
+        return f"len({array.name}{'[0]' * axis})"
+
+    def zero(self) -> str:
+        return "mp.zero"
+
+    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+        if not array.shape:
+            return [" " * indent + f"{array.name} = mp.zero"]
+        lines = []
+        for depth, size in enumerate(array.shape):
+            lines.append(" " * (indent + INDENT * depth) + f"for i{depth} in range({size}):")
+        target = array.name + "".join(f"[i{depth}]" for depth in range(len(array.shape)))
+        lines.append(" " * (indent + INDENT * len(array.shape)) + f"{target} = mp.zero")
+        return lines
+
+    def module(self) -> str:
+        """The text of the whole module."""
+        functions = [self.function(function) for function in self.program.functions]
+        procedures = [self.procedure(procedure) for procedure in self.program.procedures]
+        helpers = [MPMATH[name].strip() for name in MPMATH if name in self.helpers]
+        runtime = pasted({f"{name}_mpmath" for name in self.runtime}, "")
+        body = "\n\n\n".join([*helpers, *runtime, *functions, *procedures])
+        code = f"\n{body}\n"
+        needs = "an mpmath context as the first argument of every function (entries: mp.mpf)"
+        top = header(self.program, code, self.operations, needs)
+        return f"{top}\n\n{code}"
+
+
+def print_mpmath(program: Program) -> str:
+    """The program as the text of a module of multiprecision functions.
+
+    Every function takes an mpmath context as its first argument. Arrays are nested lists or numpy
+    arrays of objects whose entries are numbers of that context.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+    """
+    return MpmathModule(program).module()

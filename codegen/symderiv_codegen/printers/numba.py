@@ -1,0 +1,230 @@
+"""Programs as numba modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
+from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
+from symderiv_codegen.printers.header import header
+from symderiv_codegen.printers.module import ModulePrinter, docstring
+from symderiv_codegen.program import Array, Procedure, Program
+from symderiv_codegen.runtime.helpers import NUMBA
+from symderiv_codegen.runtime.snippets import pasted
+
+DECORATOR = '@njit(cache=True, error_model="numpy")'
+RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
+
+
+class NumbaExpressions(ExpressionPrinter):
+    """Expressions over float64 with the functions of ``math``."""
+
+    name = "numba"
+    namespace = "math"
+
+    def number(self, value: sp.Rational) -> Printed:
+        """Floating-point text; a fraction that is no short binary one stays a quotient."""
+        if value.q == 1:
+            return Printed(
+                Text(f"{value.p}.0" if value.p < 10**15 else f"{float(value.p)!r}"), ATOM
+            )
+        if _is_short_binary(value):
+            return Printed(Text(repr(float(value))), ATOM)
+        return Printed(Chain((("", Text(f"{value.p}.0")), (" / ", Text(f"{value.q}.0")))), PRODUCT)
+
+    def splits_fractions(self, value: sp.Rational) -> bool:
+        """Only fractions that binary numbers cannot hold."""
+        return bool(value.q != 1 and not _is_short_binary(value))
+
+    def element(self, name: str, indices: tuple[str, ...]) -> str:
+        """``Q[i, j]``."""
+        return f"{name}[{', '.join(indices)}]"
+
+
+def _is_short_binary(value: sp.Rational) -> bool:
+    return value.q in (2, 4, 8, 16) and value.p < 1000
+
+
+class NumbaModule(ModulePrinter):
+    """A module of compiled functions; see the package docstring for how to use it."""
+
+    name = "numba"
+
+    def expressions(self, guarded: bool) -> ExpressionPrinter:
+        return NumbaExpressions(self._defined, guarded)
+
+    def decorator(self) -> str:
+        return DECORATOR
+
+    def allocation(self, array: Array) -> str:
+        shape = ", ".join(array.shape)
+        return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
+
+    def size(self, array: Array, axis: int) -> str:
+        return f"{array.name}.shape[{axis}]"
+
+    def zero(self) -> str:
+        return "0.0"
+
+    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+        target = f"{array.name}[:]" if array.shape else array.name
+        return [" " * indent + f"{target} = 0.0"]
+
+    def module(self) -> str:
+        """The text of the whole module."""
+        functions = [self.function(function) for function in self.program.functions]
+        procedures = [self.procedure(procedure) for procedure in self.program.procedures]
+        flat = _flat_functions(self.program)
+        helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
+        body = "\n\n\n".join(
+            [*helpers, *pasted(self.runtime, DECORATOR), *functions, *procedures, *flat]
+        )
+        imports = "import math\n\nimport numpy as np\nfrom numba import njit\n"
+        code = "\n".join([imports, _constants(self.program), "", body, ""])
+        top = header(self.program, code, self.operations, "math, numpy and numba")
+        return f"{top}\n\n{code}"
+
+
+def _constants(program: Program) -> str:
+    lines = [f"{name} = {_literal(value)}" for name, value in program.constants.items()]
+    lines.append("RECIPE = {")
+    lines += [f"    {_literal(k)}: {_literal(v)}," for k, v in program.recipe.items()]
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _literal(value: str | int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def print_numba(program: Program) -> str:
+    """The program as the text of a numba module.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+    """
+    return NumbaModule(program).module()
+
+
+# Flat functions: the same procedures on one vector of unknowns and one of parameters.
+
+
+def _flat_functions(program: Program) -> list[str]:
+    state, parameters = program.state, program.parameters
+    if state is None or parameters is None:
+        return []
+    texts = []
+    procedure = program.procedure(program.right_hand_side)
+    if procedure is not None:
+        texts.append(_flat_right_hand_side(program, procedure))
+    procedure = program.procedure(program.observables)
+    if procedure is not None:
+        texts.append(_flat_observables(program, procedure))
+    return texts
+
+
+def _explicit(signature: str) -> str:
+    single = f'@njit("{signature}", cache=True, error_model="numpy")'
+    if len(single) <= 100:
+        return single
+    return f'@njit(\n    "{signature}",\n    cache=True,\n    error_model="numpy",\n)'
+
+
+def _flat_right_hand_side(program: Program, procedure: Procedure) -> str:
+    assert program.state is not None
+    assert program.parameters is not None
+    names = [program.state.name, "sizes", program.parameters.name, "derivative"]
+    lines = [
+        _explicit(RIGHT_HAND_SIDE_TYPE),
+        f"def flat_{procedure.name}(alpha, {', '.join(names)}):",
+    ]
+    lines += docstring(
+        [
+            f"{procedure.name} on flat vectors, with the signature that time steppers expect.",
+            *_packing(program),
+            "derivative is packed like the first vector. alpha is the time.",
+        ]
+    )
+    lines += _unpacking(program, procedure)
+    lines += _views("derivative", procedure.outputs)
+    arguments = [array.name for array in (*procedure.inputs, *procedure.outputs)]
+    call = Bracket(f"{procedure.name}(", tuple(Text(a) for a in arguments))
+    lines.append(statement("", call, INDENT))
+    return "\n".join(lines)
+
+
+def _flat_observables(program: Program, procedure: Procedure) -> str:
+    assert program.state is not None
+    assert program.parameters is not None
+    outputs = procedure.array_outputs
+    types = ["float64[::1]", "int64[::1]", "float64[::1]"]
+    types += [f"float64[{', '.join([':'] * (len(a.shape) - 1) + ['::1'])}]" for a in outputs]
+    result = "float64" if procedure.result else "void"
+    names = [program.state.name, "sizes", program.parameters.name, *(a.name for a in outputs)]
+    lines = [_explicit(f"{result}({', '.join(types)})")]
+    lines.append(f"def flat_{procedure.name}({', '.join(names)}):")
+    lines += docstring([f"{procedure.name} on flat vectors.", *_packing(program)])
+    lines += _unpacking(program, procedure)
+    arguments = [array.name for array in (*procedure.inputs, *outputs)]
+    call = Bracket(f"{procedure.name}(", tuple(Text(a) for a in arguments))
+    lines.append(statement("return " if procedure.result else "", call, INDENT))
+    return "\n".join(lines)
+
+
+def _packing(program: Program) -> list[str]:
+    """Paragraphs that say how the vectors are packed."""
+    assert program.state is not None
+    assert program.parameters is not None
+    described = [f"sizes = [{', '.join(program.ranges)}]"]
+    for vector in (program.state, program.parameters):
+        fields = [
+            f"{array.name} ({', '.join(array.shape)})" if array.shape else array.name
+            for array in vector.fields
+        ]
+        described.append(f"{vector.name} = {', '.join(fields)}")
+    return described
+
+
+def _unpacking(program: Program, procedure: Procedure) -> list[str]:
+    """Sizes and views of the fields that the procedure needs."""
+    assert program.state is not None
+    assert program.parameters is not None
+    lines = [
+        " " * INDENT + f"{size} = sizes[{position}]" for position, size in enumerate(program.ranges)
+    ]
+    needed = {array.name for array in procedure.inputs}
+    for vector in (program.state, program.parameters):
+        lines += _views(vector.name, vector.fields, needed)
+    return lines
+
+
+def _views(vector: str, fields: Sequence[Array], needed: set[str] | None = None) -> list[str]:
+    """One view per field, at running offsets; fields nobody needs are stepped over."""
+    lines: list[str] = ["start = 0"]
+    for array in fields:
+        wanted = needed is None or array.name in needed
+        if not array.shape:
+            if wanted:
+                lines.append(f"{array.name} = {vector}[start]")
+            lines.append("start += 1")
+            continue
+        extent = " * ".join(array.shape)
+        if wanted:
+            lines.append(f"{array.name} = " + _view(vector, array, extent))
+        lines.append(f"start += {extent}")
+    # Nothing follows the last field.
+    while lines and lines[-1].startswith("start"):
+        lines.pop()
+    return [" " * INDENT + line for line in lines]
+
+
+def _view(vector: str, array: Array, extent: str) -> str:
+    piece = f"{vector}[start : start + {extent}]"
+    if len(array.shape) == 1:
+        return piece
+    return f"{piece}.reshape(({', '.join(array.shape)}))"

@@ -1,0 +1,62 @@
+"""Functions of ``runtime/sign_mean4.py`` and its kind, as text for a generated module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from importlib import resources
+
+SOURCES = {"sign_mean4": "sign_mean4.py", "sign_mean4_cov": "sign_mean4.py"}
+
+
+def pasted(names: Iterable[str], decorator: str) -> list[str]:
+    """Top-level definitions that the named functions need, in the order of their file.
+
+    Functions get the decorator; annotations are dropped, comments kept.
+    """
+    wanted = set(names)
+    texts: list[str] = []
+    for file in sorted({SOURCES[name] for name in wanted}):
+        source = resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
+        texts += _definitions(source, wanted, decorator)
+    return texts
+
+
+def _definitions(source: str, wanted: set[str], decorator: str) -> list[str]:
+    lines = source.splitlines()
+    nodes = {name: node for node in ast.parse(source).body for name in _names_defined(node)}
+    needed: set[str] = set()
+    pending = sorted(wanted & set(nodes))
+    while pending:
+        name = pending.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        used = {n.id for n in ast.walk(nodes[name]) if isinstance(n, ast.Name)}
+        pending += sorted(used & set(nodes) - needed)
+    constants: list[str] = []
+    functions: list[str] = []
+    for node in dict.fromkeys(nodes[name] for name in nodes if name in needed):
+        assert node.end_lineno is not None
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        if isinstance(node, ast.FunctionDef):
+            functions.append(f"{decorator}\n{_without_annotations(text, node)}")
+        else:
+            constants.append(text)
+    return (["\n".join(constants)] if constants else []) + functions
+
+
+def _names_defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _without_annotations(text: str, node: ast.FunctionDef) -> str:
+    """The function with a plain head; types belong to the file it comes from."""
+    first = node.body[0].lineno - node.lineno
+    names = ", ".join(argument.arg for argument in node.args.args)
+    body = "\n".join(text.splitlines()[first:])
+    return f"def {node.name}({names}):\n{body}"

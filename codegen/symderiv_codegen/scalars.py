@@ -1,0 +1,133 @@
+"""Scalar functions as straight-line code: shared roots, common subexpressions, readable names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv_codegen.names import NamePool
+from symderiv_codegen.program import ScalarFunction
+from symderiv_codegen.walk import free_names
+
+Definition = tuple[sp.Symbol, sp.Expr]
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """Definitions in the order in which they are computed, and the value in terms of them."""
+
+    definitions: tuple[Definition, ...]
+    value: sp.Expr
+
+    @property
+    def operations(self) -> int:
+        """Additions, multiplications, divisions, powers and function calls, each counted once."""
+        expressions = [e for _, e in self.definitions] + [self.value]
+        return int(sum(sp.count_ops(expression) for expression in expressions))
+
+
+def straight_line(function: ScalarFunction, taken: Sequence[str]) -> StraightLine:
+    """The function with every repeated subexpression computed once.
+
+    The function's own definitions are kept, with their names and in their order; what is new gets
+    a name after what it holds. Half-integer powers share one root.
+    """
+    own = [str(symbol) for symbol in function.arguments]
+    own += [str(symbol) for symbol, _ in function.definitions]
+    names = NamePool([*own, *taken])
+    expressions = [e for _, e in function.definitions] + [function.value]
+    rooted, roots = _shared_roots(expressions)
+    found, reduced = sp.cse(
+        [*roots.values(), *rooted], symbols=_provisional(), order="canonical", list=True
+    )
+    extra: list[Definition] = list(found)
+    extra += list(zip(roots, reduced[: len(roots)], strict=True))
+    targets: list[sp.Symbol | None] = [symbol for symbol, _ in function.definitions] + [None]
+    ordered = _in_order(extra, list(zip(targets, reduced[len(roots) :], strict=True)))
+    return _renamed(ordered, {symbol for symbol, _ in extra}, names)
+
+
+def _provisional() -> sp.utilities.iterables.NumberedSymbols:
+    # The dollar sign keeps provisional names apart from everything a user can declare.
+    return sp.numbered_symbols("$", real=True)
+
+
+def _shared_roots(
+    expressions: Sequence[sp.Expr],
+) -> tuple[list[sp.Expr], dict[sp.Symbol, sp.Expr]]:
+    """Write x**(3/2), 1/sqrt(x), ... through one symbol for sqrt(x) where it occurs repeatedly."""
+    powers: Counter[sp.Expr] = Counter()
+    for expression in expressions:
+        for node in sp.preorder_traversal(expression):
+            if _is_half_integer_power(node):
+                powers[node.base] += 1
+    repeated = sorted((b for b, n in powers.items() if n > 1), key=sp.default_sort_key)
+    roots = {base: sp.Symbol(f"$root{n}", positive=True) for n, base in enumerate(repeated)}
+
+    def with_roots(node: sp.Basic) -> sp.Basic:
+        if not node.args:
+            return node
+        if _is_half_integer_power(node) and node.base in roots:
+            base = with_roots(node.base)
+            half = node.exp - sp.Rational(1, 2) if node.exp > 0 else node.exp + sp.Rational(1, 2)
+            sign = 1 if node.exp > 0 else -1
+            return base**half * roots[node.base] ** sign
+        return node.func(*(with_roots(argument) for argument in node.args))
+
+    definitions = {symbol: sp.sqrt(with_roots(base)) for base, symbol in roots.items()}
+    return [with_roots(expression) for expression in expressions], definitions
+
+
+def _is_half_integer_power(node: sp.Basic) -> bool:
+    return isinstance(node, sp.Pow) and node.exp.is_Rational and node.exp.q == 2
+
+
+def _in_order(
+    extra: Sequence[Definition], outputs: Sequence[tuple[sp.Symbol | None, sp.Expr]]
+) -> list[tuple[sp.Symbol | None, sp.Expr]]:
+    """Definitions in front of their first use, the function's own ones in their order."""
+    pending = dict(extra)
+    ordered: list[tuple[sp.Symbol | None, sp.Expr]] = []
+
+    def emit(symbol: sp.Symbol | None, expression: sp.Expr) -> None:
+        for needed in sorted(expression.free_symbols & set(pending), key=str):
+            if needed in pending:
+                emit(needed, pending.pop(needed))
+        ordered.append((symbol, expression))
+
+    for symbol, expression in outputs:
+        emit(symbol, expression)
+    return ordered
+
+
+def _renamed(
+    ordered: Sequence[tuple[sp.Symbol | None, sp.Expr]],
+    provisional: set[sp.Symbol],
+    names: NamePool,
+) -> StraightLine:
+    """Final names, and definitions that are used once and are no more than a name put back."""
+    final: dict[sp.Symbol, sp.Expr] = {}
+    definitions: list[Definition] = []
+    uses: Counter[str] = Counter()
+    for _, expression in ordered:
+        uses.update(free_names(expression))
+    value: sp.Expr = sp.Integer(0)
+    for symbol, expression in ordered:
+        clear = expression.xreplace(final)
+        if symbol is None:
+            value = clear
+        elif symbol not in provisional:
+            definitions.append((symbol, clear))
+        elif clear.is_Atom or _is_negative(clear):
+            final[symbol] = clear
+        else:
+            final[symbol] = names.symbol_for(clear)
+            definitions.append((final[symbol], clear))
+    return StraightLine(tuple(definitions), value)
+
+
+def _is_negative(expression: sp.Expr) -> bool:
+    return isinstance(expression, sp.Mul) and len(expression.args) == 2 and expression.args[0] == -1

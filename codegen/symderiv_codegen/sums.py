@@ -1,0 +1,263 @@
+"""Rewriting sums before they become loops: halves, nesting, factors in front, merging.
+
+Every rule here keeps the value of an expression exactly; they only change how often something is
+evaluated. The rules, in the order in which they are applied to one sum:
+
+- a sum over all pairs whose summand does not change when the two indices are exchanged runs over
+  half of the pairs, with weight 2 off the diagonal;
+- a sum over several indices is nested, innermost first;
+- factors without the index move in front of the sum;
+- a case distinction that does not depend on the index moves in front of the sum;
+- sums over the same range that are added, with coefficients of a rational ratio, become one sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from symderiv_codegen.program import Array, ScalarFunction
+from symderiv_codegen.walk import (
+    Total,
+    array_name,
+    free_names,
+    subexpressions,
+    with_plain_indices,
+)
+
+Limit = tuple[sp.Symbol, sp.Expr, sp.Expr]
+
+
+class SumRewriter:
+    """Applies the rules to expressions over given arrays and scalar functions."""
+
+    def __init__(
+        self, arrays: Mapping[str, Array], functions: Mapping[str, ScalarFunction]
+    ) -> None:
+        self._symmetric = {name for name, array in arrays.items() if array.symmetric}
+        self._orders = {
+            name: _closure(function.symmetries, len(function.arguments))
+            for name, function in functions.items()
+            if function.symmetries
+        }
+
+    def rewrite(self, expression: sp.Expr) -> sp.Expr:
+        """The same expression with plain indices, single-index sums, and the rules applied."""
+        return self._rewrite(with_plain_indices(expression))
+
+    def _rewrite(self, node: sp.Basic) -> sp.Basic:
+        if isinstance(node, sp.KroneckerDelta):
+            first, second = node.args
+            return sp.Piecewise((1, sp.Eq(first, second)), (0, True))
+        if isinstance(node, sp.Indexed) or not node.has(Total, sp.KroneckerDelta):
+            return node
+        if isinstance(node, Total):
+            return self._sum(node.summand, [node.limit])
+        changed = node.func(*(self._rewrite(argument) for argument in node.args))
+        return _merged(changed) if isinstance(changed, sp.Add) else changed
+
+    def _sum(self, summand: sp.Expr, limits: list[Limit]) -> sp.Expr:
+        summand, limits = _flattened(summand, limits)
+        summand, limits = self._halved(summand, limits)
+        result = self._rewrite(summand)
+        for limit in limits:
+            result = _single(result, limit)
+        return result
+
+    def _halved(self, summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
+        """Sum over half of the pairs for the first pair of indices that may be exchanged."""
+        for second, (b, low, high) in enumerate(limits):
+            for a, other_low, other_high in limits[second + 1 :]:
+                if (low, high) != (other_low, other_high) or low != 0:
+                    continue
+                if any({str(a), str(b)} & free_names(sp.Tuple(*limit[1:])) for limit in limits):
+                    continue
+                if self.exchangeable(summand, a, b):
+                    weight = sp.Piecewise((1, sp.Eq(a, b)), (2, True))
+                    limits[second] = (b, low, a)
+                    return sp.Mul(weight, summand), limits
+        return summand, limits
+
+    def exchangeable(self, expression: sp.Expr, a: sp.Symbol, b: sp.Symbol) -> bool:
+        """Whether exchanging two indices leaves the expression unchanged.
+
+        Known from the declared symmetries of arrays and functions; case distinctions are compared
+        case by case over all ways in which their indices can coincide.
+        """
+        if expression.has(Total):
+            return False
+        swapped = expression.xreplace({a: b, b: a})
+        conditions = [
+            condition
+            for node in subexpressions(sp.Tuple(expression, swapped))
+            if isinstance(node, sp.Piecewise)
+            for _, condition in node.args
+        ]
+        if any(not _about_indices(condition) for condition in conditions):
+            return False
+        involved = {s for condition in conditions for s in condition.atoms(sp.Symbol)}
+        for groups in _partitions(sorted(involved, key=str)):
+            chosen = {index: group[0] for group in groups for index in group}
+            if self._canonical(_resolved(expression, chosen)) != self._canonical(
+                _resolved(swapped, chosen)
+            ):
+                return False
+        return True
+
+    def _canonical(self, node: sp.Basic) -> sp.Basic:
+        if isinstance(node, sp.Indexed):
+            if array_name(node) not in self._symmetric:
+                return node
+            *first, i, j = node.indices
+            return node.base[(*first, *sorted((i, j), key=sp.default_sort_key))]
+        if not node.args:
+            return node
+        arguments = [self._canonical(argument) for argument in node.args]
+        if isinstance(node, AppliedUndef) and node.func.__name__ in self._orders:
+            orders = self._orders[node.func.__name__]
+            candidates = [[arguments[p] for p in order] for order in orders]
+            arguments = min(candidates, key=lambda c: [sp.default_sort_key(x) for x in c])
+        return node.func(*arguments)
+
+
+def _closure(generators: Sequence[tuple[int, ...]], size: int) -> list[tuple[int, ...]]:
+    """All permutations that the given ones generate."""
+    group = {tuple(range(size))}
+    new = set(group)
+    while new:
+        new = {tuple(g[p] for p in h) for g in new for h in generators} - group
+        group |= new
+    return sorted(group)
+
+
+def _about_indices(condition: sp.Basic) -> bool:
+    return all(
+        symbol.is_integer and isinstance(symbol, sp.Symbol) for symbol in condition.free_symbols
+    ) and not condition.has(sp.Indexed)
+
+
+def _partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
+    """All ways to split the items into groups (of coinciding indices)."""
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for groups in _partitions(rest):
+        yield [[first], *groups]
+        for position, group in enumerate(groups):
+            yield [*groups[:position], [first, *group], *groups[position + 1 :]]
+
+
+def _resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
+    """The expression where indices coincide exactly as chosen; different names are different."""
+    represented = expression.xreplace(dict(chosen))
+    decided = {
+        relation: sp.true if isinstance(relation, sp.Ne) else sp.false
+        for relation in represented.atoms(sp.Eq, sp.Ne)
+        if relation.free_symbols <= set(chosen.values())
+    }
+    return represented.xreplace(decided)
+
+
+def _flattened(summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
+    """Nested sums as one sum over several indices, where nothing but factors is in between."""
+    while True:
+        sums = [factor for factor in sp.Mul.make_args(summand) if isinstance(factor, Total)]
+        if len(sums) != 1:
+            return summand, limits
+        rest = _without(summand, sums[0])
+        if rest.has(Total):
+            return summand, limits
+        summand = rest * sums[0].summand
+        limits = [sums[0].limit, *limits]
+
+
+def _without(product: sp.Expr, *left_out: sp.Expr) -> sp.Expr:
+    """The product of all factors but the given ones."""
+    return sp.Mul(*(factor for factor in sp.Mul.make_args(product) if factor not in left_out))
+
+
+def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
+    """Sum over one index: factors and case distinctions without the index go in front."""
+    index, low, high = limit
+    summand = _common_factors_in_front(summand)
+    outside: list[sp.Expr] = []
+    inside: list[sp.Expr] = []
+    for factor in sp.Mul.make_args(summand):
+        (inside if str(index) in free_names(factor) else outside).append(factor)
+    if not inside:
+        return sp.Mul(*outside, high - low + 1)
+    kernel = sp.Mul(*inside)
+    for case in inside:
+        if isinstance(case, sp.Piecewise) and all(
+            str(index) not in free_names(condition) for _, condition in case.args
+        ):
+            rest = _without(kernel, case)
+            kernel_cases = ((_single(rest * value, limit), c) for value, c in case.args)
+            return sp.Mul(*outside, sp.Piecewise(*kernel_cases))
+    if isinstance(kernel, sp.Piecewise):
+        common = [f for f in _common_to_cases(kernel) if str(index) not in free_names(f)]
+        outside += common
+        kernel = sp.Piecewise(*((_without(value, *common), c) for value, c in kernel.args))
+    return sp.Mul(*outside, Total(kernel, *limit))
+
+
+def _common_to_cases(cases: sp.Piecewise) -> list[sp.Expr]:
+    """Factors, other than numbers, that every case has which does not vanish."""
+    values = [sp.Mul.make_args(value) for value, _ in cases.args if value != 0]
+    first, *others = values
+    return [f for f in first if not f.is_Number and all(f in other for other in others)]
+
+
+def _common_factors_in_front(expression: sp.Expr) -> sp.Expr:
+    """a*x + a*y as a*(x + y)."""
+    if not isinstance(expression, sp.Add):
+        return expression
+    first, *others = (sp.Mul.make_args(term) for term in expression.args)
+    common = [f for f in first if not f.is_Number and all(f in other for other in others)]
+    if not common:
+        return expression
+    return sp.Mul(*common, sp.Add(*(_without(term, *common) for term in expression.args)))
+
+
+def _merged(expression: sp.Expr) -> sp.Expr:
+    """Sums over the same range with coefficients of a rational ratio become one sum."""
+    if not isinstance(expression, sp.Add):
+        return expression
+    done: list[sp.Expr] = []
+    sums: list[tuple[sp.Expr, Total]] = []
+    for term in expression.as_ordered_terms():
+        found = [factor for factor in sp.Mul.make_args(term) if isinstance(factor, Total)]
+        if len(found) != 1:
+            done.append(term)
+            continue
+        coefficient = _without(term, found[0])
+        for position, (other, total) in enumerate(sums):
+            joined = _joined_sum(total, found[0], coefficient / other)
+            if joined is not None:
+                sums[position] = (other, joined)
+                break
+        else:
+            sums.append((coefficient, found[0]))
+    return sp.Add(*done, *(coefficient * total for coefficient, total in sums))
+
+
+def _joined_sum(first: Total, second: Total, ratio: sp.Expr) -> Total | None:
+    index, low, high = first.limit
+    other, other_low, other_high = second.limit
+    if not ratio.is_Rational or (low, high) != (other_low, other_high):
+        return None
+    summand = second.summand
+    if other != index:
+        if str(index) in free_names(summand) or _binds(summand, index):
+            return None
+        summand = summand.xreplace({other: index})
+    combined = _common_factors_in_front(sp.Add(first.summand, ratio * summand))
+    combined = sp.Mul(*(_merged(factor) for factor in sp.Mul.make_args(combined)))
+    return Total(combined, index, low, high)
+
+
+def _binds(expression: sp.Expr, index: sp.Symbol) -> bool:
+    return any(index == total.limit[0] for total in expression.atoms(Total))
