@@ -1,1 +1,8 @@
-"""TODO."""
+"""Input models: what the dynamics needs to know about the inputs, their spectrum."""
+
+from __future__ import annotations
+
+from symderiv.data.model import Component, DataModel
+from symderiv.data.spectra import isotropic, power_law, spectrum
+
+__all__ = ["Component", "DataModel", "isotropic", "power_law", "spectrum"]

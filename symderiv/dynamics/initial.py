@@ -1,0 +1,226 @@
+"""The initial state of a study: drawn vectors, their mean, or a state file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from symderiv.data import DataModel
+from symderiv.dynamics.state import State, load_state
+from symderiv.dynamics.study import Study
+from symderiv.errors import InputError
+
+# Streams of random numbers; each study seed has one per purpose, so that more runs, another student
+# or another teacher leave the rest as it was.
+TEACHER, STUDENT, RUNS, FRAMES = range(4)
+
+
+def stream(seed: int, *purpose: int) -> np.random.Generator:
+    """A generator of its own for each seed and purpose."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=purpose)))
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Weight vectors in the eigenbasis of the inputs.
+
+    Args:
+        student: J, shape (K, N).
+        teacher: B, shape (M, N).
+        variance: eigenvalue of each coordinate, shape (N,).
+        first: index of the first coordinate of each distinct eigenvalue and N, shape (L + 1,).
+    """
+
+    student: np.ndarray
+    teacher: np.ndarray
+    variance: np.ndarray
+    first: np.ndarray
+
+
+@dataclass(frozen=True)
+class Initial:
+    """Where a study starts: the state, the vectors behind it if any were drawn, the inputs."""
+
+    state: State
+    vectors: Vectors | None
+    data: DataModel | None
+    warnings: tuple[str, ...] = ()
+
+
+def initial(study: Study) -> Initial:
+    """The initial state of a study.
+
+    ``draw = "sampled"`` gives the overlaps of the vectors returned with them; ``"mean"`` and a
+    state file come without vectors.
+
+    Raises:
+        InputError: the state file cannot be used for this study.
+    """
+    data = study.data_model
+    if study.state_file is not None:
+        return _from_file(study, data)
+    assert data is not None
+    if study.initial.draw == "mean":
+        return Initial(_mean_state(study, data), None, data)
+    vectors = _draw(study, data)
+    return Initial(state_of_vectors(vectors, study), vectors, data)
+
+
+def _draw(study: Study, data: DataModel) -> Vectors:
+    counts = data.multiplicities()
+    N = int(counts.sum())
+    seed = study.initial.seed
+    teacher = stream(seed, TEACHER).standard_normal((study.M, N))
+    if study.initial.teacher == "orthogonal":
+        teacher = orthogonal_rows(teacher)
+    student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
+    variance = np.repeat(data.single().eigenvalue, counts)
+    return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
+
+
+def orthogonal_rows(rows: np.ndarray) -> np.ndarray:
+    """Orthogonal rows of squared norm N with the span of the given ones, shape (M, N), M <= N."""
+    orthonormal, triangle = np.linalg.qr(rows.T)
+    # without the signs the directions would not be uniformly distributed
+    signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)
+    scaled: np.ndarray = np.sqrt(rows.shape[1]) * (orthonormal * signs).T
+    return np.ascontiguousarray(scaled)
+
+
+def state_of_vectors(vectors: Vectors, study: Study) -> State:
+    """The overlaps of given vectors, for a teacher that sees the inputs themselves."""
+    counts = np.diff(vectors.first)
+    eigenvalue = vectors.variance[vectors.first[:-1]]
+
+    def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        pieces = [
+            a[:, begin:end] @ b[:, begin:end].T
+            for begin, end in zip(vectors.first[:-1], vectors.first[1:], strict=True)
+        ]
+        return np.stack(pieces) / counts[:, None, None]
+
+    J, B = vectors.student, vectors.teacher
+    rho = eigenvalue[:, None, None]
+    teacher = overlap(B, B)
+    weight = counts / counts.sum()
+    return State(
+        eigenvalue=eigenvalue,
+        weight=weight,
+        student_overlap=_symmetric(overlap(J, J)),
+        cross_overlap=rho * overlap(J, B),
+        teacher_overlap=_symmetric(rho**2 * teacher),
+        teacher_covariance=_symmetric(np.einsum("k,kij->ij", weight * eigenvalue, teacher)),
+        student_weights=study.student_weights,
+        teacher_weights=study.teacher_weights,
+    )
+
+
+def _symmetric(matrices: np.ndarray) -> np.ndarray:
+    return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+
+
+def _mean_state(study: Study, data: DataModel) -> State:
+    component = data.single()
+    rho, weight = component.eigenvalue, component.weight
+    students = study.initial.student_std**2 * np.eye(study.K)
+    teachers = np.eye(study.M)
+    return State(
+        eigenvalue=rho,
+        weight=weight,
+        student_overlap=np.tile(students, (rho.size, 1, 1)),
+        cross_overlap=np.zeros((rho.size, study.K, study.M)),
+        teacher_overlap=rho[:, None, None] ** 2 * teachers,
+        teacher_covariance=(weight @ rho) * teachers,
+        student_weights=study.student_weights,
+        teacher_weights=study.teacher_weights,
+    )
+
+
+def _from_file(study: Study, data: DataModel | None) -> Initial:
+    assert study.state_file is not None
+    state = load_state(study.state_file)
+    for key, expected, found in (
+        ("students", study.K, state.K),
+        ("teachers", study.M, state.M),
+    ):
+        if expected != found:
+            raise InputError(
+                f"network.{key}: is {expected}, but the state file is for {found}; make them equal"
+            )
+    if data is not None:
+        component = data.single()
+        same = (
+            component.eigenvalue.shape == state.eigenvalue.shape
+            and np.allclose(component.eigenvalue, state.eigenvalue, rtol=1e-9, atol=0.0)
+            and np.allclose(component.weight, state.weight, rtol=1e-9, atol=0.0)
+        )
+        if not same:
+            raise InputError(
+                "data: its spectrum is not the one in initial.state; leave [data] out or correct it"
+            )
+    warnings = tuple(
+        f"network.{key} is overridden by initial.state"
+        for key, stated, used in (
+            ("student_weights", study.student_weights, state.student_weights),
+            ("teacher_weights", study.teacher_weights, state.teacher_weights),
+        )
+        if key in study.network.model_fields_set and not np.allclose(stated, used, rtol=1e-9)
+    )
+    return Initial(state, None, data, warnings)
+
+
+def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Vectors:
+    """Vectors whose overlaps are exactly those of a state, in random directions.
+
+    In each eigenspace a random orthonormal frame is multiplied with a factor of the Gram matrix of
+    (J, phi).
+
+    Raises:
+        InputError: there is no dimension, an eigenspace has fewer than K + M coordinates, or the
+            teacher's fields are more than a linear function of the inputs.
+    """
+    if data is None or data.dimension is None:
+        raise InputError(
+            "data.dimension: missing; a simulation needs it, also when initial.state is given"
+        )
+    K, M = state.K, state.M
+    counts = data.multiplicities()
+    if counts.min() < K + M:
+        raise InputError(
+            f"data.dimension: an eigenvalue has only {counts.min()} coordinates; vectors with "
+            f"given overlaps need at least students + teachers = {K + M}"
+        )
+    alive = state.eigenvalue > 0
+    explained = np.einsum(
+        "k,kij->ij", state.weight[alive] / state.eigenvalue[alive], state.teacher_overlap[alive]
+    )
+    if not np.allclose(explained, state.T, rtol=1e-7, atol=1e-7 * np.max(np.abs(state.T))):
+        raise InputError(
+            "initial.state: teacher_covariance is more than the inputs' part of the teacher's "
+            "fields; such a teacher cannot be simulated from overlaps"
+        )
+    random = stream(seed, FRAMES)
+    student, teacher = [], []
+    for k, count in enumerate(counts):
+        rho = state.eigenvalue[k]
+        # teacher vectors B = phi / rho; where the inputs vanish they do not matter
+        scale = np.concatenate([np.ones(K), np.full(M, 1.0 / rho if rho > 0 else 0.0)])
+        gram = np.block(
+            [
+                [state.student_overlap[k], state.cross_overlap[k]],
+                [state.cross_overlap[k].T, state.teacher_overlap[k]],
+            ]
+        )
+        values, axes = np.linalg.eigh(gram * scale[:, None] * scale[None, :])
+        factor = axes * np.sqrt(np.clip(values, 0.0, None))
+        frame, _ = np.linalg.qr(random.standard_normal((count, K + M)))
+        rows = factor @ (np.sqrt(count) * frame.T)
+        student.append(rows[:K])
+        teacher.append(rows[K:])
+    return Vectors(
+        np.ascontiguousarray(np.concatenate(student, axis=1)),
+        np.ascontiguousarray(np.concatenate(teacher, axis=1)),
+        np.repeat(state.eigenvalue, counts),
+        np.concatenate(([0], np.cumsum(counts))),
+    )

@@ -1,0 +1,275 @@
+"""The state of the dynamics: overlaps per distinct eigenvalue, their file, their checks."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from symderiv.errors import InputError
+
+ARRAYS = (
+    "eigenvalue",
+    "weight",
+    "student_overlap",
+    "cross_overlap",
+    "teacher_overlap",
+    "teacher_covariance",
+    "student_weights",
+    "teacher_weights",
+)
+
+# Overlaps of vectors carry rounding of the order of 1e-16 per coordinate; files may come from
+# single-precision work. A covariance is refused when an eigenvalue is below minus this, relative.
+_CONE_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class State:
+    r"""Overlaps per distinct eigenvalue :math:`\rho_k` of the input covariance, k = 1…L.
+
+    Args:
+        eigenvalue: :math:`\rho_k \ge 0`, shape (L,).
+        weight: :math:`w_k > 0`, multiplicity over N, shape (L,), sum 1.
+        student_overlap: Q_k, shape (L, K, K), symmetric.
+        cross_overlap: r_k, shape (L, K, M).
+        teacher_overlap: t_k, shape (L, M, M), symmetric.
+        teacher_covariance: T, shape (M, M), symmetric.
+        student_weights: v, shape (K,).
+        teacher_weights: shape (M,).
+
+    All float64, C order, read-only. With :math:`\varphi_n = \sqrt N E[\xi y_n]`, Q_k, r_k and t_k
+    are the means over the coordinates of the eigenspace of :math:`J_i J_j`,
+    :math:`J_i \varphi_n` and :math:`\varphi_n \varphi_m`.
+
+    Raises:
+        InputError: an array is not admissible; the message starts with its name.
+    """
+
+    eigenvalue: np.ndarray
+    weight: np.ndarray
+    student_overlap: np.ndarray
+    cross_overlap: np.ndarray
+    teacher_overlap: np.ndarray
+    teacher_covariance: np.ndarray
+    student_weights: np.ndarray
+    teacher_weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ARRAYS:
+            array = np.asarray(getattr(self, name))
+            if array.dtype.kind not in "fiu":
+                raise InputError(f"{name}: holds {array.dtype}, expected real numbers")
+            array = np.array(array, dtype=np.float64, order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        self._check_shapes()
+        self._check_values()
+
+    @property
+    def K(self) -> int:
+        return int(self.student_weights.size)
+
+    @property
+    def M(self) -> int:
+        return int(self.teacher_weights.size)
+
+    @property
+    def L(self) -> int:
+        return int(self.eigenvalue.size)
+
+    @property
+    def Q(self) -> np.ndarray:
+        """E[x_i x_j], shape (K, K)."""
+        return np.einsum("k,k,kij->ij", self.weight, self.eigenvalue, self.student_overlap)
+
+    @property
+    def R(self) -> np.ndarray:
+        """E[x_i y_n], shape (K, M)."""
+        return np.einsum("k,kin->in", self.weight, self.cross_overlap)
+
+    @property
+    def T(self) -> np.ndarray:
+        """E[y_n y_m], shape (M, M)."""
+        return self.teacher_covariance
+
+    def flat(self) -> np.ndarray:
+        """Q_k, r_k, v in one vector, the order of the generated modules."""
+        return np.concatenate(
+            [self.student_overlap.ravel(), self.cross_overlap.ravel(), self.student_weights]
+        )
+
+    def with_flat(self, flat: np.ndarray) -> State:
+        """The same problem at another time, from a vector as :meth:`flat` gives it."""
+        Q_k, r_k, v = split_flat(flat, self.K, self.M, self.L)
+        # the integration keeps its own watch on the cone; a failed run may be outside
+        return _unchecked(
+            self.eigenvalue,
+            self.weight,
+            Q_k.copy(),
+            r_k.copy(),
+            self.teacher_overlap,
+            self.teacher_covariance,
+            v.copy(),
+            self.teacher_weights,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the arrays as an ``.npz`` file, whole or not at all."""
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with temporary.open("wb") as file:
+                np.savez(file, **{name: getattr(self, name) for name in ARRAYS})
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _check_shapes(self) -> None:
+        for name, axes in (
+            ("eigenvalue", 1),
+            ("weight", 1),
+            ("student_overlap", 3),
+            ("cross_overlap", 3),
+            ("teacher_overlap", 3),
+            ("teacher_covariance", 2),
+            ("student_weights", 1),
+            ("teacher_weights", 1),
+        ):
+            array = getattr(self, name)
+            if array.ndim != axes or array.size == 0:
+                raise InputError(f"{name}: has shape {array.shape}, expected {axes} axes")
+        K, M, L = self.K, self.M, self.L
+        for name, shape in (
+            ("weight", (L,)),
+            ("student_overlap", (L, K, K)),
+            ("cross_overlap", (L, K, M)),
+            ("teacher_overlap", (L, M, M)),
+            ("teacher_covariance", (M, M)),
+        ):
+            found = getattr(self, name).shape
+            if found != shape:
+                raise InputError(
+                    f"{name}: has shape {found}, expected {shape} "
+                    f"for L = {L} eigenvalues, K = {K} students, M = {M} teachers"
+                )
+
+    def _check_values(self) -> None:
+        for name in ARRAYS:
+            if not np.all(np.isfinite(getattr(self, name))):
+                raise InputError(f"{name}: holds a value that is not a finite number")
+        if np.any(self.eigenvalue < 0) or not np.any(self.eigenvalue > 0):
+            raise InputError("eigenvalue: variances must be >= 0 and not all zero")
+        if np.any(self.weight <= 0) or abs(self.weight.sum() - 1.0) > 1e-9:
+            raise InputError(
+                f"weight: must be positive with sum 1; the sum is {self.weight.sum():.12g}"
+            )
+        for name in ("student_overlap", "teacher_overlap", "teacher_covariance"):
+            array = getattr(self, name)
+            scale = np.max(np.abs(array))
+            if np.max(np.abs(array - np.swapaxes(array, -1, -2))) > _CONE_TOLERANCE * scale:
+                raise InputError(f"{name}: is not symmetric")
+        dead = self.eigenvalue == 0.0
+        if np.any(self.cross_overlap[dead]) or np.any(self.teacher_overlap[dead]):
+            raise InputError(
+                "cross_overlap, teacher_overlap: must be zero where the eigenvalue is zero"
+            )
+        per_mode = _block(self.student_overlap, self.cross_overlap, self.teacher_overlap)
+        for name, gram in (
+            ("student_overlap", self.student_overlap),
+            ("teacher_overlap", self.teacher_overlap),
+            ("cross_overlap", per_mode),
+        ):
+            k = _first_outside(gram)
+            if k is not None:
+                raise InputError(
+                    f"{name}: the overlaps at eigenvalue {k + 1} of {self.L} are not those of any "
+                    "vectors (the matrix is not positive semi-definite)"
+                )
+        alive = ~dead
+        explained = np.einsum(
+            "k,kij->ij", self.weight[alive] / self.eigenvalue[alive], self.teacher_overlap[alive]
+        )
+        scale = np.max(np.abs(self.teacher_covariance))
+        rest = self.teacher_covariance - explained
+        if np.linalg.eigvalsh(rest)[0] < -_CONE_TOLERANCE * scale:
+            raise InputError(
+                "teacher_covariance: is smaller than teacher_overlap implies "
+                "(T must be at least the sum of w_k t_k / rho_k)"
+            )
+
+
+def _unchecked(*arrays: np.ndarray) -> State:
+    state = object.__new__(State)
+    for name, array in zip(ARRAYS, arrays, strict=True):
+        object.__setattr__(state, name, array)
+    return state
+
+
+def split_flat(
+    flat: np.ndarray, K: int, M: int, L: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Views (…, L, K, K), (…, L, K, M), (…, K) of vectors as ``State.flat`` gives them."""
+    lead = flat.shape[:-1]
+    students = L * K * K
+    cross = students + L * K * M
+    return (
+        flat[..., :students].reshape(*lead, L, K, K),
+        flat[..., students:cross].reshape(*lead, L, K, M),
+        flat[..., cross:],
+    )
+
+
+def _block(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:
+    top = np.concatenate([a, b], axis=-1)
+    bottom = np.concatenate([np.swapaxes(b, -1, -2), d], axis=-1)
+    return np.concatenate([top, bottom], axis=-2)
+
+
+def _first_outside(gram: np.ndarray) -> int | None:
+    """Index of the first matrix with an eigenvalue clearly below zero.
+
+    Rows and columns are scaled to a unit diagonal first, so that small students next to large
+    teachers are checked as strictly as the teachers.
+    """
+    diagonal = np.sqrt(np.abs(np.einsum("kii->ki", gram)))
+    safe = np.where(diagonal > 0, diagonal, 1.0)
+    scaled = gram / safe[:, :, None] / safe[:, None, :]
+    bad = np.linalg.eigvalsh(scaled)[:, 0] < -_CONE_TOLERANCE * gram.shape[-1]
+    return int(np.argmax(bad)) if np.any(bad) else None
+
+
+def load_state(path: str | Path) -> State:
+    """Read a state file.
+
+    Raises:
+        InputError: the file cannot be read, an array is missing or not admissible; pickled
+            objects are never loaded.
+    """
+    path = Path(path)
+    try:
+        # np.load would unpickle or map other formats; only a zip of arrays is a state file
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            if not hasattr(archive, "files"):
+                raise InputError("is a single array, not an .npz archive")
+            arrays: dict[str, np.ndarray] = {}
+            for name in ARRAYS:
+                if name not in archive.files:
+                    raise InputError(f'the array "{name}" is missing')
+                try:
+                    arrays[name] = archive[name]
+                except ValueError:
+                    raise InputError(f"{name}: does not hold plain numbers") from None
+        return State(**arrays)
+    except InputError as error:
+        raise InputError(f"initial.state: {path.name}: {error}") from None
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise InputError(f"initial.state: {path}: {reason}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"initial.state: {path.name}: is not an .npz file of numbers ({error})"
+        ) from None
