@@ -1,0 +1,168 @@
+"""Print the project's table of numbers: CPU time, single thread, side by side in one run.
+
+    python -m benchmarks            the whole table
+    python -m benchmarks --json     the same as one JSON object
+"""
+
+from __future__ import annotations
+
+import os
+
+# Single thread means single thread: set before any numerical library is loaded.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+SYMDERIV = str(Path(sys.executable).with_name("symderiv"))
+STUDY = str(Path(__file__).with_name("first_solve.toml"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, the number, the bound, and whether it was met."""
+
+    what: str
+    measured: str
+    must_be: str
+    met: bool
+
+
+def child_cpu_seconds(command: list[str], environment: dict[str, str] | None = None) -> float:
+    """Return user + system CPU seconds of one whole process and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        command, check=True, capture_output=True, env={**os.environ, **(environment or {})}
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cpu_seconds(task: Callable[[], object], repeats: int) -> float:
+    """Return the minimum CPU time of ``repeats`` calls; the minimum is the least noisy figure."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        task()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def command_start() -> list[Row]:
+    """`symderiv --version`, and what `symderiv --help` imports."""
+    version = statistics.median(child_cpu_seconds([SYMDERIV, "--version"]) for _ in range(7))
+    probe = (
+        "import sys\n"
+        "from symderiv.cli import main\n"
+        "sys.argv = ['symderiv', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('|', *sorted({'sympy', 'numba', 'scipy'} & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
+    ).stdout
+    heavy = output.rsplit("|", 1)[1].strip()
+    return [
+        Row("symderiv --version", f"{version:.2f} CPU s", "< 0.3 CPU s", version < 0.3),
+        Row("heavy imports of --help", heavy or "none", "none of sympy, numba, scipy", not heavy),
+    ]
+
+
+def derivation() -> list[Row]:
+    """I2, I3 and I4 of erf, after import, in a fresh process so that nothing is memoised."""
+    probe = (
+        "import time\n"
+        "from symderiv.expressions import activation\n"
+        "from symderiv.gaussian import i2, i3, i4\n"
+        "g = activation('erf').expression\n"
+        "start = time.process_time()\n"
+        "i2(g, g); i3(g, g); i4(g, g, g, g)\n"
+        "print(time.process_time() - start)"
+    )
+    seconds = min(
+        float(subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True).stdout)
+        for _ in range(3)
+    )
+    return [Row("deriving I2, I3, I4 of erf", f"{seconds:.2f} CPU s", "< 3 s", seconds < 3)]
+
+
+def solver_against_scipy() -> list[Row]:
+    """K=M=2, L=10, eta=0.3 with eta^2 terms to alpha=1e4 at rtol 1e-8, both at their own steps."""
+    import numpy as np
+
+    from benchmarks.numpy_baseline import power_law_problem, scipy_solution
+    from benchmarks.symderiv_solver import CompiledSolver
+
+    problem, state = power_law_problem(2, 2, 10, learning_rate=0.3)
+    solver = CompiledSolver(problem)
+    solver.solution(state, 1.0, 1e-8)  # compile or load, outside the timing
+    reference = scipy_solution(problem, state, 1e4, 1e-8)
+    ours, evaluations = solver.solution(state, 1e4, 1e-8)
+    error = problem.generalization_error(reference.y[:, -1])
+    difference = abs(ours[-1] / error - 1.0)
+    # Alternate the two so that a drift of the machine's speed hits both alike.
+    ratios, slow, fast = [], [], []
+    for _ in range(3):
+        slow.append(cpu_seconds(lambda: scipy_solution(problem, state, 1e4, 1e-8), 1))
+        fast.append(cpu_seconds(lambda: solver.solution(state, 1e4, 1e-8), 3))
+        ratios.append(slow[-1] / fast[-1])
+    ratio = float(np.median(ratios))
+    return [
+        Row(
+            "solve against SciPy DOP853 on vectorised NumPy",
+            f"{ratio:.0f}x ({min(slow):.2f} s, {reference.nfev} evaluations / "
+            f"{1e3 * min(fast):.1f} ms, {evaluations} evaluations; "
+            f"final errors differ by {difference:.0e})",
+            ">= 50x",
+            ratio >= 50,
+        )
+    ]
+
+
+def first_solve() -> list[Row]:
+    """First solve of a checked-in activation, whole process, with a cold and a warm cache."""
+    folder = tempfile.mkdtemp()
+    try:
+        environment = {"NUMBA_CACHE_DIR": folder}
+        command = [SYMDERIV, "solve", STUDY, "--output", str(Path(folder) / "run.nc"), "--json"]
+        cold = child_cpu_seconds(command, environment)
+        warm = statistics.median(child_cpu_seconds(command, environment) for _ in range(5))
+    finally:
+        shutil.rmtree(folder)
+    return [
+        Row("first solve, cold cache", f"{cold:.1f} CPU s", "< 20 CPU s", cold < 20),
+        Row("first solve, warm cache", f"{warm:.2f} CPU s", "< 2 CPU s", warm < 2),
+    ]
+
+
+def main() -> int:
+    """Measure, print the table, and return 0 when every bound was met."""
+    rows: list[Row] = []
+    for group in (command_start, derivation, solver_against_scipy, first_solve):
+        rows += group()
+        print(f"{group.__name__}: done", file=sys.stderr)
+    if "--json" in sys.argv[1:]:
+        print(json.dumps({"rows": [asdict(row) for row in rows]}))
+    else:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table("what", "measured", "must be", "met")
+        for row in rows:
+            table.add_row(row.what, row.measured, row.must_be, "yes" if row.met else "NO")
+        Console().print(table)
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""The checked-in erf module behind the compiled time stepper, on the baseline's own problem."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from symderiv_kernels import erf
+
+from benchmarks.numpy_baseline import ErfProblem
+from symderiv.dynamics.stepper import integrate_flat
+
+Array = NDArray[np.float64]
+
+OUTPUTS = 200
+
+
+class CompiledSolver:
+    """The problem of the baseline, packed as the generated modules want it."""
+
+    def __init__(self, problem: ErfProblem) -> None:
+        K, M, L = problem.sizes
+        self.sizes = np.array([K, M, L])
+        training = [problem.learning_rate, 0.0, 0.0, 0.0, 0.0, 1.0]
+        self.parameters = np.concatenate(
+            [
+                problem.eigenvalue,
+                problem.weight,
+                problem.teacher_overlap.ravel(),
+                problem.teacher_covariance.ravel(),
+                problem.v_teacher,
+                training,
+            ]
+        )
+        self.v = problem.v
+
+    def solution(self, state: Array, end: float, rtol: float) -> tuple[Array, int]:
+        """Return the error at 200 logarithmic times up to ``end`` and the evaluations used."""
+        K, M, _ = self.sizes
+        result = integrate_flat(
+            erf.flat_right_hand_side,
+            np.concatenate([state, self.v]),
+            self.sizes,
+            self.parameters,
+            np.geomspace(min(1e-2, end / 2), end, OUTPUTS),
+            relative_tolerance=rtol,
+            absolute_tolerance=1e-14,
+            cone_tolerance=1e-6,
+        )
+        if result.cause != "done":
+            raise RuntimeError(f"integration ended early: {result.cause}")
+        Q, R = np.empty((K, K)), np.empty((K, M))
+        errors = [
+            erf.flat_observables(row, self.sizes, self.parameters, Q, R) for row in result.results
+        ]
+        return np.array(errors), result.rhs_evaluations
