@@ -1,0 +1,261 @@
+"""Figures of a study: error curves, order parameters, local exponents. Dark on light, for paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.report.curves import Case, Floats
+from symderiv.report.features import FLAT, Plateau, local_exponent, plateau
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours that stay apart in print and for colour-blind readers (Okabe and Ito, darkened yellow).
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
+_MARKERS = "osD^vPX"
+_LIGHTEST = 0.85
+
+_STYLE: Any = {
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "font.size": 10,
+    "font.family": "sans-serif",
+    "mathtext.fontset": "stix",
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#444444",
+    "axes.titlesize": 10,
+    "lines.linewidth": 1.7,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    # Letters become outlines, so that a figure looks the same everywhere; and the same study gives
+    # the same file.
+    "svg.fonttype": "path",
+    "svg.hashsalt": "symderiv",
+    "savefig.bbox": "tight",
+}
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def _new(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure in the format of the file's ending, without a date."""
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with _styled():
+        figure.savefig(path, dpi=160, metadata=metadata.get(path.suffix.lower()))
+
+
+def _colour(index: int, count: int) -> Any:
+    if count <= len(_COLOURS):
+        return _COLOURS[index]
+    import matplotlib
+
+    return matplotlib.colormaps["viridis"](_LIGHTEST * index / (count - 1))
+
+
+def _positive(alpha: Floats, *columns: Floats) -> tuple[Floats, ...]:
+    good = alpha > 0
+    return (alpha[good], *(column[good] for column in columns))
+
+
+def error_figure(cases: Sequence[Case]) -> Figure:
+    """ε_g(α) on logarithmic axes: equations as lines, simulations as points, plateaus marked."""
+    with _styled():
+        figure, axes = _new(1, 1, (7.2, 4.6))
+        axis = axes[0, 0]
+        for index, case in enumerate(cases):
+            _draw_error(axis, case, _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)])
+        axis.set(
+            xscale="log",
+            yscale="log",
+            xlabel=r"$\alpha$  (examples per input dimension)",
+            ylabel=r"generalisation error $\epsilon_g$",
+        )
+        figure.legend(loc="outside right upper", handles=_legend(axis, cases))
+        return figure
+
+
+def _draw_error(axis: Axes, case: Case, colour: Any, marker: str) -> None:
+    axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=case.label)
+    found = plateau(case.curve)
+    if found is not None and found.exists:
+        _mark_plateau(axis, found, colour)
+    if case.points is not None:
+        alpha, mean, se = _positive(case.points.alpha, case.points.error, case.points.error_se)
+        chosen = _thinned(alpha, 22)
+        axis.errorbar(
+            alpha[chosen],
+            mean[chosen],
+            yerr=_downward_limited(mean[chosen], se[chosen]),
+            fmt=marker,
+            color=colour,
+            markersize=4.5,
+            markerfacecolor="white",
+            markeredgewidth=1.1,
+            elinewidth=1.0,
+            capsize=2,
+            zorder=3,
+        )
+
+
+def _mark_plateau(axis: Axes, found: Plateau, colour: Any) -> None:
+    end = found.last if found.end is None else found.end
+    axis.plot(
+        [found.begin, end],
+        [found.height] * 2,
+        color=colour,
+        linewidth=9,
+        alpha=0.22,
+        solid_capstyle="butt",
+        zorder=1,
+    )
+    if found.end is not None:
+        axis.plot([end], [0.5 * found.height], marker="|", color=colour, markersize=15, zorder=4)
+
+
+def _legend(axis: Axes, cases: Sequence[Case]) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = list(axis.get_legend_handles_labels()[0][: len(cases)])
+    grey = "#666666"
+    handles.append(Line2D([], [], color=grey, label="equations"))
+    simulated = [case.points for case in cases if case.points is not None]
+    if simulated:
+        runs = " ".join(sorted({str(points.runs) for points in simulated}))
+        label = f"SGD, {runs} run{'' if runs == '1' else 's'}, ± standard error"
+        points = Line2D([], [], color=grey, marker="o", linestyle="", markerfacecolor="white")
+        points.set_label(label)
+        handles.append(points)
+    found = [plateau(case.curve) for case in cases]
+    if any(one is not None and one.exists for one in found):
+        handles.append(Patch(color=grey, alpha=0.22, label="plateau"))
+    if any(one is not None and one.exists and one.end is not None for one in found):
+        end = Line2D([], [], color=grey, marker="|", markersize=12, linestyle="")
+        end.set_label("plateau's end (half its height)")
+        handles.append(end)
+    return handles
+
+
+def _downward_limited(mean: Floats, se: Floats) -> Floats:
+    """Error bars that stay above zero, which a logarithmic axis cannot show."""
+    se = np.nan_to_num(se)
+    return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
+
+
+def _thinned(alpha: Floats, count: int) -> list[int]:
+    """Indices of about ``count`` times, evenly spread on the logarithmic axis."""
+    logs = np.log(alpha)
+    wanted = np.linspace(logs[0], logs[-1], min(count, alpha.size))
+    return sorted({int(np.argmin(np.abs(logs - w))) for w in wanted})
+
+
+_MOST_LINES = 12
+
+
+def overlap_figure(cases: Sequence[Case]) -> Figure:
+    """Q_ij(α) and R_in(α), one column per case; simulated means as points."""
+    with _styled():
+        columns = min(len(cases), 4)
+        rows = -(-len(cases) // columns)
+        size = (max(3.2 * columns, 6.0), 2 * 2.4 * rows)
+        figure, axes = _new(2 * rows, columns, size, sharex=True, sharey="row")
+        for index, case in enumerate(cases):
+            row, column = divmod(index, columns)
+            _draw_overlaps(axes[2 * row, column], case, "Q", first=column == 0)
+            _draw_overlaps(axes[2 * row + 1, column], case, "R", first=column == 0)
+            axes[2 * row, column].set_title(case.label)
+        for unused in range(len(cases), rows * columns):
+            for part in (0, 1):
+                axes[2 * (unused // columns) + part, unused % columns].set_visible(False)
+        for axis in axes[-1]:
+            axis.set_xlabel(r"$\alpha$")
+        return figure
+
+
+def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
+    values: Floats = getattr(case.curve, name)
+    alpha, values = _positive(case.curve.alpha, values)
+    pairs = [
+        (i, j)
+        for i in range(values.shape[1])
+        for j in range(values.shape[2])
+        if name == "R" or j >= i
+    ][:_MOST_LINES]
+    for index, (i, j) in enumerate(pairs):
+        colour = _colour(index, len(pairs))
+        comma = "" if max(i, j) < 9 else ","
+        label = rf"${name}_{{{i + 1}{comma}{j + 1}}}$"
+        axis.plot(alpha, values[:, i, j], color=colour, linewidth=1.4, label=label)
+        if case.points is not None:
+            times, mean, se = _positive(
+                case.points.alpha,
+                getattr(case.points, name)[:, i, j],
+                getattr(case.points, f"{name}_se")[:, i, j],
+            )
+            chosen = _thinned(times, 12)
+            axis.errorbar(
+                times[chosen],
+                mean[chosen],
+                yerr=np.nan_to_num(se[chosen]),
+                fmt=_MARKERS[index % len(_MARKERS)],
+                color=colour,
+                markersize=3,
+                markerfacecolor="white",
+                elinewidth=0.8,
+            )
+    axis.set_xscale("log")
+    if first:
+        axis.set_ylabel(rf"${name}$")
+        axis.legend(loc="best", ncols=2 if len(pairs) > 3 else 1, fontsize=8)
+
+
+def exponent_figure(cases: Sequence[Case]) -> Figure:
+    """The local exponent −d ln ε_g / d ln α of the equations, with the bound for a plateau."""
+    with _styled():
+        figure, axes = _new(1, 1, (7.2, 3.2))
+        axis = axes[0, 0]
+        highest = 1.0
+        for index, case in enumerate(cases):
+            good = (case.curve.alpha > 0) & (case.curve.error > 0)
+            alpha, error = case.curve.alpha[good], case.curve.error[good]
+            if alpha.size < 3:
+                continue
+            exponent = local_exponent(alpha, error)
+            highest = max(highest, float(np.nanquantile(exponent, 0.9)))
+            axis.plot(alpha, exponent, color=_colour(index, len(cases)), label=case.label)
+        axis.axhspan(-FLAT, FLAT, color="#999999", alpha=0.25, linewidth=0)
+        axis.set(
+            xscale="log",
+            xlabel=r"$\alpha$",
+            ylabel=r"$-\,\mathrm{d}\ln\epsilon_g/\mathrm{d}\ln\alpha$",
+            ylim=(-0.3, 1.3 * highest),
+        )
+        figure.legend(loc="outside right upper")
+        return figure
