@@ -1,0 +1,482 @@
+"""The commands expect and integral: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+import sympy as sp
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from symderiv.cli import expect as command
+from symderiv.expressions import parse_formula
+
+APP = typer.Typer()
+command.register(APP)
+
+KEYS = {"closed_form", "latex", "value", "error_bound", "certified", "method", "steps"}
+IDENTITY = "[[1,0],[0,1]]"
+
+
+def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(APP, arguments, input=stdin)
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    """The JSON object printed, and the promise that nothing else is printed with it."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    (line,) = result.stdout.splitlines()
+    record = json.loads(line)
+    assert record.keys() >= KEYS
+    assert record["formula"]
+    return dict(record)
+
+
+def refusal(*arguments: str, code: int = 2) -> str:
+    """The one line on standard error of a refused command."""
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    return str(line)
+
+
+# -- expect --------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_interface_is_answered() -> None:
+    record = answer(
+        *("expect", "erf(x)*y*Heaviside(z)", "--digits", "30", "--covariance"),
+        '[[1,"1/3",0],["1/3",1,"0.11"],[0,"0.11",1]]',
+    )
+    # Stein on y leaves E[erf'(x)] E[Heaviside(z)]/3 + 0.11 E[erf(x)] delta(z) = 0
+    expected = (
+        mpmath.mpf(1)
+        / 3
+        * mpmath.quad(
+            lambda x: 2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-(x**2)) * mpmath.npdf(x),
+            [-mpmath.inf, 0, mpmath.inf],
+        )
+    )
+    assert math.isclose(float(record["value"]), float(expected / 2), rel_tol=1e-14)
+    assert len(record["value"].lstrip("0.")) == 30
+    assert float(record["error_bound"]) < 1e-28
+    assert record["certified"] is False
+    assert record["method"] == "closed-form"
+    assert record["covariance"][0] == ["1", "1/3", "0"]
+
+
+def test_the_closed_form_has_the_printed_value() -> None:
+    record = answer("expect", "Phi(x)*phi(y)", "--covariance", '[[1,"1/2"],["1/2",2]]')
+    assert record["closed_form"]
+    exact = parse_formula(record["closed_form"], [])
+    assert math.isclose(float(sp.N(exact, 20)), float(record["value"]), rel_tol=1e-14)
+
+
+def test_json_numbers_are_exact_decimals() -> None:
+    decimals = answer("expect", "x*y", "--covariance", "[[1,0.1],[0.1,2]]")
+    texts = answer("expect", "x*y", "--covariance", '[["1","1/10"],["0.10","2e0"]]')
+    assert decimals["closed_form"] == texts["closed_form"] == "1/10"
+    long = "0.1234567890123456789012345678901234567890"
+    record = answer("expect", "x*y", "--covariance", f"[[1,{long}],[{long},1]]", "--digits", "40")
+    assert record["value"] == long
+
+
+def test_symbols_leave_the_value_open() -> None:
+    record = answer("expect", "erf(x)*y", "--covariance", '[["a","c12"],["c12","c22"]]')
+    assert record["value"] is None
+    assert record["error_bound"] is None
+    found = parse_formula(record["closed_form"], ["a", "c12"])
+    a, c = sp.symbols("a c12", real=True)
+    assert sp.simplify(found - 2 * c / sp.sqrt(sp.pi * (1 + 2 * a))) == 0
+
+
+def test_a_symbol_alone_on_the_diagonal_is_positive() -> None:
+    record = answer("expect", "abs(x)", "--covariance", '[["q"]]')
+    assert record["closed_form"] == "sqrt(2)*sqrt(q)/sqrt(pi)"
+
+
+def test_the_first_four_fields_have_two_names() -> None:
+    covariance = "[[1,0.5,0,0.1],[0.5,1,0.2,0],[0,0.2,1,0.3],[0.1,0,0.3,1]]"
+    by_letter = answer("expect", "x*y**2*z*w**2", "--covariance", covariance)
+    by_number = answer("expect", "x1*x2**2*x3*x4**2", "--covariance", covariance)
+    assert by_letter == by_number
+    assert by_letter["formula"] == "x1*x2**2*x3*x4**2"
+
+
+def test_a_missing_mean_is_zero() -> None:
+    without = answer("expect", "x*y", "--covariance", "[[1,0.5],[0.5,1]]")
+    zero = answer("expect", "x*y", "--covariance", "[[1,0.5],[0.5,1]]", "--mean", "[0,0]")
+    shifted = answer("expect", "x*y", "--covariance", "[[1,0.5],[0.5,1]]", "--mean", '["1/3",2]')
+    assert without == zero
+    assert shifted["closed_form"] == "7/6"
+    assert shifted["mean"] == ["1/3", "2"]
+
+
+def test_a_degenerate_covariance_gives_the_limit() -> None:
+    record = answer("expect", "sign(x)*sign(y)", "--covariance", "[[1,1],[1,1]]")
+    assert record["closed_form"] == "1"
+
+
+def test_a_formula_may_begin_with_a_minus_sign() -> None:
+    assert answer("expect", "-x*y", "--covariance", "[[1,0.5],[0.5,1]]")["closed_form"] == "-1/2"
+
+
+def test_steps_are_rules_with_statements_and_formulas() -> None:
+    record = answer("expect", "erf(x)*y", "--covariance", "[[1,0.5],[0.5,1]]")
+    assert record["steps"]
+    for step in record["steps"]:
+        assert step.keys() == {"rule", "statement", "latex"}
+        assert all(isinstance(text, str) and text for text in step.values())
+
+
+def test_the_text_output_shows_formula_value_and_steps() -> None:
+    result = run("expect", "erf(x)*y", "--covariance", "[[1,0.5],[0.5,1]]", "--mean", "[0,1]")
+    assert result.exit_code == 0
+    assert "x2*erf(x1)" in result.stdout
+    assert "[[1, 1/2], [1/2, 1]]" in result.stdout
+    assert "mean" in result.stdout
+    assert "Derivation" in result.stdout
+    value = answer(*("expect", "erf(x)*y", "--covariance", "[[1,0.5],[0.5,1]]", "--mean", "[0,1]"))[
+        "value"
+    ]
+    assert value in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("formula", "covariance", "named"),
+    [
+        ("x*z", IDENTITY, "field z"),
+        ("x3", IDENTITY, "field x3"),
+        ("x0", IDENTITY, "'x0'"),
+        ("x*u", IDENTITY, "'u'"),
+        ("x^2", IDENTITY, "**"),
+        ("__import__(x)", IDENTITY, "EXPR"),
+        ("9**9**9", IDENTITY, "EXPR"),
+        ("tanh(x)", IDENTITY, "tanh"),
+        ("exp(x**2)", IDENTITY, "Var(x1) < 1/2"),
+        ("x", "[[1,0.5],[0.5]]", "--covariance is not square"),
+        ("x", "[[1,0.5]]", "--covariance is not square"),
+        ("x", "[[1,0.5],[0.4,1]]", "--covariance is not symmetric"),
+        ("x", "[[1,2],[2,1]]", "--covariance is not positive semidefinite"),
+        ("x", "[[1,0,1],[0,1,1],[1,1,1]]", "--covariance is not positive semidefinite"),
+        ("x", "[[-1]]", "--covariance"),
+        ("x", "[[0,1],[1,1]]", "--covariance"),
+        ("x", "[[NaN]]", "NaN"),
+        ("x", "[[Infinity]]", "Infinity"),
+        ("x", "[[1e99999]]", "--covariance[0][0]"),
+        ("x", '[["1/0"]]', "--covariance[0][0]"),
+        ("x", '[["sqrt(-1)"]]', "--covariance[0][0]"),
+        ("x", '[["x1"]]', "--covariance[0][0]: x1"),
+        ("x", '[["open(1)"]]', "--covariance[0][0]"),
+        ("x", '[["2 c"]]', "--covariance[0][0]"),
+        ("x", "[[null]]", "--covariance[0][0]"),
+        ("x", "[[true]]", "--covariance[0][0]"),
+        ("x", '[[{"a":1}]]', "--covariance[0][0]"),
+        ("x", "[[c11]]", "--covariance is not JSON"),
+        ("x", "[[1]", "--covariance is not JSON"),
+        ("x", "", "--covariance is not JSON"),
+        ("x", "1", "--covariance must be"),
+        ("x", "[]", "--covariance must be"),
+        ("x", "[[]]", "--covariance[0] must be"),
+        ("x", "[1]", "--covariance[0] must be"),
+        ("x", "[" * 100_000, "--covariance is nested"),
+        ("x", f"[[{'9' * 100_000}]]", "--covariance[0][0]"),
+        ("x", json.dumps([[0] * 50] * 50), "--covariance has 50"),
+    ],
+    ids=lambda text: ascii(text[:30]),
+)
+def test_bad_input_is_refused_in_one_line(formula: str, covariance: str, named: str) -> None:
+    message = refusal("expect", formula, "--covariance", covariance)
+    assert named in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--mean", "[0]"], "--mean"),
+        (["--mean", "0"], "--mean"),
+        (["--mean", '[0,"y"]'], "--mean[1]"),
+        (["--mean", "[0,NaN]"], "--mean"),
+        (["--digits", "0"], "--digits"),
+        (["--digits", "-3"], "--digits"),
+        (["--digits", "ten"], "--digits"),
+        (["--digits", "1e3"], "--digits"),
+        (["--digits", "1000000"], "--digits"),
+        (["--digits", "9" * 5000], "--digits"),
+    ],
+    ids=lambda value: ascii(str(value)[:30]),
+)
+def test_bad_options_are_refused_in_one_line(options: list[str], named: str) -> None:
+    assert named in refusal("expect", "x*y", "--covariance", IDENTITY, *options)
+
+
+def test_what_is_missing_is_named() -> None:
+    assert "--covariance is missing" in refusal("expect", "x")
+    assert "EXPR" in refusal("expect")
+    assert "not both" in refusal("expect", "x", "--batch", "-")
+
+
+def test_an_unexpected_failure_is_one_line_and_exit_code_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise RecursionError("maximum recursion\ndepth exceeded")
+
+    monkeypatch.setattr(command, "answer", fails)
+    assert "RecursionError" in refusal("expect", "x", "--covariance", IDENTITY, code=1)
+
+
+# -- integral ------------------------------------------------------------------------------
+
+
+def test_i3_of_erf_in_symbols_is_that_of_the_literature() -> None:
+    record = answer("integral", "i3", "--activation", "erf")
+    assert record["value"] is None
+    assert record["formula"] == "E[g'(u)*v*g(w)], g(x) = erf(x/sqrt(2))"
+    assert record["activations"] == ["erf(x/sqrt(2))"] * 2
+    names = [f"c{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3) if i <= j]
+    found = parse_formula(record["closed_form"], names)
+    points = dict(zip(names, [1.3, 0.2, 0.4, 0.9, -0.3, 0.7], strict=True))
+    value = float(found.subs({sp.Symbol(k, real=True): v for k, v in points.items()}))
+    c11, c12, c13, c23, c33 = (points[k] for k in ("c11", "c12", "c13", "c23", "c33"))
+    # Saad and Solla 1995
+    root = math.sqrt((1 + c11) * (1 + c33) - c13**2)
+    expected = 2 / math.pi * (c23 * (1 + c11) - c12 * c13) / ((1 + c11) * root)
+    assert math.isclose(value, expected, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("which", "size", "expr"),
+    [
+        ("i2", 2, "erf(x/sqrt(2))*erf(y/sqrt(2))"),
+        ("i3", 3, "sqrt(2/pi)*exp(-x**2/2)*y*erf(z/sqrt(2))"),
+        ("i4", 4, "2/pi*exp(-(x**2+y**2)/2)*erf(z/sqrt(2))*erf(w/sqrt(2))"),
+    ],
+)
+def test_an_integral_is_the_expectation_it_stands_for(which: str, size: int, expr: str) -> None:
+    covariance = json.dumps(
+        [[1.0 if i == j else round(0.1 * (1 + i + j), 1) for j in range(size)] for i in range(size)]
+    )
+    options = ("--covariance", covariance, "--digits", "20")
+    by_name = answer("integral", which, "--activation", "erf", *options)
+    by_formula = answer("expect", expr, *options)
+    assert by_name["value"] == by_formula["value"]
+
+
+def test_activations_are_given_one_per_slot() -> None:
+    options = ("--covariance", "[[1,0.5],[0.5,1]]")
+    record = answer("integral", "i2", "--activations", "erf,Max(x,0)", *options)
+    assert record["activations"] == ["erf(x/sqrt(2))", "Max(x,0)"]
+    assert record["formula"] == "E[g1(u)*g2(v)], g1(x) = erf(x/sqrt(2)), g2(x) = Max(x,0)"
+    relu = answer("integral", "i2", "--activations", "erf, relu", *options)
+    assert relu["value"] == record["value"]
+
+
+def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
+    covariance = "[[1,0.1,0.1,0.2],[0.1,1,0.2,0.1],[0.1,0.2,1,0.3],[0.2,0.1,0.3,1]]"
+    record = answer("integral", "i4", "--activation", "relu", "--covariance", covariance)
+    assert record["method"] == "orthant-integral"
+    assert record["sign_factors"] == 4
+    assert record["closed_form"] is None
+    assert "SignMean4" in record["expression"]
+    assert float(record["value"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["i5", "--activation", "erf"], "i2, i3, i4"),
+        (["i2"], "--activation"),
+        (["i2", "--activation", "erf", "--activations", "erf,erf"], "--activation"),
+        (["i2", "--activation", "foo"], "unknown activation 'foo'"),
+        (["i2", "--activation", "y"], "--activation"),
+        (["i2", "--activation", "x^2"], "--activation"),
+        (["i2", "--activation", "tanh"], "tanh"),
+        (["i3", "--activations", "erf,erf,erf"], "2 entries"),
+        (["i4", "--activations", "erf,,erf,erf"], "--activations"),
+        (["i3", "--activation", "erf", "--covariance", "[[1]]"], "--covariance must be 3 x 3"),
+        (["i2", "--activation", "erf", "--covariance", "[[1,2],[2,1]]"], "--covariance"),
+        ([], "i2, i3 or i4"),
+    ],
+)
+def test_a_bad_integral_is_refused_in_one_line(arguments: list[str], named: str) -> None:
+    assert named in refusal("integral", *arguments)
+
+
+# -- batches -------------------------------------------------------------------------------
+
+
+def batch(*lines: str | bytes, arguments: tuple[str, ...] = ("expect",)) -> list[dict[str, Any]]:
+    """The records that a batch prints, one per line."""
+    text = b"".join((x.encode() if isinstance(x, str) else x) + b"\n" for x in lines)
+    result = run(*arguments, "--batch", "-", stdin=text)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(records) == len(lines)
+    return records
+
+
+def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines() -> None:
+    good = '{"expr": "erf(x)*y", "covariance": [[1,0.5],[0.5,2]], "mean": [0,0], "digits": 20}'
+    third = '{"integral": "i3", "activation": "erf", "covariance": [[1,0,0],[0,1,0.5],[0,0.5,1]]}'
+    bad = [
+        "",
+        "not json",
+        "[]",
+        "3",
+        "{}",
+        '{"expr": "x"}',
+        '{"expr": [3], "covariance": [[1]]}',
+        '{"expr": "x", "covariance": [[1]], "covariance": [[2]]}',
+        '{"expr": "x", "integral": "i2", "covariance": [[1]]}',
+        '{"expr": "x", "covariance": [[1]], "meen": [0]}',
+        '{"expr": "x", "covariance": [[1]], "digits": 1.5}',
+        '{"expr": "x", "covariance": [[1]], "digits": true}',
+        '{"expr": "x", "covariance": [[1]], "digits": null}',
+        '{"expr": "x", "covariance": [[NaN]]}',
+        '{"expr": "x", "covariance": [[-1]]}',
+        '{"expr": "x*z", "covariance": [[1]]}',
+        '{"expr": "tanh(x)", "covariance": [[1]]}',
+        '{"integral": "i2", "activations": [[1], [2]]}',
+        '{"integral": 2, "activation": "erf"}',
+        '{"integral": "i2", "activation": ["erf"]}',
+        "[" * 100_000,
+        '{"expr": "' + "(" * 100_000 + '", "covariance": [[1]]}',
+        '{"expr": "x", "covariance": ' + "[" * 5000 + "]" * 5000 + "}",
+        '{"expr": "\\ud800", "covariance": [[1]]}',
+        b"\xff\xfe",
+        b'{"expr": "x\x00", "covariance": [[1]]}',
+    ]
+    records = batch(good, *bad, third, good)
+    assert "error" not in records[0]
+    assert records[0] == records[-1]
+    assert len(records[0]["value"].lstrip("0.")) == 20
+    assert records[-2]["integral"] == "i3"
+    for line, record in zip(bad, records[1:-2], strict=True):
+        assert list(record) == ["error"], line[:80]
+        assert "internal" not in record["error"], line[:80]
+        assert "\n" not in record["error"]
+
+
+def test_a_batch_record_is_the_json_of_the_command() -> None:
+    (record,) = batch('{"expr": "sin(x)*y", "covariance": [[1, 0.1], [0.1, 1]], "digits": 25}')
+    single = answer("expect", "sin(x)*y", "--covariance", "[[1,0.1],[0.1,1]]", "--digits", "25")
+    assert record == single
+
+
+def test_options_stand_in_for_keys_that_a_line_leaves_out() -> None:
+    lines = ('{"covariance": [[1,0.5],[0.5,1]]}', '{"integral": "i2", "activation": "relu"}')
+    arguments = ("integral", "i3", "--activation", "erf", "--digits", "7")
+    first, second = batch(lines[0], lines[1], arguments=arguments)
+    assert "must be 3 x 3" in first["error"]
+    assert second["activations"] == ["x*Heaviside(x)"] * 2
+
+
+def test_an_unexpected_failure_does_not_stop_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ['{"expr": "x", "covariance": [[1]]}'] * 3
+    calls = iter([RecursionError("deep"), MemoryError(), ZeroDivisionError("why")])
+
+    def fails(request: object) -> None:
+        raise next(calls)
+
+    monkeypatch.setattr(command, "answer", fails)
+    errors = [record["error"] for record in batch(*lines)]
+    assert all(error.startswith("internal error: ") for error in errors)
+
+
+@given(st.lists(st.binary(max_size=60).filter(lambda b: b"\n" not in b), max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_arbitrary_bytes_never_stop_a_batch(lines: list[bytes]) -> None:
+    assert all("error" in record for record in batch(*lines))
+
+
+def test_arbitrary_requests_never_stop_a_batch() -> None:
+    rng = random.Random(7)
+    junk = ["x", "9**9**9", "", None, 3, 1.5, True, [], [[1]], [["c"]], {"a": []}, "i2", "erf", -1]
+    keys = ["expr", "integral", "activation", "activations", "covariance", "mean", "digits", "no"]
+    lines = []
+    for _ in range(150):
+        chosen = rng.sample(keys, rng.randint(0, 5))
+        lines.append(json.dumps({key: rng.choice(junk) for key in chosen}))
+    for line, record in zip(lines, batch(*lines), strict=True):
+        assert "internal" not in record.get("error", ""), (7, line)
+
+
+def test_a_batch_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.jsonl"
+    assert "--batch" in refusal("expect", "--batch", str(missing))
+    assert "--batch" in refusal("integral", "--batch", str(tmp_path))
+    assert "--batch" in refusal("integral", "--batch", "a\0b")
+
+
+# -- as a program --------------------------------------------------------------------------
+
+PROGRAM = (
+    "import typer; from symderiv.cli.expect import register; a = typer.Typer(); register(a); a()"
+)
+
+
+def program(*arguments: str, code: str = PROGRAM) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_program_prints_json_alone_and_exits_with_zero() -> None:
+    done = program("integral", "i2", "--activation", "linear", "--json")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["closed_form"] == "c12"
+
+
+def test_the_program_refuses_in_one_line_and_exits_with_two() -> None:
+    done = program("expect", "x.real", "--covariance", "[[1]]")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_batch_file_is_read_by_the_program(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"expr": "x*y", "covariance": [[1,0.5],[0.5,1]]}\n\n{"integral": "i9"}')
+    done = program("expect", "--batch", str(file))
+    assert done.returncode == 0
+    first, second, third = (json.loads(line) for line in done.stdout.splitlines())
+    assert first["closed_form"] == "1/2"
+    assert "error" in second
+    assert "error" in third
+
+
+def test_help_shows_an_example_and_imports_nothing_heavy() -> None:
+    heavy = "['sympy', 'numba', 'scipy', 'numpy', 'mpmath']"
+    code = (
+        "import sys, typer; from symderiv.cli.expect import register; a = typer.Typer();"
+        "register(a); a(standalone_mode=False);"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    for name in ("expect", "integral"):
+        done = program(name, "--help", code=code)
+        assert done.returncode == 0
+        assert f"symderiv {name}" in done.stdout
+        assert done.stdout.splitlines()[-1] == "[]"
