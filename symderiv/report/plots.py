@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.errors import InputError
 from symderiv.report.curves import Case, Floats
 from symderiv.report.features import FLAT, Plateau, local_exponent, plateau
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
 _MARKERS = "osD^vPX"
 _LIGHTEST = 0.85
+
+FORMATS = ("svg", "png", "pdf")
+"""Endings of figure files."""
 
 _STYLE: Any = {
     "figure.facecolor": "white",
@@ -64,11 +70,30 @@ def _new(rows: int, columns: int, size: tuple[float, float], **options: Any) -> 
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write the figure in the format of the file's ending, without a date."""
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+def write(figure: Figure, target: Path | BytesIO, kind: str) -> None:
+    """Write the figure in the given format ("svg", "png", "pdf"), without a date."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with _styled():
-        figure.savefig(path, dpi=160, metadata=metadata.get(path.suffix.lower()))
+        figure.savefig(target, format=kind, dpi=160, metadata=metadata.get(kind))
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure to a file, whole or not at all, in the format of the file's ending.
+
+    Raises:
+        InputError: The ending is not one of ``FORMATS``.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise InputError(f"figure {path.name!r}: the name must end in .{', .'.join(FORMATS)}")
+    buffer = BytesIO()
+    write(figure, buffer, kind)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(buffer.getvalue())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _colour(index: int, count: int) -> Any:
@@ -87,7 +112,7 @@ def _positive(alpha: Floats, *columns: Floats) -> tuple[Floats, ...]:
 def error_figure(cases: Sequence[Case]) -> Figure:
     """ε_g(α) on logarithmic axes: equations as lines, simulations as points, plateaus marked."""
     with _styled():
-        figure, axes = _new(1, 1, (7.2, 4.6))
+        figure, axes = _new(1, 1, (8.0, 4.4))
         axis = axes[0, 0]
         for index, case in enumerate(cases):
             _draw_error(axis, case, _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)])
@@ -184,7 +209,7 @@ def overlap_figure(cases: Sequence[Case]) -> Figure:
     with _styled():
         columns = min(len(cases), 4)
         rows = -(-len(cases) // columns)
-        size = (max(3.2 * columns, 6.0), 2 * 2.4 * rows)
+        size = (max(2.3 * columns, 5.5), 2 * 2.1 * rows)
         figure, axes = _new(2 * rows, columns, size, sharex=True, sharey="row")
         for index, case in enumerate(cases):
             row, column = divmod(index, columns)
@@ -233,13 +258,13 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
     axis.set_xscale("log")
     if first:
         axis.set_ylabel(rf"${name}$")
-        axis.legend(loc="best", ncols=2 if len(pairs) > 3 else 1, fontsize=8)
+        axis.legend(loc="best", ncols=2 if len(pairs) > 3 else 1, fontsize=8, handlelength=1.2)
 
 
 def exponent_figure(cases: Sequence[Case]) -> Figure:
     """The local exponent −d ln ε_g / d ln α of the equations, with the bound for a plateau."""
     with _styled():
-        figure, axes = _new(1, 1, (7.2, 3.2))
+        figure, axes = _new(1, 1, (8.0, 3.0))
         axis = axes[0, 0]
         highest = 1.0
         for index, case in enumerate(cases):

@@ -1,0 +1,92 @@
+"""The derivation that is shown for a learning problem: Gaussian integrals and their dynamics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symderiv.derivation import Derivation, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sympy as sp
+
+    from symderiv.expressions import Activation
+
+_TITLES = {
+    "setup": "Student, teacher, inputs",
+    "update": "One example of stochastic gradient descent",
+    "order_parameters": "Change of the order parameters in one example",
+    "generalization_error": "Generalisation error",
+    "drift": "Drift: terms of first order in the learning rate",
+    "noise": "Noise: terms of second order in the learning rate",
+    "second_layer": "Second layer",
+    "equations": "Order-parameter equations",
+    "moment_equations": "The same in moments of the input covariance",
+}
+
+
+def title_of(key: str) -> str:
+    """The heading of a section of the learning derivation."""
+    return _TITLES.get(key, key.replace("_", " ").capitalize())
+
+
+def learning_derivation(student: Activation, teacher: Activation) -> Derivation:
+    """From the update of one example to the equations, then the integrals that they need.
+
+    Raises:
+        InputError: The dynamics of this pair does not exist (a divergent noise term) or a Gaussian
+            expectation is outside what this version can derive.
+    """
+    from symderiv.learning import LearningProblem, derive_equations
+
+    equations = derive_equations(LearningProblem(student, teacher))
+    sections = [Section(title_of(key), key, tuple(steps)) for key, steps in equations.steps.items()]
+    sections += integral_sections(student, teacher)
+    if student.text == teacher.text:
+        title = f"Learning dynamics of the activation {_name(student)}"
+    else:
+        title = f"Learning dynamics: student {_name(student)}, teacher {_name(teacher)}"
+    return Derivation(title, tuple(sections))
+
+
+def _name(activation: Activation) -> str:
+    if activation.name is None or activation.name == activation.text:
+        return f"g(x) = {activation.text}"
+    return f"{activation.name}, g(x) = {activation.text}"
+
+
+def integral_sections(student: Activation, teacher: Activation) -> list[Section]:
+    """I2, I3, I4 of the pair, the student's slots first, in the symbols c11, c12, ..."""
+    from symderiv import gaussian
+
+    g, h = student.expression, teacher.expression
+    same = student.text == teacher.text
+    wanted: list[tuple[str, str, Sequence[sp.Expr]]] = [
+        ("I2", "i2", (g, g)),
+        ("I3", "i3", (g, g)),
+        ("I4", "i4", (g, g, g, g)),
+    ]
+    if not same:
+        wanted = [
+            ("I2, student and student", "i2_student", (g, g)),
+            ("I2, student and teacher", "i2_cross", (g, h)),
+            ("I2, teacher and teacher", "i2_teacher", (h, h)),
+            ("I4, four students", "i4_student", (g, g, g, g)),
+            ("I4, one teacher", "i4_cross", (g, g, g, h)),
+            ("I4, two teachers", "i4_teacher", (g, g, h, h)),
+        ]
+    functions = {"i2": gaussian.i2, "i3": gaussian.i3, "i4": gaussian.i4}
+    sections = []
+    for name, key, activations in wanted:
+        found = functions[key[:2]](*activations)
+        result = f"{found.statement} = {_latex(found.value)}"
+        sections.append(Section(f"Gaussian integral {name}", key, tuple(found.steps), result))
+    return sections
+
+
+def _latex(value: sp.Expr) -> str:
+    import sympy as sp
+
+    text: str = sp.latex(value, inv_trig_style="full")
+    return text
