@@ -1,4 +1,39 @@
-"""Indexed programs and their printers."""
+"""Indexed programs and their printers: from equations with sums to modules that run.
+
+A :class:`Program` states what is computed; ``generate_text`` writes it as a numba module that needs
+math, numpy and numba and nothing else, ``print_mpmath`` as functions of any precision,
+``print_latex`` as display equations. The package knows nothing of networks or Gaussians.
+
+Building expressions
+--------------------
+- Indices are ``sp.Idx("i", K)`` or integer symbols, arrays ``sp.IndexedBase``, sums ``sp.Sum``,
+  cases ``sp.Piecewise`` over ``sp.Eq``/``sp.Ne`` of indices with a last ``True`` case, or
+  ``sp.KroneckerDelta``. Calls of scalar functions are applied undefined functions.
+- Write a sum over several indices as *one* ``sp.Sum(f, a, b)``. SymPy folds a ``Piecewise`` over
+  an inner index out of nested sums, and the program then refuses it as an undeclared name.
+- Declare what is symmetric (``Array.symmetric``, ``ScalarFunction.symmetries``): sums over all
+  pairs of two exchangeable indices then run over half of the pairs.
+
+Using a generated module
+------------------------
+``flat_right_hand_side(alpha, state, sizes, parameters, derivative)`` has an explicit signature, so
+that importing the module compiles it (or loads it from numba's cache), and a time stepper can be
+compiled once for every module::
+
+    RIGHT_HAND_SIDE = types.FunctionType(
+        types.void(types.float64, types.float64[::1], types.int64[::1],
+                   types.float64[::1], types.float64[::1]))
+
+    @njit(types.float64[::1](RIGHT_HAND_SIDE, types.float64[::1], ...), cache=True, nogil=True)
+    def step(f, state, ...):
+        f(alpha, state, sizes, parameters, derivative)
+
+    step(module.flat_right_hand_side, state, ...)
+
+The stepper needs its signature written down: without one numba compiles it anew for every module.
+A call through the pointer costs nanoseconds; both sides are cached across processes
+(``tests/external/test_numba_first_class_functions.py``).
+"""
 
 from symderiv_codegen.errors import CodegenError, PrinterError, ProgramError
 from symderiv_codegen.program import (
@@ -9,6 +44,15 @@ from symderiv_codegen.program import (
     Program,
     ScalarFunction,
     Vector,
+)
+from symderiv_codegen.text import (
+    digest,
+    generate_text,
+    is_unchanged,
+    print_latex,
+    print_mpmath,
+    print_numba,
+    program_digest,
 )
 
 __all__ = [
@@ -22,4 +66,11 @@ __all__ = [
     "ProgramError",
     "ScalarFunction",
     "Vector",
+    "digest",
+    "generate_text",
+    "is_unchanged",
+    "print_latex",
+    "print_mpmath",
+    "print_numba",
+    "program_digest",
 ]

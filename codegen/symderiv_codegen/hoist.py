@@ -7,6 +7,8 @@ calls and quotients (they may only make sense under that condition); its product
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import sympy as sp
 
 from symderiv_codegen.loops import (
@@ -25,14 +27,14 @@ from symderiv_codegen.names import NamePool
 def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
     """The same nodes with invariants in front of their loops, outermost loops first."""
     result: list[Node] = []
+    known: dict[sp.Expr, sp.Symbol] = {}
     for node in body:
         if isinstance(node, Loop):
-            moved = _Invariants(node, names)
+            moved = _Invariants(node, names, known)
             changed = moved.rewrite(node, under_condition=False)
             assert isinstance(changed, Loop)
-            at = len(result)
-            # A remark belongs to the loop, so that its invariants go in between.
-            result[at:at] = [Set(symbol, value) for value, symbol in moved.found.items()]
+            result += [Set(symbol, value) for value, symbol in moved.found.items()]
+            known |= moved.found
             result.append(
                 Loop(changed.index, changed.start, changed.stop, hoist(changed.body, names))
             )
@@ -40,16 +42,19 @@ def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
             result.append(Branch(tuple((c, hoist(inside, names)) for c, inside in node.cases)))
         else:
             result.append(node)
+        changed_names = writes(node)
+        known = {e: symbol for e, symbol in known.items() if not names_in(e) & changed_names}
     return tuple(result)
 
 
 class _Invariants:
     """Finds the invariants of one loop and replaces them by names."""
 
-    def __init__(self, loop: Loop, names: NamePool) -> None:
+    def __init__(self, loop: Loop, names: NamePool, known: Mapping[sp.Expr, sp.Symbol]) -> None:
         self._changing = writes(loop)
         self._changing |= {str(node.index) for node in inner(loop) if isinstance(node, Loop)}
         self._names = names
+        self._known = known
         self.found: dict[sp.Expr, sp.Symbol] = {}
 
     def rewrite(self, node: Node, under_condition: bool) -> Node:
@@ -86,6 +91,8 @@ class _Invariants:
         return expression.func(*(self._replace(a, under_condition) for a in expression.args))
 
     def _name(self, expression: sp.Expr) -> sp.Symbol:
+        if expression in self._known:
+            return self._known[expression]
         if expression not in self.found:
             self.found[expression] = self._names.symbol_for(expression)
         return self.found[expression]

@@ -11,8 +11,16 @@ from symderiv_codegen.hoist import hoist
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Assignment, Call, Procedure, Program, ScalarFunction
+from symderiv_codegen.share import share
 from symderiv_codegen.sums import SumRewriter
-from symderiv_codegen.walk import Temporary, Total, plain_index, subexpressions, with_plain_indices
+from symderiv_codegen.walk import (
+    Temporary,
+    Total,
+    plain_index,
+    range_symbol,
+    subexpressions,
+    with_plain_indices,
+)
 
 
 def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
@@ -28,7 +36,7 @@ def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
             nodes += lowering.call(step, procedures[step.procedure])
         else:
             nodes += lowering.assignment(step)
-    return hoist(fuse(tuple(nodes)), lowering.names)
+    return share(hoist(fuse(tuple(nodes)), lowering.names), lowering.names)
 
 
 def _indices(procedure: Procedure) -> set[str]:
@@ -79,7 +87,7 @@ class _Lowering:
             body.append(Set(mirrored, target))
         nest = tuple(body)
         for position in reversed(range(len(indices))):
-            stop: sp.Expr = sp.Symbol(shape[position], integer=True, positive=True)
+            stop: sp.Expr = range_symbol(shape[position])
             if step.symmetric and position == len(indices) - 1:
                 stop = indices[-2] + 1
             nest = (Loop(indices[position], sp.Integer(0), stop, nest),)

@@ -23,6 +23,7 @@ from symderiv_codegen.walk import (
     Total,
     array_name,
     free_names,
+    range_symbol,
     subexpressions,
     with_plain_indices,
 )
@@ -36,6 +37,7 @@ class SumRewriter:
     def __init__(
         self, arrays: Mapping[str, Array], functions: Mapping[str, ScalarFunction]
     ) -> None:
+        self._ranges = {size for array in arrays.values() for size in array.shape}
         self._symmetric = {name for name, array in arrays.items() if array.symmetric}
         self._orders = {
             name: _closure(function.symmetries, len(function.arguments))
@@ -45,7 +47,10 @@ class SumRewriter:
 
     def rewrite(self, expression: sp.Expr) -> sp.Expr:
         """The same expression with plain indices, single-index sums, and the rules applied."""
-        return self._rewrite(with_plain_indices(expression))
+        plain = with_plain_indices(expression)
+        # Ranges are known by name, whatever is assumed about the symbol that was used.
+        ranges = {s: range_symbol(str(s)) for s in plain.atoms(sp.Symbol) if str(s) in self._ranges}
+        return self._rewrite(plain.xreplace(ranges))
 
     def _rewrite(self, node: sp.Basic) -> sp.Basic:
         if isinstance(node, sp.KroneckerDelta):

@@ -17,6 +17,11 @@ def plain_index(index: sp.Basic) -> sp.Symbol:
     return sp.Symbol(str(index), integer=True)
 
 
+def range_symbol(name: str) -> sp.Symbol:
+    """The symbol that stands for the extent of a range inside the generator."""
+    return sp.Symbol(name, integer=True, positive=True)
+
+
 class Temporary(sp.Symbol):  # type: ignore[misc]
     """A quantity that the generator itself introduced: the value of a sum or of a case."""
 

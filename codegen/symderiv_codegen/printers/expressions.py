@@ -36,7 +36,8 @@ ELEMENTARY = frozenset(
 # SymPy function -> helper that the module defines when it is used.
 HELPERS = {"Heaviside": "_unit_step", "sign": "_sign"}
 GUARDED = {"asin": "_clipped_asin", "acos": "_clipped_acos"}
-RUNTIME = {"SignMean4": "sign_mean4", "SignMean4Cov": "sign_mean4_cov"}
+# SymPy function -> function pasted from the package's runtime files.
+RUNTIME = {"SignMean4": "sign_mean4"}
 BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}
 
 
@@ -52,7 +53,8 @@ class ExpressionPrinter:
 
     name = "expressions"
     namespace = "math"
-    calling = ""
+    context: tuple[Piece, ...] = ()
+    runtime_suffix = ""
 
     def __init__(self, functions: Iterable[str] = (), guarded: bool = False) -> None:
         self._functions = frozenset(functions)
@@ -76,8 +78,7 @@ class ExpressionPrinter:
 
     def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
         """A call of a function that the module itself defines."""
-        opening = f"{name}({self.calling}"
-        return Printed(Bracket(opening, arguments), ATOM)
+        return Printed(Bracket(f"{name}(", (*self.context, *arguments)), ATOM)
 
     # Entry points.
 
@@ -300,8 +301,9 @@ class ExpressionPrinter:
                 raise self._unknown(node)
             return self.helper_call(name, arguments)
         if name in RUNTIME:
-            self.runtime.add(RUNTIME[name])
-            return self.helper_call(RUNTIME[name], arguments)
+            pasted = RUNTIME[name] + self.runtime_suffix
+            self.runtime.add(pasted)
+            return self.helper_call(pasted, arguments)
         if name in HELPERS and (name != "Heaviside" or node.args[1:] in ((), (sp.Rational(1, 2),))):
             self.helpers.add(HELPERS[name])
             return self.helper_call(HELPERS[name], arguments[:1])

@@ -18,7 +18,8 @@ class MpmathExpressions(ExpressionPrinter):
 
     name = "mpmath"
     namespace = "mp"
-    calling = "mp, "
+    context = (Text("mp"),)
+    runtime_suffix = "_mpmath"
 
     def number(self, value: sp.Rational) -> Printed:
         """Integers as they are; a quotient must start from a multiprecision number."""
@@ -72,7 +73,7 @@ class MpmathModule(ModulePrinter):
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         helpers = [MPMATH[name].strip() for name in MPMATH if name in self.helpers]
-        runtime = pasted({f"{name}_mpmath" for name in self.runtime}, "")
+        runtime = pasted(self.runtime, "")
         body = "\n\n\n".join([*helpers, *runtime, *functions, *procedures])
         code = f"\n{body}\n"
         needs = "an mpmath context as the first argument of every function (entries: mp.mpf)"

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable
 from importlib import resources
 
-SOURCES = {"sign_mean4": "sign_mean4.py", "sign_mean4_cov": "sign_mean4.py"}
+from symderiv_codegen.layout import Bracket, Text, statement
+
+SOURCES = {"sign_mean4": "sign_mean4.py", "sign_mean4_mpmath": "sign_mean4_mpmath.py"}
 
 
 def pasted(names: Iterable[str], decorator: str) -> list[str]:
@@ -40,7 +42,8 @@ def _definitions(source: str, wanted: set[str], decorator: str) -> list[str]:
         assert node.end_lineno is not None
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.FunctionDef):
-            functions.append(f"{decorator}\n{_without_annotations(text, node)}")
+            plain = _without_annotations(text, node)
+            functions.append(f"{decorator}\n{plain}" if decorator else plain)
         else:
             constants.append(text)
     return (["\n".join(constants)] if constants else []) + functions
@@ -56,7 +59,12 @@ def _names_defined(node: ast.stmt) -> list[str]:
 
 def _without_annotations(text: str, node: ast.FunctionDef) -> str:
     """The function with a plain head; types belong to the file it comes from."""
-    first = node.body[0].lineno - node.lineno
-    names = ", ".join(argument.arg for argument in node.args.args)
-    body = "\n".join(text.splitlines()[first:])
-    return f"def {node.name}({names}):\n{body}"
+    lines = text.splitlines()
+    found = [inner for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef)]
+    # From the last to the first, so that line numbers stay valid.
+    for inner in sorted(found, key=lambda function: -function.lineno):
+        names = tuple(Text(argument.arg) for argument in inner.args.args)
+        head = statement(f"def {inner.name}", Bracket("(", names, "):"), inner.col_offset)
+        start, end = inner.lineno - node.lineno, inner.body[0].lineno - node.lineno
+        lines[start:end] = head.splitlines()
+    return "\n".join(lines)

@@ -1,0 +1,31 @@
+"""From a program to the text of its module."""
+
+from __future__ import annotations
+
+from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
+from symderiv_codegen.printers.latex import print_latex
+from symderiv_codegen.printers.mpmath import print_mpmath
+from symderiv_codegen.printers.numba import print_numba
+from symderiv_codegen.program import Program
+
+
+def generate_text(program: Program) -> str:
+    """The checked text of the numba module: it compiles as Python and states its own digest.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+    """
+    text = print_numba(program)
+    compile(text, f"{program.name}.py", "exec")
+    return text
+
+
+__all__ = [
+    "digest",
+    "generate_text",
+    "is_unchanged",
+    "print_latex",
+    "print_mpmath",
+    "print_numba",
+    "program_digest",
+]
