@@ -1,1 +1,57 @@
-"""TODO."""
+"""Running the dynamics: study files, integration, simulation, result files.
+
+The names below are imported on first use; reading a study does not import numba.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symderiv.dynamics.integrate import Trajectory, solve
+    from symderiv.dynamics.kernels import load_kernel
+    from symderiv.dynamics.output import read_run, write_run, write_simulation
+    from symderiv.dynamics.simulation import SimulationResult, simulate
+    from symderiv.dynamics.state import State, load_state
+    from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study
+
+_HOME = {
+    "Trajectory": "integrate",
+    "solve": "integrate",
+    "load_kernel": "kernels",
+    "read_run": "output",
+    "write_run": "output",
+    "write_simulation": "output",
+    "SimulationResult": "simulation",
+    "simulate": "simulation",
+    "State": "state",
+    "load_state": "state",
+    "Study": "study",
+    "expand_sweep": "study",
+    "load_study": "study",
+    "parse_study": "study",
+}
+
+__all__ = [
+    "SimulationResult",
+    "State",
+    "Study",
+    "Trajectory",
+    "expand_sweep",
+    "load_kernel",
+    "load_state",
+    "load_study",
+    "parse_study",
+    "read_run",
+    "simulate",
+    "solve",
+    "write_run",
+    "write_simulation",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"symderiv.dynamics.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'symderiv.dynamics' has no attribute {name!r}")

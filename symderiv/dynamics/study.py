@@ -136,7 +136,7 @@ class Time(_Table):
     points: Annotated[int, Field(ge=1, le=1_000_000)] = 200
     spacing: Literal["log", "linear"] = "log"
     values: list[_NotNegative] | None = None
-    relative_tolerance: Annotated[float, Field(gt=0.0, le=0.1, allow_inf_nan=False)] = 1e-9
+    relative_tolerance: Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)] = 1e-9
     absolute_tolerance: _NotNegative = 1e-14
 
     @model_validator(mode="after")

@@ -1,0 +1,177 @@
+"""Finding or making the solver module of a pair of activations.
+
+A module that is part of the package is found by its formulas, without SymPy. For any other pair the
+module is derived, written to the user's cache folder and imported from there, so the derivation
+is paid once.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from symderiv import __version__
+from symderiv.errors import SymderivError
+from symderiv.expressions import activation
+
+FORMAT = 1
+
+_PACKAGE = "symderiv_kernels"
+_CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)(?::[^=]*)?=\s*(.+)$", re.M)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A solver module in use: where it is from and what it was derived for."""
+
+    module: ModuleType
+    path: Path
+    sha256: str
+    student_activation: str
+    teacher_activation: str
+    checked_in: bool
+
+    def __getattr__(self, name: str) -> Any:
+        # the functions of the module, as kernel.generalization_error
+        if name.startswith("_") or name == "module":
+            raise AttributeError(name)
+        return getattr(self.module, name)
+
+
+def load_kernel(
+    student: str, teacher: str | None = None, *, notice: Callable[[str], None] | None = None
+) -> Kernel:
+    """The solver module for a student and a teacher activation (None: the same).
+
+    Args:
+        student, teacher: names or formulas in ``x``.
+        notice: called with one line when a module has to be derived first, which takes seconds.
+
+    Raises:
+        InputError: an activation cannot be read, or its dynamics does not exist.
+    """
+    student_text = activation(student).text
+    teacher_text = activation(student if teacher is None else teacher).text
+    found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
+    if found is not None:
+        name = found.stem
+        module = importlib.import_module(f"{_PACKAGE}.{name}")
+        return _kernel(module, found, student_text, teacher_text, checked_in=True)
+    path = _cached_path(student_text, teacher_text)
+    if not path.exists():
+        if notice is not None:
+            notice(f"deriving the solver for {student_text} learning {teacher_text}")
+        _derive(path, student_text, teacher_text)
+    return _kernel(_import_file(path), path, student_text, teacher_text, checked_in=False)
+
+
+def cache_folder() -> Path:
+    """Where derived modules are kept: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    # the standard says that a relative path there is to be ignored
+    base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
+    return base / "symderiv" / "kernels"
+
+
+def _tree(formula: str) -> str:
+    """The formula's syntax tree as text: blanks and redundant brackets do not matter."""
+    return ast.dump(ast.parse(formula, mode="eval"))
+
+
+@lru_cache(maxsize=1)
+def _checked_in() -> dict[tuple[str, str], Path]:
+    """The package's modules by their formulas, read from their text without importing them."""
+    specification = importlib.util.find_spec(_PACKAGE)
+    folders = list(specification.submodule_search_locations or []) if specification else []
+    result: dict[tuple[str, str], Path] = {}
+    for folder in folders:
+        for path in sorted(Path(folder).glob("[a-z]*.py")):
+            constants = {
+                name: ast.literal_eval(value.strip())
+                for name, value in _CONSTANT.findall(path.read_text(encoding="utf-8"))
+            }
+            if len(constants) == 2:
+                key = (
+                    _tree(constants["STUDENT_ACTIVATION"]),
+                    _tree(constants["TEACHER_ACTIVATION"]),
+                )
+                result.setdefault(key, path)
+    return result
+
+
+def _cached_path(student: str, teacher: str) -> Path:
+    """The file for a pair, named by everything that its text depends on."""
+    digest = hashlib.sha256()
+    for part in (str(FORMAT), __version__, student, teacher, _engine_digest()):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return cache_folder() / f"kernel_{digest.hexdigest()[:24]}.py"
+
+
+@lru_cache(maxsize=1)
+def _engine_digest() -> str:
+    """A digest of SymPy's version and of the sources that derive and print modules."""
+    import importlib.metadata
+
+    digest = hashlib.sha256(importlib.metadata.version("sympy").encode())
+    engine = Path(__file__).resolve().parent.parent
+    codegen = importlib.util.find_spec("symderiv_codegen")
+    folders = [engine / name for name in ("expressions", "gaussian", "learning")]
+    folders += [Path(place) for place in (codegen.submodule_search_locations or [])] if codegen else []
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _derive(path: Path, student: str, teacher: str) -> None:
+    from symderiv.learning import generate
+
+    text = generate(path.stem, student, teacher)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _import_file(path: Path) -> ModuleType:
+    # numba's files on disk refer to the module by this name
+    name = f"symderiv_cached_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    specification = importlib.util.spec_from_file_location(name, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    try:
+        specification.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _kernel(
+    module: ModuleType, path: Path, student: str, teacher: str, *, checked_in: bool
+) -> Kernel:
+    if getattr(module, "FORMAT", None) != FORMAT:
+        raise SymderivError(
+            f"{path.name}: is a solver module of another version; generate it again"
+        )
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Kernel(module, path, sha256, student, teacher, checked_in)

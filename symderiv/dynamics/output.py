@@ -1,0 +1,237 @@
+"""RUN.nc and SIM.nc: netCDF-4 through h5netcdf, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symderiv import __version__
+from symderiv.dynamics.integrate import Trajectory
+from symderiv.dynamics.simulation import SimulationResult
+from symderiv.errors import InputError, SymderivError
+
+# variable: (axes, meaning)
+_AXES: dict[str, tuple[tuple[str, ...], str]] = {
+    "Q": (("alpha", "student", "student_2"), "E[x_i x_j], student-student overlap"),
+    "R": (("alpha", "student", "teacher"), "E[x_i y_n], student-teacher overlap"),
+    "T": (("teacher", "teacher_2"), "E[y_n y_m], teacher covariance"),
+    "v": (("alpha", "student"), "second-layer weights of the student"),
+    "teacher_weights": (("teacher",), "second-layer weights of the teacher"),
+    "generalization_error": (("alpha",), "E[(noiseless student - teacher)^2] / 2"),
+    "eigenvalue": (("mode",), "distinct eigenvalues rho_k of the input covariance"),
+    "weight": (("mode",), "multiplicity of the eigenvalue over N"),
+    "student_overlap": (
+        ("alpha", "mode", "student", "student_2"),
+        "Q_k, mean of J_i J_j over the coordinates of an eigenspace",
+    ),
+    "cross_overlap": (
+        ("alpha", "mode", "student", "teacher"),
+        "r_k, mean of J_i phi_n over the coordinates of an eigenspace",
+    ),
+    "teacher_overlap": (
+        ("mode", "teacher", "teacher_2"),
+        "t_k, mean of phi_n phi_m over the coordinates of an eigenspace",
+    ),
+    "examples": (("alpha",), "examples learnt, the whole number nearest to N alpha"),
+}
+
+
+def write_run(
+    path: str | Path,
+    trajectory: Trajectory,
+    *,
+    per_mode: bool = True,
+    attributes: Mapping[str, str | float | int] | None = None,
+) -> Path:
+    """Write an integration as ``RUN.nc``; returns the path.
+
+    Args:
+        path: replaced if it exists; never left half written.
+        trajectory: also one that ended early; its cause and time are in the attributes.
+        per_mode: also the overlaps per eigenvalue, which makes the file 2 L times larger.
+        attributes: more attributes of the file.
+
+    Raises:
+        InputError: the folder does not exist or cannot be written to.
+    """
+    t = trajectory
+    variables = {
+        "alpha": t.alpha,
+        "Q": t.Q,
+        "R": t.R,
+        "T": t.T,
+        "v": t.v,
+        "teacher_weights": t.teacher_weights,
+        "generalization_error": t.generalization_error,
+        "eigenvalue": t.initial.eigenvalue,
+        "weight": t.initial.weight,
+        "teacher_overlap": t.initial.teacher_overlap,
+    }
+    if per_mode:
+        variables["student_overlap"] = t.student_overlap
+        variables["cross_overlap"] = t.cross_overlap
+    kept: dict[str, Any] = {
+        "title": "Order parameters of online learning, integrated",
+        **_common_attributes(t),
+        "steps": t.steps,
+        "rejected_steps": t.rejected,
+        "rhs_evaluations": t.rhs_evaluations,
+        "relative_tolerance": t.relative_tolerance,
+        "tolerance_reached": t.tolerance_reached,
+        "tolerance_method": t.tolerance_method,
+        "tolerance_kept": int(t.tolerance_kept),
+        **(attributes or {}),
+    }
+    return _write(Path(path), variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept)
+
+
+def write_simulation(
+    path: str | Path,
+    result: SimulationResult,
+    *,
+    attributes: Mapping[str, str | float | int] | None = None,
+) -> Path:
+    """Write a simulation as ``SIM.nc``: means and, as ``…_standard_error``, their errors.
+
+    The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
+    in front. See :func:`write_run` for the arguments.
+    """
+    r = result
+    variables: dict[str, np.ndarray] = {"alpha": r.alpha, "examples": r.examples}
+    for name in ("Q", "R", "v", "generalization_error"):
+        variables[name] = r.mean(name)
+        variables[f"{name}_standard_error"] = r.standard_error(name)
+        variables[f"{name}_run"] = getattr(r, name)
+    variables["T"] = r.T
+    variables["teacher_weights"] = r.teacher_weights
+    kept: dict[str, Any] = {
+        "title": "Order parameters of online learning, simulated",
+        **_common_attributes(r),
+        "runs": r.runs,
+        "method": r.method,
+        "dimension": r.dimension,
+        **(attributes or {}),
+    }
+    lengths = {**_lengths(r.initial.K, r.initial.M, r.initial.L), "run": r.runs}
+    return _write(Path(path), variables, lengths, kept)
+
+
+def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    import h5netcdf
+
+    try:
+        with h5netcdf.File(path, "r") as file:
+            variables = {name: np.asarray(file.variables[name][...]) for name in file.variables}
+            attributes = {}
+            for name, value in file.attrs.items():
+                attributes[name] = value.item() if isinstance(value, np.generic) else value
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as netCDF-4 ({error})") from None
+    return variables, attributes
+
+
+def _lengths(K: int, M: int, L: int) -> dict[str, int]:
+    return {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
+
+
+def _common_attributes(result: Trajectory | SimulationResult) -> dict[str, Any]:
+    return {
+        "Conventions": "symderiv-1",
+        "study": result.study_text,
+        "student_activation": result.student_activation,
+        "teacher_activation": result.teacher_activation,
+        "solver_module": result.kernel_name,
+        "solver_module_sha256": result.kernel_sha256,
+        "symderiv_version": __version__,
+        "python_version": platform.python_version(),
+        "numpy_version": np.__version__,
+        "numba_version": _version("numba"),
+        "alpha_end": result.alpha_end,
+        "end": result.cause,
+        "message": result.message,
+        "warnings": "\n".join(result.warnings),
+        "wall_seconds": result.wall_seconds,
+    }
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import version
+
+    return version(package)
+
+
+def _axes(name: str) -> tuple[tuple[str, ...], str]:
+    base = name.removesuffix("_standard_error").removesuffix("_run")
+    axes, meaning = _AXES[base]
+    if name.endswith("_run"):
+        return ("run", *axes), f"{meaning}; of every run"
+    if name != base:
+        return axes, f"{meaning}; standard error of the mean over the runs"
+    return axes, meaning
+
+
+def _write(
+    path: Path,
+    variables: Mapping[str, np.ndarray],
+    lengths: Mapping[str, int],
+    attributes: Mapping[str, Any],
+) -> Path:
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        _fill(temporary, variables, lengths, attributes)
+        _flush(temporary)
+        # mkstemp makes files that only their owner can read; a result is an ordinary file
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise SymderivError(f"{path}: cannot be written: {error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _flush(path: Path) -> None:
+    """Have the data on the disk before the name points to it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _fill(
+    path: Path,
+    variables: Mapping[str, np.ndarray],
+    lengths: Mapping[str, int],
+    attributes: Mapping[str, Any],
+) -> None:
+    # here, because the integration itself should not wait for HDF5
+    import h5netcdf
+
+    with h5netcdf.File(path, "w") as file:
+        file.dimensions = {"alpha": variables["alpha"].size, **lengths}
+        alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
+        alpha.attrs["long_name"] = "time, examples / input dimension"
+        for name, values in variables.items():
+            if name == "alpha":
+                continue
+            axes, meaning = _axes(name)
+            variable = file.create_variable(name, axes, data=values)
+            variable.attrs["long_name"] = meaning
+        for name, value in attributes.items():
+            file.attrs[name] = value
