@@ -31,9 +31,11 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
+import flint
 import mpmath
 import sympy as sp
 from mpmath import mp
+from mpmath.libmp import from_man_exp
 from sympy.core.sorting import default_sort_key
 
 __all__ = ["OwenT", "SignMean4"]
@@ -304,22 +306,18 @@ def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
 @lru_cache(maxsize=64)
 def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], ...]:
     """Nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
-    found = []
-    with mp.workprec(prec + 15):
-        small = mp.ldexp(1, -prec - 5)
-        for k in range(1, n + 1):
-            x = mp.cos(mp.pi * (k - mp.mpf(1) / 4) / (n + mp.mpf(1) / 2))
-            step = mp.one
-            while abs(step) > small:
-                before, value = mp.one, x
-                for degree in range(2, n + 1):
-                    following = ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
-                    before, value = value, following
-                slope = n * (before - x * value) / ((1 - x) * (1 + x))
-                step = value / slope
-                x -= step
-            found.append((x, 2 / ((1 - x) * (1 + x) * slope**2)))
-    return tuple(found)
+    before = flint.ctx.prec
+    try:
+        flint.ctx.prec = prec + 20
+        pairs = [flint.arb.legendre_p_root(n, k, weight=True) for k in range(n)]
+        return tuple((_midpoint(x), _midpoint(w)) for x, w in pairs)
+    finally:
+        flint.ctx.prec = before
+
+
+def _midpoint(ball: flint.arb) -> mpmath.mpf:
+    mantissa, exponent = ball.mid().man_exp()
+    return mp.make_mpf(from_man_exp(int(mantissa), int(exponent)))
 
 
 class OwenT(sp.Function):  # type: ignore[misc]

@@ -1,0 +1,360 @@
+"""SignMean4 and Owen's T: special values, symmetry, derivatives, digits, and the float version."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import combinations, permutations
+from pathlib import Path
+
+import mpmath
+import numba
+import numpy as np
+import pytest
+import symderiv_codegen.runtime.sign_mean4 as runtime
+import sympy as sp
+from mpmath import mp
+
+from symderiv.gaussian.functions import OwenT, SignMean4
+
+R = sp.Rational
+PAIRS = list(combinations(range(4), 2))
+GENERIC = (R(1, 2), R(1, 3), R(-1, 5), R(1, 7), R(1, 4), R(2, 5))
+SEED = 20240611
+
+
+def correlations(vectors: list[list[int]]) -> list[sp.Expr]:
+    """Exact correlations of fields with these integer loadings."""
+    gram = sp.Matrix(vectors) * sp.Matrix(vectors).T
+    return [gram[i, j] / sp.sqrt(gram[i, i] * gram[j, j]) for i, j in PAIRS]
+
+
+def difference(a: sp.Expr, b: sp.Expr, digits: int) -> float:
+    # Apart: SymPy would look for ever more digits of an exact zero.
+    return abs(float(a.evalf(digits) - b.evalf(digits)))
+
+
+def as_mpf(value: sp.Expr, digits: int) -> mpmath.mpf:
+    return mp.mpf(value.evalf(digits)._mpf_)
+
+
+# --- SignMean4: exact special cases -----------------------------------------------------------
+
+
+def test_equal_and_opposite_fields_merge_into_one_arcsine() -> None:
+    s = sp.Symbol("s", real=True)
+    r = sp.Symbol("r", real=True)
+    assert SignMean4(1, r, s, r, s, R(1, 3)) == 2 / sp.pi * sp.asin(R(1, 3))
+    assert SignMean4(r, s, -1, R(1, 3), -r, -s) == -2 / sp.pi * sp.asin(R(1, 3))
+
+
+def test_an_independent_field_makes_the_mean_vanish() -> None:
+    a, b, c = sp.symbols("a b c", real=True)
+    assert SignMean4(a, 0, b, 0, c, 0) == 0
+    assert SignMean4(0, 0, 0, a, b, c) == 0
+
+
+def test_two_independent_pairs_give_a_product_of_arcsines() -> None:
+    a, b = sp.symbols("a b", real=True)
+    expected = 4 / sp.pi**2 * sp.asin(a) * sp.asin(b)
+    assert SignMean4(a, 0, 0, 0, 0, b) == expected
+    assert SignMean4(0, 0, a, b, 0, 0) == expected
+
+
+def test_exchanging_fields_gives_the_same_expression() -> None:
+    symbols = sp.symbols("r0:6", real=True)
+    table = dict(zip(PAIRS, symbols, strict=True))
+    reference = SignMean4(*symbols)
+    for order in permutations(range(4)):
+        exchanged = [table[tuple(sorted((order[i], order[j])))] for i, j in PAIRS]  # type: ignore[index]
+        assert SignMean4(*exchanged) == reference
+
+
+def test_changing_the_sign_of_a_field_changes_the_sign_of_the_mean() -> None:
+    symbols = sp.symbols("r0:6", real=True)
+    for flipped in range(4):
+        changed = [-r if flipped in pair else r for pair, r in zip(PAIRS, symbols, strict=True)]
+        assert SignMean4(*changed) == -SignMean4(*symbols)
+
+
+# --- SignMean4: numbers -----------------------------------------------------------------------
+
+
+def test_the_plackett_integral_in_terms_of_partial_correlations_gives_the_same_digits() -> None:
+    # 4/pi^2 sum_j int_0^{asin r4j} asin(rho_kl.4j) dtheta, each angle with its own variable.
+    matrix = sp.eye(4)
+    for (i, j), r in zip(PAIRS, GENERIC, strict=True):
+        matrix[i, j] = matrix[j, i] = r
+    with mp.workdps(40):
+        total = mp.zero
+        for j in range(3):
+            k, m = (a for a in range(3) if a != j)
+
+            def angle(theta: mpmath.mpf, j: int = j, k: int = k, m: int = m) -> mpmath.mpf:
+                c = mp.matrix(matrix.tolist())
+                t = mp.sin(theta) / c[3, j]
+                for a in range(3):
+                    c[3, a] = c[a, 3] = t * c[a, 3]
+                p = c.extract if hasattr(c, "extract") else c  # noqa: F841
+                given = mp.matrix([[1, c[3, j]], [c[3, j], 1]]) ** -1
+
+                def partial(a: int, b: int) -> mpmath.mpf:
+                    left = mp.matrix([[c[a, 3], c[a, j]]])
+                    right = mp.matrix([c[b, 3], c[b, j]])
+                    return c[a, b] - (left * given * right)[0]
+
+                return mp.asin(partial(k, m) / mp.sqrt(partial(k, k) * partial(m, m)))
+
+            total += mp.quad(angle, [0, mp.asin(mpmath.mpf(matrix[3, j].p) / matrix[3, j].q)])
+        expected = 4 / mp.pi**2 * total
+        assert abs(as_mpf(SignMean4(*GENERIC), 35) - expected) < mp.mpf(10) ** -33
+
+
+def test_rewriting_as_an_integral_gives_the_same_digits() -> None:
+    value = SignMean4(*GENERIC)
+    (integral,) = value.rewrite(sp.Integral).atoms(sp.Integral)
+    (t, *_), integrand = integral.limits[0], integral.function
+    with mp.workdps(30):
+        total = 4 / mp.pi**2 * mp.quad(sp.lambdify(t, integrand, "mpmath"), [0, 1])
+        assert abs(total - as_mpf(value, 30)) < mp.mpf(10) ** -28
+
+
+@pytest.mark.parametrize("digits", [16, 32, 100])
+def test_more_digits_agree_with_fewer(digits: int) -> None:
+    value = SignMean4(*GENERIC)
+    assert abs(value.evalf(digits) - value.evalf(digits + 25)) < sp.Float(10, 30) ** -(digits - 1)
+
+
+def test_orthoscheme_with_equal_halves_has_its_known_probability() -> None:
+    # Correlations 1/2: the four fields are differences from a fifth; by exchange symmetry of five
+    # independent variables the all-positive orthant has probability 1/5 (the fifth is smallest).
+    # With means of two signs 1/3, P = (1 + 6/3 + E4)/16.
+    half = R(1, 2)
+    assert difference(SignMean4(*[half] * 6), R(16, 5) - 3, 40) < 1e-38
+
+
+def test_a_singular_matrix_of_rank_two_is_a_sum_over_angles() -> None:
+    # Fields at angles in a plane: the product of signs is piecewise constant in the angle.
+    angles = [0, R(1, 5), R(1, 2), R(4, 7)]
+    r = [sp.cos(sp.pi * (angles[i] - angles[j])) for i, j in PAIRS]
+    edges = sorted((a + R(1, 2)) % 1 for a in angles)
+    mean = sp.S.Zero
+    for k, edge in enumerate(edges):
+        end = edges[k + 1] if k < 3 else edges[0] + 1
+        middle = float((edge + end) / 2)
+        signs = [np.sign(np.cos(np.pi * (middle - float(a)))) for a in angles]
+        mean += int(np.prod(signs)) * (end - edge)
+    assert difference(SignMean4(*r), mean, 40) < 1e-25
+
+
+def test_a_singular_matrix_of_rank_three_is_the_limit_of_regular_ones() -> None:
+    r = correlations([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, -1]])
+    shrunk = [value * (1 - R(int(j == 3), 10**40)) for value, (_, j) in zip(r, PAIRS, strict=True)]
+    assert difference(SignMean4(*r), SignMean4(*shrunk), 40) < 1e-19
+    assert SignMean4(*r).evalf(25).is_finite
+
+
+def test_nearly_equal_fields_tend_to_the_merged_mean() -> None:
+    tiny = R(1, 10**24)
+    near = SignMean4(1 - tiny, R(1, 3), R(1, 4), R(1, 3), R(1, 4), R(1, 5))
+    merged = 2 / sp.pi * sp.asin(R(1, 5))
+    gap = difference(near, merged, 40)
+    assert 0 < gap < 4e-12  # at most (2/pi) (pi/2 - asin(1 - tiny)), twice
+
+
+def test_numbers_that_are_no_correlation_matrix_give_nan() -> None:
+    near = R(9, 10)
+    assert SignMean4(near, near, R(1, 2), -near, R(1, 2), 0).evalf() is sp.nan
+    assert SignMean4(R(3, 2), R(1, 3), R(1, 2), R(1, 4), R(1, 2), R(1, 5)).evalf() is sp.nan
+
+
+def test_derivatives_are_prices_partial_correlations() -> None:
+    step = R(1, 10**15)
+    x = sp.Symbol("x", real=True)
+    for slot in range(6):
+        up, down, symbolic = list(GENERIC), list(GENERIC), list(GENERIC)
+        up[slot] += step
+        down[slot] -= step
+        symbolic[slot] = x
+        slope = (SignMean4(*up).evalf(60) - SignMean4(*down).evalf(60)) / (2 * step)
+        exact = SignMean4(*symbolic).diff(x).subs(x, GENERIC[slot])
+        assert difference(exact, slope, 40) < 1e-28
+
+
+def test_symbols_stay_unevaluated_and_print() -> None:
+    value = SignMean4(*sp.symbols("r0:6", real=True))
+    assert value.evalf() == value
+    assert value.is_extended_real
+    assert sp.latex(value**2).startswith(r"\mathrm{S}_4^{2}")
+
+
+# --- the float version ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, object]:
+    """The module's text with decorators added, as the printer of solvers does."""
+    text = Path(runtime.__file__).read_text().replace("from __future__ import annotations", "")
+    text = re.sub(r"^def ", '@njit(error_model="numpy")\ndef ', text, flags=re.MULTILINE)
+    names: dict[str, object] = {"njit": numba.njit}
+    exec(compile(text, "compiled", "exec"), names)
+    return names
+
+
+def exact_mean(covariance: np.ndarray) -> sp.Expr:
+    """SignMean4 of the covariance's binary numbers, taken as exact."""
+    c = [[sp.Rational(float(entry)) for entry in row] for row in covariance]
+    return SignMean4(*[c[i][j] / sp.sqrt(c[i][i] * c[j][j]) for i, j in PAIRS])
+
+
+def covariances(rng: np.random.Generator, kind: str, epsilon: float) -> np.ndarray:
+    loadings = rng.normal(size=(4, 4))
+    small = np.sqrt(2 * epsilon)
+    if kind == "pair":
+        loadings[1] = -loadings[0] + small * rng.normal(size=4)
+    elif kind == "two pairs":
+        loadings[1] = loadings[0] + small * rng.normal(size=4)
+        loadings[3] = loadings[2] + small * rng.normal(size=4)
+    elif kind == "all":
+        loadings = loadings[:1] + small * loadings
+    elif kind == "rank three":
+        loadings[3] = loadings[:3].sum(axis=0) + small * loadings[3]
+    return loadings[(order := rng.permutation(4))] @ loadings[order].T
+
+
+@pytest.mark.parametrize("kind", ["regular", "pair", "two pairs", "all", "rank three"])
+def test_the_compiled_mean_has_fourteen_digits_also_as_fields_align(
+    compiled: dict[str, object], kind: str
+) -> None:
+    rng = np.random.default_rng(SEED)
+    print("seed", SEED)
+    for exponent in (1, 4, 7, 10, 12):
+        c = covariances(rng, kind, 10.0**-exponent)
+        value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])  # type: ignore[operator]
+        expected = float(exact_mean(c).evalf(20))
+        if np.isnan(expected):  # rounding left the matrix indefinite: nothing exact to compare
+            assert abs(value) <= 1
+            continue
+        assert abs(value - expected) < 1e-14, (kind, exponent)
+
+
+def test_plain_python_and_compiled_code_agree(compiled: dict[str, object]) -> None:
+    r = [float(value) for value in GENERIC]
+    assert runtime.sign_mean4(*r) == pytest.approx(
+        compiled["sign_mean4"](*r),  # type: ignore[operator]
+        abs=1e-15,
+    )
+
+
+def test_correlations_given_exactly_keep_their_digits_near_one(
+    compiled: dict[str, object],
+) -> None:
+    rng = random.Random(SEED)
+    for exponent in (6, 9, 12):
+        e = 10.0**-exponent
+        r = [1 - e, 1 - 2 * e, 1 - e * rng.uniform(2, 3), 1 - 1.5 * e, 1 - 2 * e, 1 - e]
+        value = compiled["sign_mean4"](*r)  # type: ignore[operator]
+        expected = float(SignMean4(*[sp.Rational(x) for x in r]).evalf(20))
+        assert abs(value - expected) < 1e-14
+
+
+def test_exactly_singular_matrices_have_their_limits(compiled: dict[str, object]) -> None:
+    # Integer loadings: the entries and all minors are exact.
+    rng = np.random.default_rng(SEED)
+    for rank in (1, 2, 3):
+        for _ in range(4):
+            loadings = rng.integers(1, 6, size=(4, rank)) * rng.choice([-1, 1], size=(4, rank))
+            c = (loadings @ loadings.T).astype(float)
+            value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])  # type: ignore[operator]
+            assert abs(value - float(exact_mean(c).evalf(20))) < 1e-14, (rank, loadings)
+
+
+def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, object]) -> None:
+    mean = compiled["sign_mean4_cov"]
+    one = np.ones((4, 4))
+    for c in (
+        np.zeros((4, 4)),
+        one,
+        1e-200 * one,
+        1e200 * one,
+        1.0000000001 * one - 1e-10 * np.eye(4),
+    ):
+        assert np.isfinite(mean(*c[np.triu_indices(4)]))  # type: ignore[operator]
+    assert mean(*one[np.triu_indices(4)]) == pytest.approx(1.0, abs=1e-14)  # type: ignore[operator]
+    outside = np.eye(4) + 0.9 * (one - np.eye(4))
+    outside[0, 1] = outside[1, 0] = -0.9
+    assert np.isfinite(mean(*outside[np.triu_indices(4)]))  # type: ignore[operator]
+
+
+def test_scaling_the_fields_changes_nothing(compiled: dict[str, object]) -> None:
+    rng = np.random.default_rng(SEED)
+    c = covariances(rng, "two pairs", 1e-6)
+    scale = np.array([1.0, 2.0**-300, 2.0**250, 2.0**-7])
+    mean = compiled["sign_mean4_cov"]
+    scaled = c * np.outer(scale, scale)
+    upper = np.triu_indices(4)
+    assert mean(*c[upper]) == mean(*scaled[upper])  # type: ignore[operator]
+
+
+# --- Owen's T ---------------------------------------------------------------------------------
+
+
+def owen_brute(h: sp.Expr, a: sp.Expr) -> mpmath.mpf:
+    square, end = as_mpf(h**2, 40), as_mpf(a, 40)
+    points = mp.linspace(0, end, 9)
+    return mp.quad(lambda x: mp.exp(-square * (1 + x * x) / 2) / (1 + x * x), points) / (2 * mp.pi)
+
+
+def test_owens_t_has_its_exact_special_values() -> None:
+    h = sp.Symbol("h", real=True)
+    a = sp.Symbol("a", real=True)
+    assert OwenT(h, 0) == 0
+    assert OwenT(0, a) == sp.atan(a) / (2 * sp.pi)
+    assert OwenT(sp.oo, a) == 0
+    assert OwenT(0, sp.oo) == R(1, 4)
+    assert OwenT(h, 1) == (1 - sp.erf(h / sp.sqrt(2)) ** 2) / 8
+    assert OwenT(h, sp.oo) == sp.erfc(sp.Abs(h) / sp.sqrt(2)) / 4
+    assert OwenT(-h, -a) == -OwenT(h, a)
+
+
+@pytest.mark.parametrize(
+    ("h", "a"), [(R(1, 2), R(1, 3)), (2, R(5, 2)), (5, R(1, 2)), (sp.I, 2), (2 * sp.I, R(3, 4))]
+)
+def test_owens_t_equals_its_integral(h: sp.Expr, a: sp.Expr) -> None:
+    h, a = sp.sympify(h), sp.sympify(a)
+    with mp.workdps(35):
+        expected = owen_brute(h, a)
+        assert abs(as_mpf(OwenT(h, a), 25) / expected - 1) < mp.mpf(10) ** -24
+
+
+def test_owens_t_keeps_relative_digits_far_out() -> None:
+    # T(h, a) -> (1/4) erfc(h / sqrt 2) for a h large; Mills ratio for the tail.
+    value, tail = OwenT(40, 3).evalf(30), (sp.erfc(40 / sp.sqrt(2)) / 4).evalf(30)
+    assert abs(value / tail - 1) < sp.Float("1e-29", 30)
+    assert difference(OwenT(R(1, 10), 10**6), OwenT(R(1, 10), sp.oo), 40) < 1e-30
+
+
+def test_owens_t_and_its_reflection_add_up() -> None:
+    for h, a in ((R(3, 10), R(7, 3)), (R(4, 3), R(21, 20))):
+        tail = [sp.erfc(x / sp.sqrt(2)) / 2 for x in (h, a * h)]
+        total = (tail[0] + tail[1]) / 2 - tail[0] * tail[1]
+        assert difference(OwenT(h, a) + OwenT(a * h, 1 / a), total, 40) < 1e-38
+
+
+def test_owens_t_differentiates_in_both_arguments() -> None:
+    h, a = sp.symbols("h a", real=True)
+    point = {h: R(2, 3), a: R(3, 5)}
+    step = R(1, 10**15)
+    for variable in (h, a):
+        exact = OwenT(h, a).diff(variable).subs(point)
+        up = {**point, variable: point[variable] + step}
+        down = {**point, variable: point[variable] - step}
+        slope = (OwenT(up[h], up[a]).evalf(60) - OwenT(down[h], down[a]).evalf(60)) / (2 * step)
+        assert difference(exact, slope, 40) < 1e-28
+
+
+def test_owens_t_with_symbols_stays_and_prints() -> None:
+    h, a = sp.symbols("h a", real=True)
+    assert OwenT(h, a).evalf() == OwenT(h, a)
+    assert sp.latex(OwenT(h, a)) == r"T\!\left(h,\, a\right)"
+    assert OwenT(h, a).rewrite(sp.Integral).has(sp.Integral)
