@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
+from sympy.core.function import Application, AppliedUndef
 
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.layout import Bracket, Chain, Piece, Text, parenthesised
@@ -130,7 +130,7 @@ class ExpressionPrinter:
         kind = type(node).__name__
         if kind in rules:
             return rules[kind](node)
-        if isinstance(node, sp.Function):
+        if isinstance(node, Application):
             return self._call(node)
         raise self._unknown(node)
 
@@ -293,7 +293,7 @@ class ExpressionPrinter:
         pieces = tuple(self.expression(argument) for argument in arguments)
         return Printed(Bracket(f"{self.namespace}.{name}(", pieces), ATOM)
 
-    def _call(self, node: sp.Function) -> Printed:
+    def _call(self, node: Application) -> Printed:
         name = node.func.__name__
         arguments = tuple(self.expression(argument) for argument in node.args)
         if isinstance(node, AppliedUndef):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
+from sympy.core.function import Application, AppliedUndef
+from sympy.logic.boolalg import Boolean
 from sympy.printing.latex import LatexPrinter, translate
 
 from symderiv_codegen.errors import PrinterError
@@ -17,7 +18,9 @@ from symderiv_codegen.printers.expressions import (
 from symderiv_codegen.program import Array, Assignment, Call, Procedure, Program, ScalarFunction
 from symderiv_codegen.walk import array_name, subexpressions
 
-KNOWN_FUNCTIONS = frozenset({*ELEMENTARY, *BUILTIN, *GUARDED, *HELPERS, *RUNTIME})
+KNOWN = frozenset(
+    {*ELEMENTARY, *BUILTIN, *GUARDED, *HELPERS, *RUNTIME, "Piecewise", "KroneckerDelta"}
+)
 
 
 class _Latex(LatexPrinter):  # type: ignore[misc]
@@ -66,12 +69,18 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
             arguments = ", ".join(self._print(argument) for argument in expr.args)
             power = f"^{{{exp}}}" if exp else ""
             return rf"{self.name(name)}{power}\left({arguments}\right)"
-        if name not in KNOWN_FUNCTIONS:
-            raise PrinterError(
-                f"the LaTeX printer does not know {name} (in {str(expr)[:80]}); rewrite it before "
-                "it reaches the program, or give the printer a rule"
-            )
         return str(super()._print_Function(expr, exp))
+
+    def doprint(self, expr: sp.Basic) -> str:
+        """The expression in LaTeX; functions the other printers do not know are refused."""
+        for node in subexpressions(expr):
+            function = isinstance(node, Application) and not isinstance(node, AppliedUndef)
+            if function and not isinstance(node, Boolean) and type(node).__name__ not in KNOWN:
+                raise PrinterError(
+                    f"the LaTeX printer does not know {type(node).__name__} (in {str(expr)[:80]}); "
+                    "rewrite it before it reaches the program, or give the printer a rule"
+                )
+        return str(super().doprint(expr))
 
     def emptyPrinter(self, expr: object) -> str:
         raise PrinterError(f"the LaTeX printer does not know {type(expr).__name__}")

@@ -1,0 +1,71 @@
+"""Loading generated text in tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sympy as sp
+from symderiv_codegen import Array, Assignment, Procedure, Program, ScalarFunction, print_numba
+
+
+def as_plain_python(text: str) -> dict[str, Any]:
+    """Names of a generated numba module, run as plain Python: same text, no compilation."""
+    plain = text.replace("from numba import njit\n", "def njit(*_, **__): return lambda f: f\n")
+    namespace: dict[str, Any] = {}
+    exec(compile(plain, "generated", "exec"), namespace)
+    return namespace
+
+
+def as_multiprecision(text: str) -> dict[str, Any]:
+    """Names of a generated mpmath module."""
+    namespace: dict[str, Any] = {}
+    exec(compile(text, "generated", "exec"), namespace)
+    return namespace
+
+
+def as_module(text: str, directory: Path, name: str) -> ModuleType:
+    """The text as a module file of that directory, imported (and compiled by numba)."""
+    path = directory / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def one_function(value: sp.Expr, *arguments: sp.Symbol, **options: Any) -> Program:
+    """A program with a single scalar function ``f``."""
+    function = ScalarFunction(
+        "f", arguments, options.pop("definitions", ()), value, "f.", **options
+    )
+    return Program("single", "A single function.", {}, (), (), (function,), ())
+
+
+def one_procedure(
+    inputs: tuple[Array, ...],
+    outputs: tuple[Array, ...],
+    *body: Assignment,
+    functions: tuple[ScalarFunction, ...] = (),
+    local: tuple[Array, ...] = (),
+) -> Program:
+    """A program with a single procedure ``p`` over the ranges K, M and L."""
+    procedure = Procedure("p", "p.", inputs, outputs, local, body)
+    return Program("single", "One procedure.", {}, (), ("K", "M", "L"), functions, (procedure,))
+
+
+def text_of(program: Program, name: str = "p") -> str:
+    """The code of one function in the numba module of the program, without its docstring."""
+    text = print_numba(program)
+    _, _, rest = text.partition(f"def {name}(")
+    body = rest.split("\n\n\n")[0]
+    lines = f"def {name}({body}".rstrip().split("\n")
+    marks = [n for n, line in enumerate(lines) if line.strip().startswith('"""')]
+    ends = [n for n, line in enumerate(lines) if line.strip().endswith('"""')]
+    return "\n".join(lines[: marks[0]] + lines[ends[-1] + 1 :])
