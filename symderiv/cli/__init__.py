@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import typer
@@ -17,6 +17,7 @@ __all__ = ["build_app", "main"]
 
 USAGE = 2
 FAILED = 1
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -29,12 +30,21 @@ def main() -> None:
         # Answered before the command-line library is imported: this is asked by scripts.
         _print_version()
         return
+    import typer
+
     from symderiv.errors import InputError, SymderivError
 
+    # The base class of every complaint about usage has no public name that all versions share.
+    usage_error = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
-        build_app()()
+        # With standalone_mode the library would write its own boxes and exit by itself.
+        code = build_app()(standalone_mode=False)
     except SymderivError as error:
         _fail(str(error), USAGE if isinstance(error, InputError) else FAILED)
+    except usage_error as error:
+        _usage(error)
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away (`symderiv ... | head`). Standard output is pointed
         # elsewhere so that the interpreter's last flush does not complain.
@@ -42,8 +52,17 @@ def main() -> None:
         sys.exit(FAILED)
     except OSError as error:
         _fail(f"{error.strerror or error}: {error.filename or 'input or output'}", USAGE)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> NoReturn:
+    """Wrong usage in one line that says where help is; without a command, the help itself."""
+    context = error.ctx if hasattr(error, "ctx") else None
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(context.get_help() if context else error.format_message(), file=sys.stderr)
+        sys.exit(USAGE)
+    hint = f" (see {context.command_path} --help)" if context is not None else ""
+    _fail(f"{error.format_message()}{hint}", USAGE)
 
 
 def _print_version() -> None:
@@ -52,7 +71,7 @@ def _print_version() -> None:
     print(f"symderiv {__version__}")
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     print(f"symderiv: error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)
 
@@ -65,7 +84,7 @@ def build_app() -> typer.Typer:
 
     app = typer.Typer(
         name="symderiv",
-        help="Derives the learning dynamics of two-layer networks and writes fast, checked solvers.",
+        help="Derive the learning dynamics of two-layer networks and run fast, checked solvers.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

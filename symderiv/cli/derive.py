@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +29,7 @@ TeacherOption = Annotated[
 ]
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a derivation is written."""
 
     text = "text"
@@ -46,7 +46,9 @@ def derive(
     ] = Format.text,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="File to write.", show_default="the terminal"),
+        typer.Option(
+            "--output", metavar="FILE", help="File to write.", show_default="the terminal"
+        ),
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -111,10 +113,10 @@ def generate(
         return
     if check:
         raise InputError("--check needs --checked-in")
-    for option, value in (("--activation", activation), ("--name", name)):
-        if not value:
-            raise InputError(f"option {option} is missing")
-    assert activation and name
+    if not activation:
+        raise InputError("option --activation is missing")
+    if not name:
+        raise InputError("option --name is missing")
     if not (name.isidentifier() and name.isascii()):
         raise InputError(f"--name {name!r} is not a Python identifier in ASCII letters")
     with status(f"Generating {name}.py", quiet=json_):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from symderiv.errors import InputError
+from symderiv.report.files import write_whole
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
@@ -50,12 +50,7 @@ def write_text(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
         return
     check_directory(output)
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(output, text.encode())
 
 
 def check_directory(output: Path) -> None:
@@ -105,3 +100,10 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
     with bars:
         yield update
+
+
+def notice(*, quiet: bool) -> Callable[[str], None] | None:
+    """A function that tells on standard error what takes long, or None."""
+    if quiet:
+        return None
+    return lambda message: print(message, file=sys.stderr)

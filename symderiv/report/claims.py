@@ -119,7 +119,7 @@ def describe_agreement(found: Agreement) -> str:
     verdict = "agree" if found.agrees else "DISAGREE"
     return (
         f"equations and {found.runs} SGD runs {verdict}: {found.within} of "
-        f"{len(found.deviations)} times within {features.WITHIN:g} standard errors, largest "
+        f"{len(found.deviations)} times within {number(found.bound, 2)} standard errors, largest "
         f"deviation {number(found.largest, 2)}, root mean square "
         f"{number(found.root_mean_square, 2)}"
     )

@@ -25,8 +25,10 @@ LAST_PART = 0.2
 NUMBER_OF_TIMES = 10
 """Times at which equations and simulation are compared."""
 
-WITHIN = 3.0
-"""Standard errors within which a deviation counts as agreement."""
+CONFIDENCE = 0.9973
+"""Probability that the range which counts as agreement covers: three standard deviations of a
+normal distribution. With few runs the standard error itself is uncertain, and the range is that of
+Student's t distribution."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class Agreement:
     Attributes:
         alpha: The compared times.
         deviations: (mean of the runs − equations) / standard error at those times.
-        runs: Number of runs behind each mean.
+        runs: Number of runs behind each mean, at least 2.
     """
 
     alpha: tuple[float, ...]
@@ -167,9 +169,16 @@ class Agreement:
     runs: int
 
     @property
+    def bound(self) -> float:
+        """The deviation that counts as agreement, in standard errors: 3 for many runs."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.runs - 1, 0.5 + 0.5 * CONFIDENCE))
+
+    @property
     def within(self) -> int:
-        """At how many times the deviation is at most ``WITHIN`` standard errors."""
-        return sum(abs(d) <= WITHIN for d in self.deviations)
+        """At how many times the deviation is at most ``bound``."""
+        return sum(abs(d) <= self.bound for d in self.deviations)
 
     @property
     def largest(self) -> float:
@@ -183,7 +192,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """At least nine tenths of the times are within ``WITHIN`` standard errors."""
+        """At least nine tenths of the times are within ``bound`` standard errors."""
         return self.within >= 0.9 * len(self.deviations)
 
 

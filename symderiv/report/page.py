@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 
-_CRITERION = (
+CRITERION = (
     "Deviation of the mean over the runs from the equations, (mean − equations) / standard error "
     f"of the mean, at up to {features.NUMBER_OF_TIMES} times spread evenly over ln α. Equations "
-    "and simulation are said to agree if at least nine tenths of the times deviate by at most "
-    f"{features.WITHIN:g} standard errors. The standard error is the spread of the runs divided by "
-    "the square root of their number; runs share the teacher and the initial student with the "
-    "equations and differ in the examples they see. The table gives deviations and, in brackets, "
-    "the standard error relative to the mean."
+    "and simulation are said to agree if at least nine tenths of the deviations are in the range "
+    f"that Student's t distribution covers with probability {100 * features.CONFIDENCE:g} % (3 "
+    "standard errors for many runs, more for few). The standard error is the spread of the runs "
+    "divided by the square root of their number; runs share the teacher and the initial student "
+    "with the equations and differ in the examples they see."
 )
 
 _DEFINITIONS = (
@@ -210,13 +210,14 @@ def _comparison(found: Sequence[Findings]) -> dict[str, Any] | None:
     if not times:
         return None
     heads = ["α", *(one.case.label or "deviation (standard error)" for one in compared)]
+    bounds = {one.case.label: one.agreement.bound for one in compared if one.agreement}
     rows = []
     for alpha in times:
         cells, outside = [number(alpha, 4)], False
         for one in compared:
             cell, deviation = _compared_cell(one, alpha)
             cells.append(cell)
-            outside |= deviation is not None and abs(deviation) > features.WITHIN
+            outside |= deviation is not None and abs(deviation) > bounds[one.case.label]
         rows.append({"cells": cells, "outside": outside})
     return {"heads": heads, "rows": rows}
 
@@ -288,7 +289,8 @@ def study_page(
         tables=[feature_table(found), run_table(found)],
         definitions=_DEFINITIONS,
         compared=_comparison(found),
-        criterion=_CRITERION,
+        criterion=f"{CRITERION} The table gives deviations and, in brackets, the standard error "
+        "relative to the mean.",
         derivation=None if derivation is None else _trusted(derivation.to_html()),
         study_text=study_text,
         provenance=provenance,

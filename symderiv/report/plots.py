@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -14,6 +13,7 @@ import numpy as np
 from symderiv.errors import InputError
 from symderiv.report.curves import Case, Floats
 from symderiv.report.features import FLAT, Plateau, local_exponent, plateau
+from symderiv.report.files import FIGURE_FORMATS, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
 _MARKERS = "osD^vPX"
 _LIGHTEST = 0.85
-
-FORMATS = ("svg", "png", "pdf")
-"""Endings of figure files."""
 
 _STYLE: Any = {
     "figure.facecolor": "white",
@@ -81,19 +78,16 @@ def save(figure: Figure, path: Path) -> None:
     """Write the figure to a file, whole or not at all, in the format of the file's ending.
 
     Raises:
-        InputError: The ending is not one of ``FORMATS``.
+        InputError: The ending is not one of ``FIGURE_FORMATS``.
     """
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise InputError(f"figure {path.name!r}: the name must end in .{', .'.join(FORMATS)}")
+    if kind not in FIGURE_FORMATS:
+        raise InputError(
+            f"figure {path.name!r}: the name must end in .{', .'.join(FIGURE_FORMATS)}"
+        )
     buffer = BytesIO()
     write(figure, buffer, kind)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(buffer.getvalue())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, buffer.getvalue())
 
 
 def _colour(index: int, count: int) -> Any:

@@ -1,0 +1,179 @@
+"""The commands that run one study: ``solve`` and ``simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symderiv.cli.output import Json, StudyFile, check_directory, emit_json, notice, progress
+from symderiv.errors import ToleranceError
+
+if TYPE_CHECKING:
+    from symderiv.dynamics import Trajectory
+
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FIG", help="Also draw the error curve (.svg, .png or .pdf)."),
+]
+
+
+def solve(
+    study: StudyFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="RUN.nc", help="netCDF file.", show_default="STUDY-run.nc"
+        ),
+    ] = None,
+    plot: PlotOption = None,
+    json_: Json = False,
+) -> None:
+    """Integrate the order-parameter equations of a study.
+
+    Example:  symderiv solve STUDY.toml --output run.nc --plot error.svg
+    """
+    from symderiv.dynamics import load_study, write_run
+    from symderiv.dynamics import solve as integrate
+
+    read = load_study(study)
+    target = output or Path(f"{study.stem}-run.nc")
+    _check_targets(target, plot)
+    end = float(read.alpha[-1])
+    with progress(quiet=json_) as update:
+        trajectory = integrate(
+            read,
+            progress=lambda alpha, steps: update("solving", alpha / end),
+            notice=notice(quiet=json_),
+        )
+    write_run(target, trajectory)
+    if plot is not None:
+        _plot(trajectory, plot)
+    error = trajectory.generalization_error
+    _report(
+        {
+            "output": str(target),
+            "alpha_end": float(trajectory.alpha_end),
+            "generalization_error_end": float(error[-1]) if error.size else None,
+            "steps": trajectory.steps,
+            "rhs_evaluations": trajectory.rhs_evaluations,
+            "wall_seconds": trajectory.wall_seconds,
+            "tolerance_reached": trajectory.tolerance_reached,
+            "cause": trajectory.cause,
+            "warnings": list(trajectory.warnings),
+            "activation": trajectory.student_activation,
+            "teacher_activation": trajectory.teacher_activation,
+        },
+        json_,
+    )
+    if not trajectory.succeeded:
+        raise ToleranceError(_failure(trajectory))
+
+
+def _failure(trajectory: Trajectory) -> str:
+    if trajectory.cause != "done":
+        return f"{trajectory.message}; what was computed before is kept"
+    return (
+        f"time.relative_tolerance: {trajectory.relative_tolerance:g} was asked for, "
+        f"{trajectory.tolerance_reached:.1e} was reached"
+    )
+
+
+def _plot(trajectory: Trajectory, target: Path) -> None:
+    from symderiv.report.curves import Case
+    from symderiv.report.job import curve_of
+    from symderiv.report.plots import error_figure, save
+
+    save(error_figure([Case("equations", {}, curve_of(trajectory))]), target)
+
+
+def simulate(
+    study: StudyFile,
+    runs: Annotated[
+        int | None,
+        typer.Option("--runs", metavar="R", help="Number of runs, instead of the study's."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="SIM.nc", help="netCDF file.", show_default="STUDY-sim.nc"
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Simulate a study by one-pass stochastic gradient descent, several times.
+
+    Example:  symderiv simulate STUDY.toml --runs 8 --output sim.nc
+    """
+    from symderiv.dynamics import load_study, write_simulation
+    from symderiv.dynamics import simulate as descend
+
+    read = load_study(study)
+    target = output or Path(f"{study.stem}-sim.nc")
+    _check_targets(target, None)
+    with progress(quiet=json_) as update:
+        result = descend(
+            read,
+            runs=runs,
+            progress=lambda done, total: update("simulating", done / max(total, 1)),
+            notice=notice(quiet=json_),
+        )
+    write_simulation(target, result)
+    mean = result.mean("generalization_error")
+    standard_error = result.standard_error("generalization_error")
+    _report(
+        {
+            "output": str(target),
+            "alpha_end": float(result.alpha_end),
+            "generalization_error_end": float(mean[-1]) if mean.size else None,
+            "generalization_error_end_standard_error": (
+                float(standard_error[-1]) if mean.size else None
+            ),
+            "runs": result.runs,
+            "steps": int(result.examples[-1]) if result.examples.size else 0,
+            # no right-hand side is evaluated; the key is there because solve has it
+            "rhs_evaluations": 0,
+            "wall_seconds": result.wall_seconds,
+            "cause": result.cause,
+            "warnings": list(result.warnings),
+            "activation": result.student_activation,
+            "teacher_activation": result.teacher_activation,
+        },
+        json_,
+    )
+    if not result.succeeded:
+        raise ToleranceError(f"{result.message}; what was computed before is kept")
+
+
+def _check_targets(target: Path, plot: Path | None) -> None:
+    check_directory(target)
+    if plot is not None:
+        from symderiv.errors import InputError
+        from symderiv.report.files import FIGURE_FORMATS
+
+        check_directory(plot)
+        if plot.suffix.lower().removeprefix(".") not in FIGURE_FORMATS:
+            endings = ", .".join(FIGURE_FORMATS)
+            raise InputError(f"--plot {plot.name!r}: the name must end in .{endings}")
+
+
+def _report(values: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit_json(dict(values))
+        return
+    width = max(len(name) for name in values)
+    for name, value in values.items():
+        if name == "warnings":
+            for warning in value:
+                print(f"{'warning':<{width}}  {warning}")
+        else:
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            print(f"{name.replace('_', ' '):<{width}}  {shown}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the application."""
+    app.command()(solve)
+    app.command()(simulate)

@@ -1,0 +1,166 @@
+"""A grid of studies, solved in parallel; finished ones are recognised by their files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.errors import InputError
+from symderiv.report.job import file_stem
+
+if TYPE_CHECKING:
+    from symderiv.dynamics import Study
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One study of the grid and the file of its result."""
+
+    label: str
+    study: Study
+    file: Path
+
+
+@dataclass
+class GridResult:
+    """How many points have a result, how many of them had it before, which failed and why."""
+
+    completed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def parse_over(text: str) -> tuple[str, list[Any]]:
+    """``key=v1,v2`` as the key and its values, each a TOML value or else a text.
+
+    Raises:
+        InputError: There is no key, no value, or no equals sign.
+    """
+    key, equals, values = text.partition("=")
+    key = key.strip()
+    if not equals or not key or not values.strip():
+        raise InputError(f"--over {text!r} must have the form key=value1,value2")
+    try:
+        # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
+        return key, list(tomllib.loads(f"values = [{values}]")["values"])
+    except tomllib.TOMLDecodeError:
+        return key, [_value(part.strip()) for part in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def read_grid(path: Path, over: Sequence[str], directory: Path) -> list[GridPoint]:
+    """The studies of a grid: the file's [sweep] with the given keys added or replaced.
+
+    Raises:
+        InputError: A study of the grid is not acceptable.
+    """
+    from symderiv.dynamics import expand_sweep
+    from symderiv.dynamics.study import load_study, study_from_mapping
+
+    if over:
+        # the file is checked as it stands first, so that errors in it are reported as such
+        load_study(path)
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw["sweep"] = _flat(raw.get("sweep", {})) | dict(parse_over(text) for text in over)
+        study = study_from_mapping(raw, path.parent)
+    else:
+        study = load_study(path)
+    points = []
+    for label, one in expand_sweep(study):
+        # The name holds a digest of the whole study, so that a changed study is not taken for a
+        # finished one.
+        digest = hashlib.sha256((one.text + _state_digest(one)).encode()).hexdigest()[:12]
+        stem = file_stem(label or path.stem)[:100]
+        points.append(GridPoint(label or path.stem, one, directory / f"{stem}-{digest}.nc"))
+    return points
+
+
+def _state_digest(study: Study) -> str:
+    if study.state_file is None:
+        return ""
+    try:
+        return hashlib.sha256(study.state_file.read_bytes()).hexdigest()
+    except OSError:
+        return ""  # solving it will say what is wrong
+
+
+def _flat(sweep: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in sweep.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def run_grid(
+    points: Sequence[GridPoint],
+    directory: Path,
+    *,
+    progress: Callable[[str, float], None] = lambda task, fraction: None,
+) -> GridResult:
+    """Solve every point without a file, on all cores; one failure does not stop the others."""
+    from symderiv.dynamics import load_kernel
+
+    directory.mkdir(parents=True, exist_ok=True)
+    result = GridResult()
+    waiting = [point for point in points if not point.file.exists()]
+    result.skipped = result.completed = len(points) - len(waiting)
+    progress("sweep", result.completed / max(len(points), 1))
+    if not waiting:
+        return result
+    for pair in {(p.study.student_activation, p.study.teacher_activation) for p in waiting}:
+        # derived and cached once, here, before the workers ask for it all at once
+        load_kernel(*pair)
+    workers = min(len(waiting), os.cpu_count() or 1)
+    # Fresh interpreters: a forked copy of a process that has run compiled threads may hang.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_solve_one, point): point for point in waiting}
+        for future in as_completed(futures):
+            point = futures[future]
+            try:
+                message = future.result()
+            except Exception as error:
+                message = f"{type(error).__name__}: {error}"
+            if message:
+                result.failed += 1
+                result.errors[point.label] = message
+            else:
+                result.completed += 1
+            progress("sweep", (result.completed + result.failed) / len(points))
+    return result
+
+
+def _solve_one(point: GridPoint) -> str:
+    """Solve and write one point; the message of its failure, or nothing.
+
+    A run that stops early keeps what it computed under another name, so that it counts as
+    unfinished.
+    """
+    from symderiv.dynamics import solve, write_run
+    from symderiv.errors import SymderivError
+
+    try:
+        trajectory = solve(point.study)
+    except SymderivError as error:
+        return str(error)
+    if trajectory.succeeded:
+        write_run(point.file, trajectory)
+        return ""
+    write_run(point.file.with_name(f"{point.file.stem}-incomplete.nc"), trajectory)
+    return trajectory.message

@@ -1,0 +1,313 @@
+"""The whole of a study: derive, solve, simulate, compare, plot, report."""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv import __version__
+from symderiv.errors import InputError
+from symderiv.report.claims import Findings, claims, findings, letter
+from symderiv.report.curves import Case, Curve, Points
+from symderiv.report.files import write_whole
+
+if TYPE_CHECKING:
+    from symderiv.derivation import Derivation
+    from symderiv.dynamics import SimulationResult, Study, Trajectory
+    from symderiv.dynamics.initial import Initial
+    from symderiv.dynamics.kernels import Kernel
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study left behind.
+
+    Attributes:
+        title: The study's name.
+        found: Findings, one per case of the sweep.
+        report: The HTML report.
+        figures: The figure files.
+        files: RUN and SIM files.
+        failures: One line per case whose integration or simulation did not reach its end.
+    """
+
+    title: str
+    found: tuple[Findings, ...]
+    report: Path
+    figures: tuple[Path, ...]
+    files: tuple[Path, ...]
+    failures: tuple[str, ...]
+
+    def claims_json(self) -> list[dict[str, str | bool | None]]:
+        """The sentences of the report and whether they hold, null for plain observations."""
+        return [{"text": claim.text, "holds": claim.holds} for claim in claims(self.found)]
+
+
+def curve_of(trajectory: Trajectory) -> Curve:
+    """The part of an integration that is shown."""
+    numbers: dict[str, float | int | str] = {
+        "steps": trajectory.steps,
+        "right-hand sides": trajectory.rhs_evaluations,
+        "seconds": trajectory.wall_seconds,
+        "tolerance": trajectory.relative_tolerance,
+        "error reached": trajectory.tolerance_reached,
+    }
+    return Curve(
+        alpha=trajectory.alpha,
+        error=trajectory.generalization_error,
+        Q=trajectory.Q,
+        R=trajectory.R,
+        T=trajectory.T,
+        numbers=numbers,
+        complete=trajectory.cause == "done",
+        end_reason=trajectory.message,
+        warnings=trajectory.warnings,
+    )
+
+
+def points_of(simulation: SimulationResult) -> Points:
+    """The part of a simulation that is shown; times are those of whole numbers of examples."""
+    warnings = list(simulation.warnings)
+    if not simulation.succeeded:
+        warnings.append(f"simulation: {simulation.message}")
+    return Points(
+        alpha=simulation.examples / simulation.dimension,
+        error=simulation.mean("generalization_error"),
+        error_se=simulation.standard_error("generalization_error"),
+        Q=simulation.mean("Q"),
+        Q_se=simulation.standard_error("Q"),
+        R=simulation.mean("R"),
+        R_se=simulation.standard_error("R"),
+        runs=simulation.runs,
+        numbers={
+            "runs": simulation.runs,
+            "to α": float(simulation.alpha_end),
+            "seconds": simulation.wall_seconds,
+        },
+        warnings=tuple(warnings),
+    )
+
+
+def settings_of(study: Study) -> list[dict[str, object]]:
+    """The swept values of every case, in the order of ``expand_sweep``."""
+    if not study.sweep:
+        return [{}]
+    values = itertools.product(*study.sweep.values())
+    return [dict(zip(study.sweep, combination, strict=True)) for combination in values]
+
+
+def label_of(settings: Mapping[str, object]) -> str:
+    """How a case is called in figures and sentences, e.g. ``L = 4``."""
+    return ", ".join(f"{letter(key)} = {value}" for key, value in settings.items())
+
+
+def file_stem(label: str) -> str:
+    """A label as part of a file name on any system."""
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label).strip("._") or "study"
+
+
+def thorough_variant(study: Study) -> Study:
+    """The study with its simulation as long as its integration."""
+    simulation = study.simulation.model_copy(update={"end": None})
+    changed = study.model_copy(update={"simulation": simulation})
+    changed.__dict__.pop("simulation_alpha", None)
+    changed.__dict__.pop("text", None)
+    return changed
+
+
+def run_study(
+    path: Path,
+    output: Path,
+    *,
+    thorough: bool = False,
+    progress: Progress = lambda task, fraction: None,
+) -> StudyResult:
+    """Do everything that a study file asks for and write the results directory.
+
+    Args:
+        path: The study file.
+        output: The results directory; made if needed, its files of the same names replaced.
+        thorough: Simulate as far as the equations are integrated.
+        progress: Called with the name of a task and the fraction of it that is done.
+
+    Raises:
+        InputError: The study is not acceptable.
+    """
+    from symderiv.dynamics import expand_sweep, load_kernel, load_study
+
+    study = load_study(path)
+    cases = expand_sweep(study)
+    output.mkdir(parents=True, exist_ok=True)
+    progress("deriving", 0.0)
+    derivation = _derivation(study)
+    progress("deriving", 1.0)
+    found, files, failures = [], [], []
+    kernels: dict[tuple[str, str], Kernel] = {}
+    for (_, variant), settings in zip(cases, settings_of(study), strict=True):
+        case_study = thorough_variant(variant) if thorough else variant
+        key = (case_study.student_activation, case_study.teacher_activation)
+        if key not in kernels:
+            kernels[key] = load_kernel(*key)
+        case, written, failed = _case(case_study, settings, kernels[key], output, progress)
+        found.append(findings(case))
+        files += written
+        failures += failed
+    progress("report", 0.0)
+    report, figures = _write_report(
+        path, study, found, derivation, output, list(kernels.values()), files
+    )
+    progress("report", 1.0)
+    return StudyResult(
+        path.stem, tuple(found), report, tuple(figures), tuple(files), tuple(failures)
+    )
+
+
+def _derivation(study: Study) -> Derivation:
+    from symderiv.expressions import activation
+    from symderiv.report.derivations import learning_derivation
+
+    return learning_derivation(
+        activation(study.student_activation), activation(study.teacher_activation)
+    )
+
+
+def _case(
+    study: Study,
+    settings: Mapping[str, object],
+    kernel: Kernel,
+    output: Path,
+    progress: Progress,
+) -> tuple[Case, list[Path], list[str]]:
+    from symderiv.dynamics import write_run, write_simulation
+    from symderiv.dynamics.initial import initial
+
+    label = label_of(settings)
+    stem = file_stem(label)
+    start = initial(study)
+    trajectory = _solved(study, kernel, start, f"solving {label}".rstrip(), progress)
+    run_file = output / f"run-{stem}.nc"
+    write_run(run_file, trajectory)
+    written, failures, curve, points = [run_file], [], curve_of(trajectory), None
+    if not trajectory.succeeded:
+        failures.append(f"{label or 'equations'}: {trajectory.message}")
+    simulation = _simulated(study, kernel, start, f"simulating {label}".rstrip(), progress)
+    if isinstance(simulation, str):
+        curve = replace(curve, warnings=(*curve.warnings, simulation))
+    else:
+        simulation_file = output / f"sim-{stem}.nc"
+        write_simulation(simulation_file, simulation)
+        written.append(simulation_file)
+        points = points_of(simulation)
+        if not simulation.succeeded:
+            failures.append(f"{label or 'simulation'}: {simulation.message}")
+    names = tuple(path.name for path in written)
+    return Case(label, dict(settings), curve, points, names), written, failures
+
+
+def _solved(
+    study: Study, kernel: Kernel, start: Initial, task: str, progress: Progress
+) -> Trajectory:
+    from symderiv.dynamics import solve
+
+    end = float(study.alpha[-1])
+    progress(task, 0.0)
+    trajectory = solve(
+        study,
+        kernel=kernel,
+        start=start,
+        progress=lambda alpha, steps: progress(task, alpha / end),
+    )
+    progress(task, 1.0)
+    return trajectory
+
+
+def _simulated(
+    study: Study, kernel: Kernel, start: Initial, task: str, progress: Progress
+) -> SimulationResult | str:
+    """The simulation, or the reason why this study has none."""
+    from symderiv.dynamics import simulate
+
+    progress(task, 0.0)
+    try:
+        simulation = simulate(
+            study,
+            kernel=kernel,
+            start=start,
+            progress=lambda done, total: progress(task, done / max(total, 1)),
+        )
+    except InputError as error:
+        return f"Not simulated: {error}"
+    finally:
+        progress(task, 1.0)
+    return simulation
+
+
+def _write_report(
+    path: Path,
+    study: Study,
+    found: list[Findings],
+    derivation: Derivation,
+    output: Path,
+    kernels: list[Kernel],
+    files: list[Path],
+) -> tuple[Path, list[Path]]:
+    from symderiv.report import plots
+    from symderiv.report.page import study_page
+
+    cases = [one.case for one in found]
+    drawn = {
+        "error": plots.error_figure(cases),
+        "overlaps": plots.overlap_figure(cases),
+        "exponent": plots.exponent_figure(cases),
+    }
+    figures = []
+    for name, figure in drawn.items():
+        target = output / f"{name}.svg"
+        plots.save(figure, target)
+        figures.append(target)
+    provenance = [("Python", platform.python_version())]
+    provenance += [(f"solver {kernel.path.stem}, sha256", kernel.sha256[:16]) for kernel in kernels]
+    page = study_page(
+        title=path.stem.replace("-", " ").replace("_", " ").capitalize(),
+        subtitle=_subtitle(study),
+        found=found,
+        figures=drawn,
+        derivation=derivation,
+        study_text=study.text,
+        provenance=provenance,
+        files=[file.name for file in (*files, *figures)],
+    )
+    report = output / "report.html"
+    write_whole(report, page.encode())
+    return report, figures
+
+
+def _subtitle(study: Study) -> str:
+    """One sentence: who learns what from which inputs, and how."""
+    from symderiv.expressions import activation
+
+    student = activation(study.student_activation)
+    teacher = activation(study.teacher_activation)
+    units = f"{study.K} student unit{'s' if study.K > 1 else ''} with g(x) = {student.text}"
+    learned = f"{study.M} teacher unit{'s' if study.M > 1 else ''}"
+    if teacher.text != student.text:
+        learned += f" with g(x) = {teacher.text}"
+    layers = "both layers trained" if study.network.train_second_layer else "first layer trained"
+    parts = [f"{units} learn {learned}, {layers}", f"η = {study.training.learning_rate:g}"]
+    data: Any = study.data
+    if data is not None:
+        exponent = getattr(data, "exponent", None)
+        inputs = f"{data.model} inputs"
+        inputs += f" with β = {exponent:g}" if exponent is not None else ""
+        inputs += f", N = {data.dimension}" if data.dimension else ""
+        parts.append(inputs)
+    for key, values in study.sweep.items():
+        parts.append(f"{letter(key)} = {', '.join(str(value) for value in values)}")
+    return "; ".join(parts) + f". symderiv {__version__}."
