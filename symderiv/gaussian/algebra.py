@@ -101,7 +101,11 @@ class Algebra:
         return e.subs(self._into, simultaneous=True) if e.has(*self._into) else e
 
     def _choose_domain(self, exprs: list[sp.Expr]) -> tuple[sp.Symbol, ...]:
-        symbols = sorted(set().union(*(e.free_symbols for e in exprs)), key=str)
+        # Shifted variances lead, so that division by a determinant leaves the off-diagonal part.
+        symbols = sorted(
+            set().union(*(e.free_symbols for e in exprs)),
+            key=lambda s: (s not in self._plain, str(s)),
+        )
         surds = {
             p for e in exprs for p in e.atoms(sp.Pow)
             if p.args[0].is_Rational and p.args[1].is_Rational and not p.is_Rational

@@ -12,6 +12,7 @@ from symderiv.errors import InputError
 from symderiv.gaussian import weights
 from symderiv.gaussian.covariance import Conditions, Gaussian, Shift, validated
 from symderiv.gaussian.evaluate import Value, evaluated
+from symderiv.gaussian.folded import Folded
 from symderiv.gaussian.functions import SignMean4
 from symderiv.gaussian.narrate import Narrator
 from symderiv.gaussian.rules import Moments
@@ -19,10 +20,11 @@ from symderiv.gaussian.setup import PreparedTerm, Problem, check_tilts, prepare
 from symderiv.gaussian.signs import SignMeans
 from symderiv.gaussian.terms import Reader, Terms, fields_used, sign_of
 from symderiv.gaussian.tidy import tidied
-from symderiv.gaussian.views import Folded, Unfolded, View
+from symderiv.gaussian.unfolded import Unfolded
+from symderiv.gaussian.views import View
 from symderiv.gaussian.weights import Weight
 
-_Leaf = tuple[Conditions, tuple[int, ...], tuple[int, ...]]  # S, signs, tilts
+_Leaf = tuple[Conditions, tuple[int, ...]]  # conditions S, signs
 _Sum = dict[_Leaf, dict[sp.Expr, Weight]]
 
 
@@ -174,7 +176,7 @@ class _Engine:
             for value, power in unit_parts:
                 for rational, unit in _units(value):
                     weight = weights.scaled(_imaginary(power), rational)
-                    self._collect(total, leaves, weight, unit, term.tilts)
+                    self._collect(total, leaves, weight, unit)
         return self._sum(gaussian, moments, total, oscillating)
 
     def _collect(
@@ -183,10 +185,9 @@ class _Engine:
         leaves: dict[tuple[Conditions, tuple[int, ...]], Weight],
         weight: Weight,
         unit: sp.Expr,
-        tilts: tuple[int, ...],
     ) -> None:
         for (given, signs), value in leaves.items():
-            slot = total.setdefault((given, signs, tilts), {}).setdefault(unit, {})
+            slot = total.setdefault((given, signs), {}).setdefault(unit, {})
             weights.add(slot, weights.times(weight, value))
 
     def _sum(
@@ -195,7 +196,7 @@ class _Engine:
         view: View = Folded(gaussian, self.names) if self.folded else Unfolded(gaussian)
         means = SignMeans(view, self.forms)
         result = []
-        for (given, signs, tilts), by_unit in sorted(total.items(), key=lambda item: item[0]):
+        for (given, signs), by_unit in sorted(total.items(), key=lambda item: item[0]):
             real, imaginary = sp.S.Zero, sp.S.Zero
             for unit, weight in by_unit.items():
                 x, y = weights.real_and_imaginary(weight)
@@ -204,8 +205,7 @@ class _Engine:
             if real == 0 and imaginary == 0:
                 continue
             self.sign_factors = max(self.sign_factors, len(signs))
-            strength = {t: self.problem.tilt_strength[t] for t in tilts}
-            density, phase = view.density(given, strength)
+            density, phase = view.density(given)
             value = _complex_product([
                 (real, imaginary),
                 (sp.cos(phase), sp.sin(phase)),

@@ -3,7 +3,7 @@ r"""From the normal form of an integrand to Gaussian variables: signs, deltas an
 erf(l) = E_w sgn(√2 l - w) with w ~ N(0, 1): the sign of one more Gaussian variable. Divided by √2
 times the leading coefficient it is the field itself plus noise of variance 1/(2α²). A factor
 exp(-a l²/2) is √(2π/a) times the density of l + noise of variance 1/a at zero: tilting is
-conditioning.
+conditioning, and the same noisy variables serve both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Problem:
 
     fields: tuple[sp.Symbol, ...]
     variables: list[Variable]
-    tilt_strength: dict[int, sp.Expr]
     terms: list[PreparedTerm]
     algebra: Algebra
     covariance: list[list[sp.Expr]]
@@ -112,7 +111,6 @@ class _Variables:
 
     def __init__(self, fields: Sequence[sp.Symbol]) -> None:
         self.fields = fields
-        self.tilts: dict[tuple[Affine, sp.Expr, int], None] = {}
         self.noisy: dict[tuple[Affine, sp.Expr, int], None] = {}
         self.sharp: dict[Affine, None] = {}
 
@@ -129,7 +127,7 @@ class _Variables:
         return form, sp.Rational(1, 2)
 
     def build(self) -> tuple[list[Variable], dict[object, int]]:
-        """The variables in canonical order (tilts, erf signs, plain), and their indices."""
+        """The variables in canonical order (noisy, growing, plain), and their indices."""
         plain = {self.unit(i): None for i in range(len(self.fields))} | self.sharp
         variables: list[Variable] = []
         index: dict[object, int] = {}
@@ -140,10 +138,8 @@ class _Variables:
             index[key] = len(variables)
             variables.append(Variable(form, noise, label, latex, copy))
 
-        for form, a, copy in sorted(self.tilts, key=lambda t: (sign_of(t[1]) == -1, *self._key(t))):
-            add(("t", form, a, copy), form, 1 / a, "t", copy)
-        for form, noise, copy in sorted(self.noisy, key=self._key):
-            add(("s", form, noise, copy), form, noise, "s", copy)
+        for item in sorted(self.noisy, key=lambda t: (sign_of(t[1]) == -1, *self._key(t))):
+            add(item, item[0], item[1], "s", item[2])
         rank = {form: k for k, form in enumerate(plain)}
         others = len(self.fields)
         for form in sorted(
@@ -168,7 +164,7 @@ class _Variables:
         count[label] += 1
         names = "".join(sp.latex(self.fields[i]) for i in where)
         again = count[label] - 1
-        letter = {"t": "t", "s": "s", "l": r"\ell"}[kind]
+        letter = {"s": "s", "l": r"\ell"}[kind]
         mark = "'" * again if again < 3 else f"^{{({again})}}"
         return label + "b" * again, f"{letter}{mark}_{{{names}}}"
 
@@ -188,7 +184,6 @@ def prepare(
     drafts = [_draft(key, value, fields, variables) for key, value in terms.items()]
     listed, index = variables.build()
     algebra = _algebra(listed, drafts, covariance, mean)
-    strength = {index[key]: key[2] for key in index if isinstance(key, tuple) and key[0] == "t"}
     prepared = []
     for draft in drafts:
         prepared.append(
@@ -201,7 +196,7 @@ def prepare(
                 tuple(sorted((index[k], order) for k, order in draft.deltas)),
             )
         )
-    return Problem(tuple(fields), listed, strength, prepared, algebra, covariance, mean)
+    return Problem(tuple(fields), listed, prepared, algebra, covariance, mean)
 
 
 @dataclass
@@ -219,22 +214,26 @@ def _draft(
 ) -> _Draft:
     matrix, shift = _split_exponent(key.exponent, fields)
     tilts: list[object] = []
+    signs: list[object] = []
     copies: Counter[tuple[Affine, sp.Expr]] = Counter()
+
+    def noisy(form: Affine, noise: sp.Expr) -> object:
+        """A variable with noise of its own; copies of the same kind are exchangeable."""
+        item = (form, noise, copies[form, noise])
+        copies[form, noise] += 1
+        variables.noisy[item] = None
+        return item
+
     for a, form in _squares(matrix, fields):
-        if sign_of(a) is None:
+        sign = sign_of(a)
+        if sign is None:
             raise InputError(
                 f"the sign of {a} in a Gaussian factor is not known; declare its symbols positive"
             )
-        tilt = (form, a, copies[form, a])
-        copies[form, a] += 1
-        variables.tilts[tilt] = None
-        tilts.append(("t", *tilt))
-    signs: list[object] = []
+        tilts.append(noisy(form, 1 / a))
+        coefficient *= sp.sqrt(2 * sp.pi / (sign * a))
     for form, count in key.erfs:
-        base, noise = variables.noise_form(form)
-        for copy in range(count):
-            variables.noisy[base, noise, copy] = None
-            signs.append(("s", base, noise, copy))
+        signs += [noisy(*variables.noise_form(form)) for _ in range(count)]
     for form in key.signs:
         variables.sharp[form] = None
         signs.append(form)
@@ -280,12 +279,12 @@ def check_tilts(problem: Problem) -> None:
     stated and the integrand refused.
     """
     for term in problem.terms:
-        growing = [t for t in term.tilts if sign_of(problem.tilt_strength[t]) == -1]
-        if not growing:
+        noises = [problem.variables[t].noise for t in term.tilts]
+        if all(sign_of(noise) == 1 for noise in noises):
             continue
         gaussian = problem.gaussian(term.shift)
         for k, t in enumerate(term.tilts):
-            strength = problem.tilt_strength[t]
+            strength = 1 / noises[k]
             if sign_of(strength) != -1:
                 continue
             form = problem.variables[t].form.expression(problem.fields)
