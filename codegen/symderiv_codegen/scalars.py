@@ -10,7 +10,6 @@ import sympy as sp
 
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import ScalarFunction
-from symderiv_codegen.walk import free_names
 
 Definition = tuple[sp.Symbol, sp.Expr]
 
@@ -108,26 +107,34 @@ def _renamed(
     provisional: set[sp.Symbol],
     names: NamePool,
 ) -> StraightLine:
-    """Final names, and definitions that are used once and are no more than a name put back."""
+    """Final names; what a name would not make clearer or cheaper is put back into its place."""
+    # A subexpression that is one of the function's own definitions takes that definition's name.
+    own: dict[sp.Expr, sp.Symbol] = {}
+    for symbol, expression in ordered:
+        if symbol is not None and symbol not in provisional and expression in provisional:
+            own.setdefault(expression, symbol)
     final: dict[sp.Symbol, sp.Expr] = {}
     definitions: list[Definition] = []
-    uses: Counter[str] = Counter()
-    for _, expression in ordered:
-        uses.update(free_names(expression))
     value: sp.Expr = sp.Integer(0)
     for symbol, expression in ordered:
         clear = expression.xreplace(final)
         if symbol is None:
             value = clear
-        elif symbol not in provisional:
-            definitions.append((symbol, clear))
-        elif clear.is_Atom or _is_negative(clear):
-            final[symbol] = clear
-        else:
-            final[symbol] = names.symbol_for(clear)
+        elif symbol in provisional:
+            if symbol in own:
+                final[symbol] = own[symbol]
+            elif _scaled_name(clear):
+                final[symbol] = clear
+                continue
+            else:
+                final[symbol] = names.symbol_for(clear)
             definitions.append((final[symbol], clear))
+        elif clear != symbol:
+            definitions.append((symbol, clear))
     return StraightLine(tuple(definitions), value)
 
 
-def _is_negative(expression: sp.Expr) -> bool:
-    return isinstance(expression, sp.Mul) and len(expression.args) == 2 and expression.args[0] == -1
+def _scaled_name(expression: sp.Expr) -> bool:
+    """A number, a name, or a number times a name: not worth a definition."""
+    _, rest = expression.as_independent(*expression.free_symbols, as_Add=False)
+    return bool(expression.is_number or rest.is_Symbol)

@@ -210,9 +210,9 @@ class ExpressionPrinter:
         if not above:
             return self._divided(Printed(piece, ATOM), below)
         rest = self._quotient(sp.Integer(1), above, below)
+        if rest.binding < PRODUCT:
+            rest = Printed(parenthesised(rest.piece), ATOM)
         links = rest.piece.links if isinstance(rest.piece, Chain) else (("", rest.piece),)
-        if rest.binding != PRODUCT:
-            links = (("", rest.piece),)
         return Printed(Chain((("", piece), (" * ", links[0][1]), *links[1:])), PRODUCT)
 
     def _quotient(
@@ -221,6 +221,8 @@ class ExpressionPrinter:
         divisor = sp.Integer(1)
         if above and self.splits_fractions(coefficient):
             coefficient, divisor = sp.Integer(coefficient.p), sp.Integer(coefficient.q)
+        if coefficient == 1 and divisor == 1 and len(above) == 1:
+            return self._divided(self.printed(above[0]), below)
         factors: list[Piece] = []
         if coefficient != 1 or not above:
             number = self.number(coefficient)
