@@ -42,9 +42,7 @@ class Component:
         if not np.all(np.isfinite(eigenvalue)):
             raise InputError("eigenvalues: must be finite numbers")
         if np.any(eigenvalue < 0):
-            raise InputError(
-                f"eigenvalues: {eigenvalue.min():g} is negative; a variance cannot be"
-            )
+            raise InputError(f"eigenvalues: {eigenvalue.min():g} is negative; a variance cannot be")
         if not np.any(eigenvalue > 0):
             raise InputError("eigenvalues: all are zero; the inputs would be constant")
         if not np.all(np.isfinite(weight)) or np.any(weight <= 0):
@@ -102,7 +100,7 @@ class DataModel:
         if self.dimension is None:
             raise InputError("data.dimension: missing; vectors cannot be drawn without it")
         exact = self.dimension * self.single().weight
-        counts = np.rint(exact).astype(np.int64)
+        counts: np.ndarray = np.rint(exact).astype(np.int64)
         off = np.abs(exact - counts)
         if np.any(off > 1e-6) or np.any(counts < 1):
             k = int(np.argmax(np.where(counts < 1, np.inf, off)))
@@ -146,8 +144,8 @@ class DataModel:
         fluctuation = math.sqrt(2.0 / self.effective_dimension())
         within = math.sqrt(2.0 / smallest)
         return (
-            f"an eigenvalue has only {smallest:g} of {self.dimension} coordinates: the equations are "
-            "not the large-N limit of stochastic gradient descent there. Size of the effect: "
+            f"an eigenvalue has only {smallest:g} of {self.dimension} coordinates: the equations "
+            "are not the large-N limit of stochastic gradient descent there. Size of the effect: "
             f"one direction carries {share:.1%} of the input variance; from run to run the "
             f"overlaps of such an eigenspace differ by about {within:.0%} of their value and the "
             f"overlaps Q of independent weights by about {fluctuation:.0%}",

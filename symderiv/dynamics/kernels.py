@@ -128,7 +128,9 @@ def _engine_digest() -> str:
     engine = Path(__file__).resolve().parent.parent
     codegen = importlib.util.find_spec("symderiv_codegen")
     folders = [engine / name for name in ("expressions", "gaussian", "learning")]
-    folders += [Path(place) for place in (codegen.submodule_search_locations or [])] if codegen else []
+    folders += (
+        [Path(place) for place in (codegen.submodule_search_locations or [])] if codegen else []
+    )
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())

@@ -1,0 +1,223 @@
+"""The tables of STUDY.toml and what is wrong with one, in words."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from symderiv.data import DataModel, isotropic, power_law, spectrum
+from symderiv.dynamics.toml_text import short_text
+
+# Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
+_Units = Annotated[int, Field(ge=1, le=1000)]
+_Dimension = Annotated[int, Field(ge=1, le=10**9)]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+_NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+_Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+_Weights = _Number | list[_Number] | str
+
+MODELS_LATER = ("covariance", "hidden-manifold", "generator", "gaussian-mixture")
+REPLACED_BY_STATE = ("draw", "student_std", "teacher")
+REPLACED_BY_VALUES = ("end", "points", "spacing")
+MODELS = ("isotropic", "spectrum", "power-law")
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Network(Table):
+    """[network]: the student and the teacher."""
+
+    activation: str
+    teacher_activation: str | None = None
+    students: _Units
+    teachers: _Units
+    student_weights: _Weights = "1/sqrt(M)"
+    teacher_weights: _Weights = "1/sqrt(M)"
+    train_second_layer: bool = False
+
+
+class Isotropic(Table):
+    """[data] model = "isotropic"."""
+
+    model: Literal["isotropic"]
+    dimension: _Dimension | None = None
+
+    def build(self) -> DataModel:
+        return isotropic(self.dimension)
+
+
+class Spectrum(Table):
+    """[data] model = "spectrum"."""
+
+    model: Literal["spectrum"]
+    dimension: _Dimension | None = None
+    eigenvalues: list[_Number]
+    weights: list[_Number] | None = None
+
+    def build(self) -> DataModel:
+        return spectrum(self.eigenvalues, self.weights, self.dimension)
+
+
+class PowerLaw(Table):
+    """[data] model = "power-law"."""
+
+    model: Literal["power-law"]
+    dimension: _Dimension | None = None
+    distinct_eigenvalues: _Dimension
+    exponent: _Number
+
+    def build(self) -> DataModel:
+        return power_law(self.distinct_eigenvalues, self.exponent, self.dimension)
+
+
+Data = Annotated[Isotropic | Spectrum | PowerLaw, Field(discriminator="model")]
+
+
+class Training(Table):
+    """[training]: the learning rule."""
+
+    learning_rate: _NotNegative
+    second_layer_learning_rate: _NotNegative | None = None
+    order: Literal["full", "small-learning-rate"] = "full"
+    weight_decay: _NotNegative = 0.0
+    second_layer_weight_decay: _NotNegative = 0.0
+    label_noise: _NotNegative = 0.0
+
+
+class InitialState(Table):
+    """[initial]: drawn vectors, their mean, or a state file."""
+
+    student_std: _NotNegative = 0.01
+    teacher: Literal["random", "orthogonal"] = "random"
+    draw: Literal["sampled", "mean"] = "sampled"
+    seed: Annotated[int, Field(ge=0, lt=2**128)] = 0
+    state: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> InitialState:
+        given = [key for key in REPLACED_BY_STATE if key in self.model_fields_set]
+        if self.state is not None and given:
+            raise PydanticCustomError(
+                "conflict",
+                f"state: given together with {given[0]}; a state file replaces it, remove one",
+            )
+        return self
+
+
+class Simulation(Table):
+    """[simulation]: one-pass stochastic gradient descent."""
+
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 4
+    method: Literal["auto", "vectors", "gram"] = "auto"
+    end: _NotNegative | None = None
+
+
+class Time(Table):
+    """[time]: where results are wanted and how accurately."""
+
+    end: _Positive | None = None
+    points: Annotated[int, Field(ge=1, le=1_000_000)] = 200
+    spacing: Literal["log", "linear"] = "log"
+    values: list[_NotNegative] | None = None
+    relative_tolerance: Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)] = 1e-9
+    absolute_tolerance: _NotNegative = 1e-14
+
+    @model_validator(mode="after")
+    def _one_grid(self) -> Time:
+        given = [key for key in REPLACED_BY_VALUES if key in self.model_fields_set]
+        if self.values is None:
+            if self.end is None:
+                raise PydanticCustomError("missing_end", "end: missing; give it, or values")
+            return self
+        if given:
+            raise PydanticCustomError(
+                "conflict", f"values: given together with {given[0]}; they replace it, remove one"
+            )
+        if not self.values:
+            raise PydanticCustomError("empty", "values: is empty; give at least one time")
+        if any(b <= a for a, b in itertools.pairwise(self.values)):
+            raise PydanticCustomError("order", "values: must be ascending, each given once")
+        return self
+
+
+def explain(error: ValidationError) -> str:
+    """One line for everything that pydantic found, each with the full name of its key."""
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_context=True):
+        kind = item["type"]
+        # the tag of the union of data models, and the branches of "number, list or text"
+        branches = {*MODELS, "str", "float", "list[float]", "constrained-float"}
+        where = [
+            part
+            for part in item["loc"]
+            if not (isinstance(part, str) and (part in branches or part.startswith("list[")))
+        ]
+        name = ".".join(str(p) if isinstance(p, str) else f"[{p}]" for p in where)
+        name = name.replace(".[", "[")
+        value = short_text(item.get("input"))
+        if kind == "extra_forbidden":
+            reason = _unknown_key(item["loc"])
+        elif kind == "missing":
+            reason = "missing"
+        elif kind in ("union_tag_not_found", "union_tag_invalid"):
+            name += ".model"
+            model = item["input"].get("model") if isinstance(item["input"], Mapping) else None
+            models = ", ".join((*MODELS, *MODELS_LATER))
+            reason = f"must be one of {models}" + (
+                f"; got {short_text(model)}" if kind == "union_tag_invalid" else ", but is missing"
+            )
+        elif kind in ("conflict", "missing_end", "empty", "order"):
+            tail, _, reason = item["msg"].partition(": ")
+            name = f"{name}.{tail}"
+        else:
+            reason = f"{_plain(item['msg'])}; got {value}"
+        found.setdefault(name, reason)
+    # "weights" is wrong because "weights[1]" is: the second says it all
+    names = [n for n in found if not any(o.startswith(f"{n}[") for o in found)]
+    return "; ".join(f"{name}: {found[name]}" for name in names[:5])
+
+
+def _plain(message: str) -> str:
+    message = re.sub(r" or (instance of \w+|object to extract fields from)", "", message)
+    message = message.replace("Input should", "should").replace("a valid integer", "an integer")
+    return message.replace("valid ", "").replace("dictionary", "table")
+
+
+def _unknown_key(where: tuple[int | str, ...]) -> str:
+    name = str(where[-1])
+    if len(where) == 3 and where[0] == "data":
+        known = [key for m in (Isotropic, Spectrum, PowerLaw) for key in m.model_fields]
+        if name in known:
+            return f'does not belong to model = "{where[1]}"'
+    else:
+        known = known_keys(list(where[:-1]))
+    close = _closest(name, known)
+    return "unknown key" + (f"; did you mean {close}?" if close else "")
+
+
+def known_keys(where: list[Any]) -> list[str]:
+    tables: dict[str, list[type[BaseModel]]] = {
+        "network": [Network],
+        "data": [Isotropic, Spectrum, PowerLaw],
+        "training": [Training],
+        "initial": [InitialState],
+        "simulation": [Simulation],
+        "time": [Time],
+    }
+    if not where:
+        return [*tables, "sweep"]
+    return [name for model in tables.get(str(where[0]), []) for name in model.model_fields]
+
+
+def _closest(name: str, known: list[str]) -> str | None:
+    import difflib
+
+    matches = difflib.get_close_matches(name, known, n=1)
+    return matches[0] if matches else None

@@ -1,0 +1,38 @@
+"""Writing TOML: tables one level deep, with numbers, texts and lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(tables: Mapping[str, Any]) -> str:
+    lines: list[str] = []
+    for title, table in tables.items():
+        if not table:
+            continue
+        lines += ([""] if lines else []) + [f"[{title}]"]
+        for key, value in table.items():
+            name = key if _BARE.fullmatch(key) else _value_to_toml(key)
+            lines.append(f"{name} = {_value_to_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _value_to_toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        escaped = re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m.group()):04x}", escaped)
+        return f'"{escaped}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(_value_to_toml(item) for item in value) + "]"
+    return repr(value)
+
+
+def short_text(value: Any) -> str:
+    text = value_to_toml(value) if not isinstance(value, Mapping) else "a table"
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,89 @@
+"""Input models: their spectra, what they refuse, the warning for small multiplicities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from symderiv.data import Component, DataModel, isotropic, power_law, spectrum
+from symderiv.errors import InputError, NotYetError
+
+
+@pytest.mark.parametrize(("L", "beta"), [(1, 1.0), (4, 1.0), (10, 0.3), (64, 2.5), (5, -1.0)])
+def test_power_law_eigenvalues_follow_the_law_and_have_mean_one(L, beta):
+    component = power_law(L, beta).single()
+    rho = component.eigenvalue
+    assert np.mean(rho) == pytest.approx(1.0, rel=1e-14)
+    ranks = np.arange(1, L + 1)
+    np.testing.assert_allclose(rho * ranks ** (1 + beta), rho[0], rtol=1e-13)
+    assert component.weight.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+def test_isotropic_inputs_have_one_eigenvalue_one():
+    component = isotropic(7).single()
+    assert component.eigenvalue.tolist() == [1.0]
+    assert isotropic(7).multiplicities().tolist() == [7]
+
+
+def test_spectrum_takes_eigenvalues_as_they_are_and_weights_equal_by_default():
+    model = spectrum([2.0, 0.5], dimension=10)
+    assert model.single().eigenvalue.tolist() == [2.0, 0.5]
+    assert model.multiplicities().tolist() == [5, 5]
+    assert spectrum([2.0, 0.5], [0.25, 0.75], 8).multiplicities().tolist() == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: power_law(3, 1.0, 1024), "distinct_eigenvalues: 3"),
+        (lambda: power_law(3, math.nan), "exponent"),
+        (lambda: power_law(10, 400.0), "exponent"),
+        (lambda: spectrum([1.0, -2.0]), "eigenvalues: -2 is negative"),
+        (lambda: spectrum([]), "eigenvalues"),
+        (lambda: spectrum([0.0, 0.0]), "eigenvalues: all are zero"),
+        (lambda: spectrum([1.0, math.inf]), "eigenvalues"),
+        (lambda: spectrum([1.0, 2.0], [0.5, 0.6]), "weights: their sum is 1.1"),
+        (lambda: spectrum([1.0, 2.0], [1.0]), "weights: 1 given for 2"),
+        (lambda: spectrum([1.0, 2.0], [1.0, 0.0]), "weights"),
+        (lambda: spectrum([1.0, 2.0, 3.0], dimension=10), "dimension: 10"),
+        (lambda: spectrum([1.0, 2.0], [0.3, 0.7], 8).multiplicities(), "data.weights"),
+        (lambda: isotropic().multiplicities(), "data.dimension"),
+    ],
+)
+def test_impossible_spectra_are_refused_by_name(make, named):
+    with pytest.raises(InputError, match=f"^{named}"):
+        make()
+
+
+def test_several_components_are_representable_but_not_yet_solvable():
+    half = Component(0.5, np.ones(1), np.ones(1))
+    model = DataModel("mixture", (half, half), 10)
+    with pytest.raises(NotYetError, match="2 components"):
+        model.single()
+    with pytest.raises(InputError, match="sum to 0.5"):
+        DataModel("mixture", (half,), 10)
+
+
+def test_a_warning_states_the_effect_of_small_multiplicities():
+    assert power_law(4, 1.0, 1024).warnings() == ()
+    assert power_law(1024, 1.0).warnings() == ()
+    (warning,) = power_law(1024, 1.0, 1024).warnings()
+    assert "only 1 of 1024 coordinates" in warning
+    # lambda_1 / N = 1 / sum l^-2
+    share = 1.0 / np.sum(np.arange(1, 1025.0) ** -2)
+    assert f"{share:.1%}" in warning
+
+
+def test_the_stated_fluctuation_is_that_of_drawn_vectors():
+    model = power_law(16, 1.0, 64)
+    rho = np.repeat(model.single().eigenvalue, model.multiplicities())
+    seed = 3
+    J = np.random.default_rng(seed).standard_normal((40_000, 64))
+    overlap = (J**2) @ rho / 64
+    measured = np.std(overlap) / np.mean(overlap)
+    expected = math.sqrt(2.0 / model.effective_dimension())
+    # the standard deviation of 40000 draws of a heavy right tail is known to about 2 %
+    assert measured == pytest.approx(expected, rel=0.03), f"seed {seed}"
+    assert f"about {expected:.0%}" in model.warnings()[0]
