@@ -98,7 +98,8 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
             a[:, begin:end] @ b[:, begin:end].T
             for begin, end in zip(vectors.first[:-1], vectors.first[1:], strict=True)
         ]
-        return np.stack(pieces) / counts[:, None, None]
+        means: np.ndarray = np.stack(pieces) / counts[:, None, None]
+        return means
 
     J, B = vectors.student, vectors.teacher
     rho = eigenvalue[:, None, None]
@@ -117,7 +118,8 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
 
 
 def _symmetric(matrices: np.ndarray) -> np.ndarray:
-    return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+    halves: np.ndarray = 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+    return halves
 
 
 def _mean_state(study: Study, data: DataModel) -> State:

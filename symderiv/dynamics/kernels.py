@@ -128,9 +128,8 @@ def _engine_digest() -> str:
     engine = Path(__file__).resolve().parent.parent
     codegen = importlib.util.find_spec("symderiv_codegen")
     folders = [engine / name for name in ("expressions", "gaussian", "learning")]
-    folders += (
-        [Path(place) for place in (codegen.submodule_search_locations or [])] if codegen else []
-    )
+    if codegen is not None:
+        folders += [Path(place) for place in codegen.submodule_search_locations or []]
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())

@@ -84,12 +84,14 @@ class State:
     @property
     def Q(self) -> np.ndarray:
         """E[x_i x_j], shape (K, K)."""
-        return np.einsum("k,k,kij->ij", self.weight, self.eigenvalue, self.student_overlap)
+        Q: np.ndarray = np.einsum("k,kij->ij", self.weight * self.eigenvalue, self.student_overlap)
+        return Q
 
     @property
     def R(self) -> np.ndarray:
         """E[x_i y_n], shape (K, M)."""
-        return np.einsum("k,kin->in", self.weight, self.cross_overlap)
+        R: np.ndarray = np.einsum("k,kin->in", self.weight, self.cross_overlap)
+        return R
 
     @property
     def T(self) -> np.ndarray:

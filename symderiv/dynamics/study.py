@@ -183,12 +183,12 @@ class Study(Table):
         if model is not None and self.initial.state is None:
             if self.initial.draw == "sampled":
                 model.multiplicities()
-            if self.initial.teacher == "orthogonal" and model.dimension is not None:
-                if model.dimension < self.M:
-                    raise InputError(
-                        f"initial.teacher: {self.M} orthogonal teachers do not fit into "
-                        f"data.dimension = {model.dimension}"
-                    )
+            room = self.M if model.dimension is None else model.dimension
+            if self.initial.teacher == "orthogonal" and room < self.M:
+                raise InputError(
+                    f"initial.teacher: {self.M} orthogonal teachers do not fit into "
+                    f"data.dimension = {model.dimension}"
+                )
         if model is None and self.initial.state is None:
             raise InputError("data: missing; give [data] or initial.state")
         if self.simulation.method == "gram":

@@ -16,12 +16,12 @@ def to_toml(tables: Mapping[str, Any]) -> str:
             continue
         lines += ([""] if lines else []) + [f"[{title}]"]
         for key, value in table.items():
-            name = key if _BARE.fullmatch(key) else _value_to_toml(key)
-            lines.append(f"{name} = {_value_to_toml(value)}")
+            name = key if _BARE.fullmatch(key) else value_to_toml(key)
+            lines.append(f"{name} = {value_to_toml(value)}")
     return "\n".join(lines) + "\n"
 
 
-def _value_to_toml(value: Any) -> str:
+def value_to_toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -29,7 +29,7 @@ def _value_to_toml(value: Any) -> str:
         escaped = re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m.group()):04x}", escaped)
         return f'"{escaped}"'
     if isinstance(value, list):
-        return "[" + ", ".join(_value_to_toml(item) for item in value) + "]"
+        return "[" + ", ".join(value_to_toml(item) for item in value) + "]"
     return repr(value)
 
 

@@ -1,7 +1,7 @@
 """A hand-written solver module for erf students and teachers, independent of the generator.
 
-It follows the textbook integrals of Saad and Solla (1995) for g(x) = erf(x / sqrt 2): I2, I3, I4 as
-arcsines and square roots. It has the functions that ``symderiv.dynamics`` asks of a generated module.
+It follows the textbook integrals of Saad and Solla (1995) for g(x) = erf(x / sqrt 2): I2, I3, I4
+as arcsines and square roots. It has the functions that ``symderiv.dynamics`` asks of a module.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def test_several_components_are_representable_but_not_yet_solvable():
     model = DataModel("mixture", (half, half), 10)
     with pytest.raises(NotYetError, match="2 components"):
         model.single()
-    with pytest.raises(InputError, match="sum to 0.5"):
+    with pytest.raises(InputError, match=r"sum to 0\.5"):
         DataModel("mixture", (half,), 10)
 
 
