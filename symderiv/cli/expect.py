@@ -128,23 +128,22 @@ def _internal(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {_one_line(error)}"[:300]
 
 
-def _reporting(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn our errors into one line on standard error and the exit code."""
+def _guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn a failure nobody foresaw into one of our errors: people get one line, not a traceback.
+
+    Our own errors, and those of files and pipes, are reported by :func:`symderiv.cli.main`.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except SymderivError as error:
-            typer.echo(f"error: {_one_line(error)}", err=True)
-            raise typer.Exit(2 if isinstance(error, InputError) else 1) from None
-        except typer.Exit:
+        except (SymderivError, OSError, typer.Exit):
             raise
         except Exception as error:
-            # a defect of ours, or too deep for SymPy; people get one line all the same
+            # a defect of ours, or an expression too deep for SymPy
             logging.getLogger(__name__).debug("internal error", exc_info=True)
-            typer.echo(f"error: {_internal(error)}", err=True)
-            raise typer.Exit(1) from None
+            raise SymderivError(_internal(error)) from error
 
     return wrapped
 
@@ -197,7 +196,7 @@ _Covariance = Annotated[
 ]
 
 
-@_reporting
+@_guarded
 def expect(
     expr: Annotated[
         str | None,
@@ -223,7 +222,7 @@ def expect(
     _run(values, batch=batch, as_json=as_json)
 
 
-@_reporting
+@_guarded
 def integral(
     which: Annotated[
         str | None,

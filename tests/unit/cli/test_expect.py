@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import random
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import mpmath
 import pytest
 import sympy as sp
-import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
 from symderiv.cli import expect as command
+from symderiv.cli import main
 from symderiv.expressions import parse_formula
-
-APP = typer.Typer()
-command.register(APP)
 
 KEYS = {"closed_form", "latex", "value", "error_bound", "certified", "method", "steps"}
 IDENTITY = "[[1,0],[0,1]]"
 
 
-def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(APP, arguments, input=stdin)
+@dataclass(frozen=True)
+class Result:
+    """What a command left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, stdin: bytes = b"") -> Result:
+    """The command as the program runs it, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["symderiv", *arguments]),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    code = ended.value.code
+    assert isinstance(code, int)
+    return Result(code, out.getvalue(), err.getvalue())
 
 
 def answer(*arguments: str) -> dict[str, Any]:
     """The JSON object printed, and the promise that nothing else is printed with it."""
     result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result
     assert result.stderr == ""
     (line,) = result.stdout.splitlines()
     record = json.loads(line)
@@ -47,10 +68,10 @@ def answer(*arguments: str) -> dict[str, Any]:
 def refusal(*arguments: str, code: int = 2) -> str:
     """The one line on standard error of a refused command."""
     result = run(*arguments)
-    assert result.exit_code == code, result.output
+    assert result.exit_code == code, result
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
+    assert line.startswith("symderiv: error: ")
     return str(line)
 
 
@@ -325,7 +346,7 @@ def batch(*lines: str | bytes, arguments: tuple[str, ...] = ("expect",)) -> list
     """The records that a batch prints, one per line."""
     text = b"".join((x.encode() if isinstance(x, str) else x) + b"\n" for x in lines)
     result = run(*arguments, "--batch", "-", stdin=text)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result
     assert result.stderr == ""
     records = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(records) == len(lines)
@@ -427,9 +448,7 @@ def test_a_batch_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 # -- as a program --------------------------------------------------------------------------
 
-PROGRAM = (
-    "import typer; from symderiv.cli.expect import register; a = typer.Typer(); register(a); a()"
-)
+PROGRAM = "from symderiv.cli import main; main()"
 
 
 def program(*arguments: str, code: str = PROGRAM) -> subprocess.CompletedProcess[str]:
@@ -471,9 +490,8 @@ def test_a_batch_file_is_read_by_the_program(tmp_path: Path) -> None:
 def test_help_shows_an_example_and_imports_nothing_heavy() -> None:
     heavy = "['sympy', 'numba', 'scipy', 'numpy', 'mpmath']"
     code = (
-        "import sys, typer; from symderiv.cli.expect import register; a = typer.Typer();"
-        "register(a); a(standalone_mode=False);"
-        f"print([m for m in {heavy} if m in sys.modules])"
+        "import atexit, sys; from symderiv.cli import main;"
+        f"atexit.register(lambda: print([m for m in {heavy} if m in sys.modules])); main()"
     )
     for name in ("expect", "integral"):
         done = program(name, "--help", code=code)
