@@ -1,0 +1,636 @@
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = erf(x/sqrt(2)), h(x) = sign(x)
+
+Generated, do not edit: change the recipe and generate again. The module stands alone; it needs
+math, numpy and numba and nothing else.
+
+Recipe:
+    student activation  erf(x/sqrt(2))
+    teacher activation  sign(x)
+    SymPy               1.14.0
+    recipe digest       83d8b072166c998b
+
+Equations:
+    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
+    error   = E[(student - teacher)**2]/2
+    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
+    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
+    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
+    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
+    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
+    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+
+Operations, each line of a loop counted once:
+    student_activation 5, student_activation_derivative 9, teacher_activation 1, i2_11_ss 15,
+    i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 9, i4_ss 48, i4_st 47, i4_tt
+    46, generalization_error 21, gradients 28, noise 31, order_parameters 5, observables 0,
+    right_hand_side 33
+
+Digests (SHA-256):
+    program  77c1fa22e00e399045c73383fe01ae31672e68a01dda2af91b71be6a1dc103fa
+    code     f71f1b91bf0d62a9cc5313b366d50099c65a08b1e0eee2c6ead6f7b81ca43aca
+Ordered by SymPy 1.14.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FORMAT = 1
+STUDENT_ACTIVATION = "erf(x/sqrt(2))"
+TEACHER_ACTIVATION = "sign(x)"
+RECIPE = {
+    "student activation": "erf(x/sqrt(2))",
+    "teacher activation": "sign(x)",
+    "SymPy": "1.14.0",
+    "recipe digest": "83d8b072166c998b",
+}
+
+
+@njit(cache=True, error_model="numpy")
+def _sign(x):
+    """1 for positive x, -1 for negative x, 0 at 0."""
+    if x > 0.0:
+        return 1.0
+    return -1.0 if x < 0.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _clipped_sqrt(x):
+    """Square root; a negative rounding error is taken for 0."""
+    return 0.0 if x < 0.0 else math.sqrt(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _clipped_asin(x):
+    """Arcsine; a rounding error beyond -1 or 1 is taken for the edge."""
+    if x > 1.0:
+        return 0.5 * math.pi
+    return -0.5 * math.pi if x < -1.0 else math.asin(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _ratio(numerator, denominator):
+    """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
+    return 0.0 if denominator == 0.0 else numerator / denominator
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation(x):
+    """The student's activation g(x)."""
+    return math.erf((0.5 * math.sqrt(2.0)) * x)
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation_derivative(x):
+    """Its derivative g'(x)."""
+    return (math.sqrt(2.0) / math.sqrt(math.pi)) * math.exp(-0.5 * x * x)
+
+
+@njit(cache=True, error_model="numpy")
+def teacher_activation(x):
+    """The teacher's activation."""
+    return _sign(x)
+
+
+@njit(cache=True, error_model="numpy")
+def i2_11_ss(c11, c12, c22):
+    """1/2 E[g''(a) g(b)] = dI2/dc11."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
+    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
+    return (
+        -(1.0 / math.pi) * c_s2_1_given_s1 / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_11_st(c11, c12, c22):
+    """1/2 E[g''(a) h(b)] = dI2/dc11."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = _ratio(1.0, one_plus_c11)
+    c_1_2_given_s1 = c12 * inverse_one_plus_c11
+    c_2_2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12
+    return (
+        -(1.0 / math.pi)
+        * _ratio(c_1_2_given_s1, _clipped_sqrt(c_2_2_given_s1) * _clipped_sqrt(one_plus_c11))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_12_ss(c11, c12, c22):
+    """E[g'(a) g'(b)] = dI2/dc12."""
+    one_plus_c11 = c11 + 1.0
+    c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
+    return (2.0 / math.pi) / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+
+
+@njit(cache=True, error_model="numpy")
+def i2_12_st(c11, c12, c22):
+    """E[g'(a) h'(b)] = dI2/dc12."""
+    one_plus_c11 = c11 + 1.0
+    c_2_2_given_s1 = c22 - _ratio(c12 * c12, one_plus_c11)
+    return _ratio((2.0 / math.pi), _clipped_sqrt(c_2_2_given_s1) * _clipped_sqrt(one_plus_c11))
+
+
+@njit(cache=True, error_model="numpy")
+def i2_ss(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    return (2.0 / math.pi) * math.asin(c12 / (math.sqrt(c11 + 1.0) * math.sqrt(c22 + 1.0)))
+
+
+@njit(cache=True, error_model="numpy")
+def i2_st(c11, c12, c22):
+    """E[g(a) h(b)]."""
+    return (
+        (2.0 / math.pi) * _clipped_asin(_ratio(c12, _clipped_sqrt(c22) * _clipped_sqrt(c11 + 1.0)))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_tt(c11, c12, c22):
+    """E[h(a) h(b)]."""
+    return (2.0 / math.pi) * _clipped_asin(_ratio(c12, _clipped_sqrt(c11) * _clipped_sqrt(c22)))
+
+
+@njit(cache=True, error_model="numpy")
+def i4_ss(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
+    c12_inverse_one_plus_c11 = c12 * inverse_one_plus_c11
+    c_s2_s3_given_s1 = c23 - c12_inverse_one_plus_c11 * c13
+    c_s3_s3_given_s1 = c33 - inverse_one_plus_c11 * c13 * c13 + 1.0
+    inverse_c_s2_s2_given_s1 = 1.0 / c_s2_s2_given_s1
+    c_s3_s3_given_s1_s2 = (
+        c_s3_s3_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_s3_given_s1 * c_s2_s3_given_s1
+    )
+    c_s2_s4_given_s1 = c24 - c12_inverse_one_plus_c11 * c14
+    c_s3_s4_given_s1 = c34 - c13 * c14 * inverse_one_plus_c11
+    c_s3_s4_given_s1_s2 = (
+        c_s3_s4_given_s1 - c_s2_s3_given_s1 * c_s2_s4_given_s1 * inverse_c_s2_s2_given_s1
+    )
+    c_s4_s4_given_s1 = c44 - inverse_one_plus_c11 * c14 * c14 + 1.0
+    c_s4_s4_given_s1_s2 = (
+        c_s4_s4_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_s4_given_s1 * c_s2_s4_given_s1
+    )
+    return (
+        (4.0 / math.pi**2)
+        * math.asin(
+            c_s3_s4_given_s1_s2 / (math.sqrt(c_s3_s3_given_s1_s2) * math.sqrt(c_s4_s4_given_s1_s2))
+        )
+        / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_st(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) h(d)]."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = _ratio(1.0, one_plus_c11)
+    c_4_4_given_s1 = c44 - inverse_one_plus_c11 * c14 * c14
+    c12_inverse_one_plus_c11 = c12 * inverse_one_plus_c11
+    c_s2_4_given_s1 = c24 - c12_inverse_one_plus_c11 * c14
+    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
+    inverse_c_s2_s2_given_s1 = _ratio(1.0, c_s2_s2_given_s1)
+    c_4_4_given_s1_s2 = (
+        c_4_4_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_4_given_s1 * c_s2_4_given_s1
+    )
+    c_s2_s3_given_s1 = c23 - c12_inverse_one_plus_c11 * c13
+    c_s3_4_given_s1 = c34 - c13 * c14 * inverse_one_plus_c11
+    c_s3_4_given_s1_s2 = (
+        c_s3_4_given_s1 - c_s2_4_given_s1 * c_s2_s3_given_s1 * inverse_c_s2_s2_given_s1
+    )
+    c_s3_s3_given_s1 = c33 - inverse_one_plus_c11 * c13 * c13 + 1.0
+    c_s3_s3_given_s1_s2 = (
+        c_s3_s3_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_s3_given_s1 * c_s2_s3_given_s1
+    )
+    return (
+        (4.0 / math.pi**2)
+        * _ratio(
+            _clipped_asin(
+                _ratio(
+                    c_s3_4_given_s1_s2,
+                    _clipped_sqrt(c_4_4_given_s1_s2) * _clipped_sqrt(c_s3_s3_given_s1_s2),
+                )
+            ),
+            _clipped_sqrt(c_s2_s2_given_s1) * _clipped_sqrt(one_plus_c11),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_tt(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) h(c) h(d)]."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = _ratio(1.0, one_plus_c11)
+    c_3_3_given_s1 = c33 - inverse_one_plus_c11 * c13 * c13
+    c13_inverse_one_plus_c11 = c13 * inverse_one_plus_c11
+    c_s2_3_given_s1 = c23 - c12 * c13_inverse_one_plus_c11
+    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
+    inverse_c_s2_s2_given_s1 = _ratio(1.0, c_s2_s2_given_s1)
+    c_3_3_given_s1_s2 = (
+        c_3_3_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_3_given_s1 * c_s2_3_given_s1
+    )
+    c_3_4_given_s1 = c34 - c13_inverse_one_plus_c11 * c14
+    c_s2_4_given_s1 = c24 - c12 * c14 * inverse_one_plus_c11
+    c_3_4_given_s1_s2 = (
+        c_3_4_given_s1 - c_s2_3_given_s1 * c_s2_4_given_s1 * inverse_c_s2_s2_given_s1
+    )
+    c_4_4_given_s1 = c44 - inverse_one_plus_c11 * c14 * c14
+    c_4_4_given_s1_s2 = (
+        c_4_4_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_4_given_s1 * c_s2_4_given_s1
+    )
+    return (
+        (4.0 / math.pi**2)
+        * _ratio(
+            _clipped_asin(
+                _ratio(
+                    c_3_4_given_s1_s2,
+                    _clipped_sqrt(c_3_3_given_s1_s2) * _clipped_sqrt(c_4_4_given_s1_s2),
+                )
+            ),
+            _clipped_sqrt(c_s2_s2_given_s1) * _clipped_sqrt(one_plus_c11),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def generalization_error(Q, R, T, v, v_teacher):
+    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Returns:
+        error      scalar  the generalisation error
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    sum_over_m = 0.0
+    for m in range(M):
+        sum_over_n = 0.0
+        for n in range(m + 1):
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2_tt(T[m, m], T[m, n], T[n, n])
+        sum_over_m += v_teacher[m] * sum_over_n
+    sum_over_p = 0.0
+    for p in range(K):
+        sum_over_q = 0.0
+        for q in range(p + 1):
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2_ss(Q[p, p], Q[p, q], Q[q, q])
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m_2 += v_teacher[m] * i2_st(Q[p, p], R[p, m], T[m, m])
+        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+    error = 0.5 * sum_over_m - sum_over_p
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def gradients(Q, R, T, v, v_teacher, A, B, dv):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    curvature = np.empty(K)
+    for i in range(K):
+        sum_over_m = 0.0
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
+            sum_over_m_2 += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        sum_over_p_2 = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2_11_ss(Q[i, i], Q[i, p], Q[p, p])
+            sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
+        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature[i]
+                + v[i] * v[j] * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
+        dv[i] = sum_over_p_2 - sum_over_m_2
+
+
+@njit(cache=True, error_model="numpy")
+def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
+    """Mean of the product of two students' forces, with label noise.
+
+    Inputs:
+        Q            (K, K)  covariance E[x_i x_j] of the student fields
+        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T            (M, M)  covariance E[y_n y_m] of the teacher fields
+        v            (K)     output weights of the student
+        v_teacher    (M)     output weights of the teacher
+        label_noise  scalar  standard deviation of the label noise
+
+    Outputs, in place:
+        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    label_noise_squared = label_noise * label_noise
+    for i in range(K):
+        label_noise_squared_v_i = label_noise_squared * v[i]
+        for j in range(i + 1):
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4_tt(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m += v_teacher[m] * sum_over_n
+            sum_over_p = 0.0
+            for p in range(K):
+                sum_over_q = 0.0
+                for q in range(p + 1):
+                    sum_over_q += (
+                        (1.0 if p == q else 2.0)
+                        * v[q]
+                        * i4_ss(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
+                        )
+                    )
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += (
+                        v_teacher[m]
+                        * i4_st(
+                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
+                            R[p, m], T[m, m],
+                        )
+                    )
+                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+            Gamma[i, j] = (
+                label_noise_squared_v_i * v[j] * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
+                + v[i] * v[j] * sum_over_m
+                - 2.0 * v[i] * v[j] * sum_over_p
+            )
+            Gamma[j, i] = Gamma[i, j]
+
+
+@njit(cache=True, error_model="numpy")
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+    """
+    K = Q.shape[0]
+    M = R.shape[1]
+    L = student_overlap.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[k, i, j] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[k, i, n] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+@njit(cache=True, error_model="numpy")
+def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
+    """Covariances of the fields and, returned, the generalisation error of a state.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+        T                (M, M)     covariance E[y_n y_m] of the teacher fields
+        v                (K)        output weights of the student
+        v_teacher        (M)        output weights of the teacher
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+
+    Returns:
+        error            scalar     the generalisation error
+    """
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def right_hand_side(
+    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order, d_student_overlap, d_cross_overlap, d_v,
+):
+    """Time derivatives of a state; time is examples over input dimension.
+
+    Inputs:
+        student_overlap             (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap               (L, K, M)  overlaps r_k of students and teachers
+        v                           (K)        output weights of the student
+        eigenvalue                  (L)        distinct eigenvalues of the inputs
+        weight                      (L)        their multiplicities over the input dimension
+        teacher_overlap             (L, M, M)  overlaps t_k of the teachers
+        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+        v_teacher                   (M)        output weights of the teacher
+        learning_rate               scalar     of the first layer
+        second_layer_learning_rate  scalar     0 keeps the output weights
+        weight_decay                scalar     of the first layer
+        second_layer_weight_decay   scalar     of the output weights
+        label_noise                 scalar     standard deviation of the label noise
+        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
+
+    Outputs, in place:
+        d_student_overlap           (L, K, K)  time derivative
+        d_cross_overlap             (L, K, M)  time derivative
+        d_v                         (K)        time derivative
+    """
+    K = v.shape[0]
+    M = T.shape[0]
+    L = student_overlap.shape[0]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
+    dv = np.empty(K)
+    Gamma = np.empty((K, K))
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    if full_order != 0.0:
+        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
+    else:
+        Gamma[:] = 0.0
+    learning_rate_squared = learning_rate * learning_rate
+    for k in range(L):
+        learning_rate_squared_eigenvalue_k = learning_rate_squared * eigenvalue[k]
+        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
+        for i in range(K):
+            for j in range(i + 1):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        B[i, m] * cross_overlap[k, j, m] + B[j, m] * cross_overlap[k, i, m]
+                    )
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += (
+                        A[i, p] * student_overlap[k, j, p] + A[j, p] * student_overlap[k, i, p]
+                    )
+                d_student_overlap[k, i, j] = (
+                    learning_rate_squared_eigenvalue_k * Gamma[i, j]
+                    - learning_rate * sum_over_m
+                    - learning_rate_eigenvalue_k * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[k, i, j]
+                )
+                d_student_overlap[k, j, i] = d_student_overlap[k, i, j]
+            for n in range(M):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += B[i, m] * teacher_overlap[k, n, m]
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += A[i, p] * cross_overlap[k, p, n]
+                d_cross_overlap[k, i, n] = (
+                    -learning_rate * sum_over_m_2
+                    - learning_rate_eigenvalue_k * sum_over_p_2
+                    - weight_decay * cross_overlap[k, i, n]
+                )
+    for i in range(K):
+        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+
+@njit(
+    "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """right_hand_side on flat vectors, with the signature that time steppers expect.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+
+    derivative is packed like the first vector. alpha is the time.
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    teacher_overlap = parameters[start : start + L * M * M].reshape((L, M, M))
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    start += M
+    learning_rate = parameters[start]
+    start += 1
+    second_layer_learning_rate = parameters[start]
+    start += 1
+    weight_decay = parameters[start]
+    start += 1
+    second_layer_weight_decay = parameters[start]
+    start += 1
+    label_noise = parameters[start]
+    start += 1
+    full_order = parameters[start]
+    start = 0
+    d_student_overlap = derivative[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    d_cross_overlap = derivative[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    d_v = derivative[start : start + K]
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, d_student_overlap, d_cross_overlap, d_v,
+    )
+
+
+@njit(
+    "float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_observables(state, sizes, parameters, Q, R):
+    """observables on flat vectors.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)

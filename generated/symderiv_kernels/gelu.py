@@ -1,0 +1,1027 @@
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = x/2*(1+erf(x/sqrt(2)))
+
+Generated, do not edit: change the recipe and generate again. The module stands alone; it needs
+math, numpy and numba and nothing else.
+
+Recipe:
+    student activation  x/2*(1+erf(x/sqrt(2)))
+    teacher activation  x/2*(1+erf(x/sqrt(2)))
+    SymPy               1.14.0
+    recipe digest       0e4d3391c74ce11f
+
+Equations:
+    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
+    error   = E[(student - teacher)**2]/2
+    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
+    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
+    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
+    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
+    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
+    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+
+Operations, each line of a loop counted once:
+    student_activation 8, student_activation_derivative 20, teacher_activation 1, i2 30, i2_11 25,
+    i2_12 30, i4 489, generalization_error 21, gradients 28, noise 31, order_parameters 5,
+    observables 0, right_hand_side 33
+
+Digests (SHA-256):
+    program  89f71e25f552c245fd1715abe9194c408b0d9861a2c36668a143a6cb453788ce
+    code     d63eeec1e879c11fcb1eb2406cfd72b1fe76d3a76ea9ea59ecd3fb9b6771e36b
+Ordered by SymPy 1.14.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FORMAT = 1
+STUDENT_ACTIVATION = "x/2*(1+erf(x/sqrt(2)))"
+TEACHER_ACTIVATION = "x/2*(1+erf(x/sqrt(2)))"
+RECIPE = {
+    "student activation": "x/2*(1+erf(x/sqrt(2)))",
+    "teacher activation": "x/2*(1+erf(x/sqrt(2)))",
+    "SymPy": "1.14.0",
+    "recipe digest": "0e4d3391c74ce11f",
+}
+
+
+_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
+_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
+_NODES = np.polynomial.legendre.leggauss(12)[0]
+_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+
+
+@njit(cache=True, error_model="numpy")
+def _two_product(a, b):
+    """Product and its rounding error: a b = high + low exactly."""
+    t = 134217729.0 * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = 134217729.0 * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    high = a * b
+    low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return high, low
+
+
+@njit(cache=True, error_model="numpy")
+def _two_difference(a_high, a_low, b_high, b_low):
+    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    s = a_high - b_high
+    t = s - a_high
+    low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+@njit(cache=True, error_model="numpy")
+def _minor(a, b, c, d):
+    """a b - c d of doubles, in doubled precision."""
+    p, p_low = _two_product(a, b)
+    q, q_low = _two_product(c, d)
+    return _two_difference(p, p_low, q, q_low)
+
+
+@njit(cache=True, error_model="numpy")
+def _minor_of_doubled(a, b, c, d):
+    """a b - c d of doubled-precision numbers, in doubled precision."""
+    p, p_low = _two_product(a[0], b[0])
+    q, q_low = _two_product(c[0], d[0])
+    p_low += a[0] * b[1] + a[1] * b[0]
+    q_low += c[0] * d[1] + c[1] * d[0]
+    return _two_difference(p, p_low, q, q_low)
+
+
+@njit(cache=True, error_model="numpy")
+def _arcsine(variance_product_minus_square, covariance):
+    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
+
+
+@njit(cache=True, error_model="numpy")
+def _determinant3(a, b, c, ab, ac, bc):
+    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
+
+
+@njit(cache=True, error_model="numpy")
+def _partner_angle(cc, ss, root, r, p, start, end):
+    """One partner's part of the integrand at sigma^2 = ss/cc; ``root`` is 1/sqrt(d3 cc + d4 ss)."""
+    width = 1.0 / math.sqrt(max(cc + p * ss, 1e-300))
+    return r * width * math.atan((start * cc + end * ss) * width * root)
+
+
+@njit(cache=True, error_model="numpy")
+def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    if not (c11 > 0.0 and c22 > 0.0 and c33 > 0.0 and c44 > 0.0):
+        return 0.0 * (c11 + c22 + c33 + c44)
+    # Scale the fields by powers of two, without rounding, so that no product over- or underflows.
+    s1 = math.ldexp(1.0, -(math.frexp(c11)[1] // 2))
+    s2 = math.ldexp(1.0, -(math.frexp(c22)[1] // 2))
+    s3 = math.ldexp(1.0, -(math.frexp(c33)[1] // 2))
+    s4 = math.ldexp(1.0, -(math.frexp(c44)[1] // 2))
+    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
+    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
+    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+    # The field least determined by the other three has the shortest path: make it number 4.
+    without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
+    without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
+    without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
+    without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
+    smallest = min(without1, without2, without3, without4)
+    if smallest < without4:
+        if smallest == without1:
+            c11, c44, c12, c24, c13, c34 = c44, c11, c24, c12, c34, c13
+        elif smallest == without2:
+            c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
+        else:
+            c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
+    d12, d13, d14 = (
+        _minor(c11, c22, c12, c12),
+        _minor(c11, c33, c13, c13),
+        _minor(c11, c44, c14, c14),
+    )
+    d23, d24, d34 = (
+        _minor(c22, c33, c23, c23),
+        _minor(c22, c44, c24, c24),
+        _minor(c33, c44, c34, c34),
+    )
+    scale = 0.4052847345693511  # 4/pi^2
+    if d12[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
+    if d13[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c13) * _arcsine(d24[0], c24)
+    if d14[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c14) * _arcsine(d23[0], c23)
+    if d23[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c23) * _arcsine(d14[0], c14)
+    if d24[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c24) * _arcsine(d13[0], c13)
+    if d34[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
+    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
+    a23, a24, a34 = (
+        _minor(c11, c23, c12, c13),
+        _minor(c11, c24, c12, c14),
+        _minor(c11, c34, c13, c14),
+    )
+    b13, b14, b34 = (
+        _minor(c22, c13, c12, c23),
+        _minor(c22, c14, c12, c24),
+        _minor(c22, c34, c23, c24),
+    )
+    e12, e14, e24 = (
+        _minor(c33, c12, c13, c23),
+        _minor(c33, c14, c13, c34),
+        _minor(c33, c24, c23, c34),
+    )
+    end1 = _minor_of_doubled(a23, d14, a24, a34)
+    end2 = _minor_of_doubled(b13, d24, b14, b34)
+    end3 = _minor_of_doubled(e12, d34, e14, e24)
+    given12 = _minor_of_doubled(d12, d14, a24, a24)
+    given13 = _minor_of_doubled(d13, d14, a34, a34)
+    given23 = _minor_of_doubled(d23, d24, b34, b34)
+    d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
+    d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
+    r1, p1 = c14 / math.sqrt(c11 * c44), d14[0] / (c11 * c44)
+    r2, p2 = c24 / math.sqrt(c22 * c44), d24[0] / (c22 * c44)
+    r3, p3 = c34 / math.sqrt(c33 * c44), d34[0] / (c33 * c44)
+    # Dividing by the standard deviation of the partner completes the arctangents' arguments.
+    q1, q2, q3 = 1.0 / math.sqrt(c11), 1.0 / math.sqrt(c22), 1.0 / math.sqrt(c33)
+    start1, end1_ = a23[0] * q1, end1[0] * q1 / (c11 * c44)
+    start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
+    start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
+    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
+    variance = min(
+        p1,
+        p2,
+        p3,
+        given12[0] / (c11 * c44 * d12[0]),
+        given13[0] / (c11 * c44 * d13[0]),
+        given23[0] / (c22 * c44 * d23[0]),
+    )
+    if d4 < variance * d3:
+        variance = d4 / d3
+    stretch = 1.3
+    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
+    farthest = 17.5 - 0.25 * math.log(min(p1, p2, p3))
+    reach = 1e3
+    if variance > 1e-80:
+        reach = -0.5 * math.log(variance) - math.log(stretch)
+    begin = math.log(stretch)
+    finish = max(min(reach, farthest), begin)
+    total = 0.0
+    for n in range(_EVEN_NODES.size):
+        ss = (stretch * _EVEN_NODES[n]) ** 2
+        root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+        term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+        term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+        term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+        total += stretch * _EVEN_WEIGHTS[n] / (1.0 + ss) * term
+    at = begin
+    while at < finish:
+        # Panels may grow where the integrand is already small.
+        half = 0.5 * min(1.6 + 0.1 * at, finish - at)
+        for n in range(_NODES.size):
+            sigma = math.exp(at + half * (1.0 + _NODES[n]))
+            ss = sigma * sigma
+            root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+            term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+            term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+            term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+            total += half * _WEIGHTS[n] * sigma / (1.0 + ss) * term
+        at += 2.0 * half
+    if reach < farthest:
+        half = 0.5 * math.exp(-2.0 * finish)
+        for n in range(_NODES.size):
+            cc = half * (1.0 + _NODES[n])
+            root = 1.0 / math.sqrt(max(d3 * cc + d4, 1e-300))
+            term = _partner_angle(cc, 1.0, root, r1, p1, start1, end1_)
+            term += _partner_angle(cc, 1.0, root, r2, p2, start2, end2_)
+            term += _partner_angle(cc, 1.0, root, r3, p3, start3, end3_)
+            total += 0.5 * half * _WEIGHTS[n] / (1.0 + cc) * term
+    return scale * total
+
+
+@njit(cache=True, error_model="numpy")
+def sign_mean4(r12, r13, r14, r23, r24, r34):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation(x):
+    """The student's activation g(x)."""
+    return 0.5 * x * (math.erf((0.5 * math.sqrt(2.0)) * x) + 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation_derivative(x):
+    """Its derivative g'(x)."""
+    return (
+        (0.5 * math.sqrt(2.0) / math.sqrt(math.pi)) * x * math.exp(-0.5 * x * x)
+        + 0.5 * math.erf((0.5 * math.sqrt(2.0)) * x)
+        + 0.5
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def teacher_activation(x):
+    """The teacher's activation."""
+    return student_activation(x)
+
+
+@njit(cache=True, error_model="numpy")
+def i2(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    one_plus_c22 = c22 + 1.0
+    c_s1_2_given_s2 = c12 / one_plus_c22
+    one_plus_c11 = c11 + 1.0
+    c12_squared_inverse_one_plus_c11 = c12 * c12 / one_plus_c11
+    c_s2_2_given_s1 = c22 - c12_squared_inverse_one_plus_c11
+    c_s2_s2_given_s1 = one_plus_c22 - c12_squared_inverse_one_plus_c11
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    return (
+        (0.5 / math.pi) * c12 * math.asin(c12 * inverse_root_one_plus_c11 / math.sqrt(one_plus_c22))
+        + 0.25 * c12
+        + (0.5 / math.pi)
+        * inverse_root_one_plus_c11
+        * (c11 * c_s2_2_given_s1 + c12 * c_s1_2_given_s2)
+        / math.sqrt(c_s2_s2_given_s1)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_11(c11, c12, c22):
+    """1/2 E[g''(a) g(b)] = dI2/dc11."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_1_1_given_s1 = c11 * inverse_one_plus_c11
+    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
+    c12_squared_inverse_one_plus_c11 = inverse_one_plus_c11 * c12 * c12
+    c_s2_s2_given_s1 = c22 - c12_squared_inverse_one_plus_c11 + 1.0
+    c_1_2_given_s1_s2 = c_s2_1_given_s1 / c_s2_s2_given_s1
+    c_s2_2_given_s1 = c22 - c12_squared_inverse_one_plus_c11
+    return (
+        (0.25 / math.pi)
+        * (
+            2.0 * c_s2_2_given_s1
+            - c_1_1_given_s1 * c_s2_2_given_s1
+            - c_1_2_given_s1_s2 * c_s2_1_given_s1
+            - c_s2_1_given_s1 * c_s2_1_given_s1
+        )
+        / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_12(c11, c12, c22):
+    """E[g'(a) g'(b)] = dI2/dc12."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
+    one_plus_c22 = c22 + 1.0
+    c_s2_s2_given_s1 = one_plus_c22 - inverse_one_plus_c11 * c12 * c12
+    c_1_2_given_s1_s2 = c_s2_1_given_s1 / c_s2_s2_given_s1
+    c_s1_2_given_s2 = c12 / one_plus_c22
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    return (
+        (0.5 / math.pi) * math.asin(c12 * inverse_root_one_plus_c11 / math.sqrt(one_plus_c22))
+        + 0.25
+        + (0.5 / math.pi)
+        * inverse_root_one_plus_c11
+        * (c_1_2_given_s1_s2 + c_s1_2_given_s2 + c_s2_1_given_s1)
+        / math.sqrt(c_s2_s2_given_s1)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
+    one_plus_c22 = c22 + 1.0
+    c12_squared = c12 * c12
+    c_s2_s2_given_s1 = one_plus_c22 - c12_squared * inverse_one_plus_c11
+    inverse_c_s2_s2_given_s1 = 1.0 / c_s2_s2_given_s1
+    c_1_2_given_s1_s2 = c_s2_1_given_s1 * inverse_c_s2_s2_given_s1
+    c_1_3_given_s1 = c13 * inverse_one_plus_c11
+    c_s2_3_given_s1 = c23 - c13 * c_s2_1_given_s1
+    c_1_3_given_s1_s2 = c_1_3_given_s1 - c_1_2_given_s1_s2 * c_s2_3_given_s1
+    c_1_4_given_s1 = c14 * inverse_one_plus_c11
+    c_s2_4_given_s1 = c24 - c14 * c_s2_1_given_s1
+    c_1_4_given_s1_s2 = c_1_4_given_s1 - c_1_2_given_s1_s2 * c_s2_4_given_s1
+    c_2_3_given_s1_s2 = c_s2_3_given_s1 * inverse_c_s2_s2_given_s1
+    c13_squared = c13 * c13
+    c13_squared_inverse_one_plus_c11 = c13_squared * inverse_one_plus_c11
+    one_plus_c33 = c33 + 1.0
+    c_s3_s3_given_s1 = one_plus_c33 - c13_squared_inverse_one_plus_c11
+    c_s2_3_given_s1_squared = c_s2_3_given_s1 * c_s2_3_given_s1
+    product = c_s2_3_given_s1_squared * inverse_c_s2_s2_given_s1
+    c_s3_s3_given_s1_s2 = c_s3_s3_given_s1 - product
+    inverse_c_s3_s3_given_s1_s2 = 1.0 / c_s3_s3_given_s1_s2
+    c_2_3_given_s1_s2_s3 = c_2_3_given_s1_s2 * inverse_c_s3_s3_given_s1_s2
+    c_2_4_given_s1_s2 = c_s2_4_given_s1 * inverse_c_s2_s2_given_s1
+    c_3_4_given_s1 = c34 - c14 * c_1_3_given_s1
+    c_3_4_given_s1_s2 = c_3_4_given_s1 - c_2_3_given_s1_s2 * c_s2_4_given_s1
+    c14_squared_inverse_one_plus_c11 = inverse_one_plus_c11 * c14 * c14
+    one_plus_c44 = c44 + 1.0
+    c_s4_s4_given_s1 = one_plus_c44 - c14_squared_inverse_one_plus_c11
+    c_s2_4_given_s1_squared = c_s2_4_given_s1 * c_s2_4_given_s1
+    product_2 = c_s2_4_given_s1_squared * inverse_c_s2_s2_given_s1
+    c_s4_s4_given_s1_s2 = c_s4_s4_given_s1 - product_2
+    inverse_c_s4_s4_given_s1_s2 = 1.0 / c_s4_s4_given_s1_s2
+    c_2_4_given_s1_s2_s4 = c_2_4_given_s1_s2 * inverse_c_s4_s4_given_s1_s2
+    c_2_3_given_s1_s2_s4 = c_2_3_given_s1_s2 - c_2_4_given_s1_s2_s4 * c_3_4_given_s1_s2
+    inverse_one_plus_c22 = 1.0 / one_plus_c22
+    c_2_3_given_s2 = c23 * inverse_one_plus_c22
+    c_2_4_given_s1_s2_s3 = c_2_4_given_s1_s2 - c_2_3_given_s1_s2_s3 * c_3_4_given_s1_s2
+    c_2_4_given_s2 = c24 * inverse_one_plus_c22
+    c_s4_3_given_s1_s2_s3 = c_3_4_given_s1_s2 * inverse_c_s3_s3_given_s1_s2
+    c_3_4_given_s1_s2_squared = c_3_4_given_s1_s2 * c_3_4_given_s1_s2
+    product_3 = c_3_4_given_s1_s2_squared * inverse_c_s3_s3_given_s1_s2
+    c_s4_s4_given_s1_s2_s3 = c_s4_s4_given_s1_s2 - product_3
+    c_3_4_given_s1_s2_s3_s4 = c_s4_3_given_s1_s2_s3 / c_s4_s4_given_s1_s2_s3
+    inverse_c_s4_s4_given_s1 = 1.0 / c_s4_s4_given_s1
+    c_3_4_given_s1_s4 = c_3_4_given_s1 * inverse_c_s4_s4_given_s1
+    c_s4_3_given_s2 = c34 - c24 * c_2_3_given_s2
+    c24_squared_inverse_one_plus_c22 = inverse_one_plus_c22 * c24 * c24
+    c_s4_s4_given_s2 = one_plus_c44 - c24_squared_inverse_one_plus_c22
+    inverse_c_s4_s4_given_s2 = 1.0 / c_s4_s4_given_s2
+    c_3_4_given_s2_s4 = c_s4_3_given_s2 * inverse_c_s4_s4_given_s2
+    c_s1_2_given_s2 = c12 * inverse_one_plus_c22
+    c_s1_3_given_s2 = c13 - c12 * c_2_3_given_s2
+    c23_squared = c23 * c23
+    c23_squared_inverse_one_plus_c22 = c23_squared * inverse_one_plus_c22
+    c_s3_s3_given_s2 = one_plus_c33 - c23_squared_inverse_one_plus_c22
+    inverse_c_s3_s3_given_s2 = 1.0 / c_s3_s3_given_s2
+    c_s1_3_given_s2_s3 = c_s1_3_given_s2 * inverse_c_s3_s3_given_s2
+    c_s1_4_given_s2 = c14 - c12 * c_2_4_given_s2
+    c_s1_3_given_s2_s4 = c_s1_3_given_s2 - c_3_4_given_s2_s4 * c_s1_4_given_s2
+    c_s1_4_given_s2_s3 = c_s1_4_given_s2 - c_s1_3_given_s2_s3 * c_s4_3_given_s2
+    c_s4_3_given_s2_squared = c_s4_3_given_s2 * c_s4_3_given_s2
+    c_s4_s4_given_s2_s3 = c_s4_s4_given_s2 - c_s4_3_given_s2_squared * inverse_c_s3_s3_given_s2
+    c_s1_4_given_s2_s3_s4 = c_s1_4_given_s2_s3 / c_s4_s4_given_s2_s3
+    inverse_one_plus_c33 = 1.0 / one_plus_c33
+    c13_inverse_one_plus_c33 = c13 * inverse_one_plus_c33
+    c_s1_4_given_s3 = c14 - c13_inverse_one_plus_c33 * c34
+    inverse_one_plus_c44 = 1.0 / one_plus_c44
+    c_s1_4_given_s4 = c14 * inverse_one_plus_c44
+    c_s1_s1_given_s2 = one_plus_c11 - c12_squared * inverse_one_plus_c22
+    c_s1_s1_given_s2_s3 = (
+        c_s1_s1_given_s2 - inverse_c_s3_s3_given_s2 * c_s1_3_given_s2 * c_s1_3_given_s2
+    )
+    c_s1_s1_given_s2_s4 = (
+        c_s1_s1_given_s2 - inverse_c_s4_s4_given_s2 * c_s1_4_given_s2 * c_s1_4_given_s2
+    )
+    c_s1_s1_given_s3 = one_plus_c11 - c13_squared * inverse_one_plus_c33
+    c34_squared_inverse_one_plus_c33 = inverse_one_plus_c33 * c34 * c34
+    c_s4_s4_given_s3 = one_plus_c44 - c34_squared_inverse_one_plus_c33
+    inverse_c_s4_s4_given_s3 = 1.0 / c_s4_s4_given_s3
+    c_s1_s1_given_s3_s4 = (
+        c_s1_s1_given_s3 - inverse_c_s4_s4_given_s3 * c_s1_4_given_s3 * c_s1_4_given_s3
+    )
+    c_s1_s2_given_s3 = c12 - c13_inverse_one_plus_c33 * c23
+    c_s2_4_given_s3 = c24 - c23 * c34 * inverse_one_plus_c33
+    c_s1_s2_given_s3_s4 = (
+        c_s1_s2_given_s3 - c_s1_4_given_s3 * c_s2_4_given_s3 * inverse_c_s4_s4_given_s3
+    )
+    inverse_c_s3_s3_given_s1 = 1.0 / c_s3_s3_given_s1
+    c_s2_3_given_s1_s3 = c_s2_3_given_s1 * inverse_c_s3_s3_given_s1
+    c_s2_3_given_s1_s4 = c_s2_3_given_s1 - c_3_4_given_s1_s4 * c_s2_4_given_s1
+    c_s2_4_given_s1_s3 = c_s2_4_given_s1 - c_3_4_given_s1 * c_s2_3_given_s1_s3
+    c_3_4_given_s1_squared = c_3_4_given_s1 * c_3_4_given_s1
+    c_s4_s4_given_s1_s3 = c_s4_s4_given_s1 - c_3_4_given_s1_squared * inverse_c_s3_s3_given_s1
+    c_s2_4_given_s1_s3_s4 = c_s2_4_given_s1_s3 / c_s4_s4_given_s1_s3
+    c_s2_4_given_s4 = c24 * inverse_one_plus_c44
+    c_s2_s2_given_s1_s3 = c_s2_s2_given_s1 - c_s2_3_given_s1_squared * inverse_c_s3_s3_given_s1
+    c_s2_s2_given_s1_s4 = c_s2_s2_given_s1 - c_s2_4_given_s1_squared * inverse_c_s4_s4_given_s1
+    c_s2_s2_given_s3 = one_plus_c22 - c23_squared * inverse_one_plus_c33
+    c_s2_s2_given_s3_s4 = (
+        c_s2_s2_given_s3 - inverse_c_s4_s4_given_s3 * c_s2_4_given_s3 * c_s2_4_given_s3
+    )
+    c_s3_3_given_s1 = c33 - c13_squared_inverse_one_plus_c11
+    c_s3_3_given_s1_s2 = c_s3_3_given_s1 - product
+    c_s3_3_given_s1_s2_s4 = (
+        c_s3_3_given_s1_s2 - c_3_4_given_s1_s2_squared * inverse_c_s4_s4_given_s1_s2
+    )
+    product_4 = c_3_4_given_s1_squared * inverse_c_s4_s4_given_s1
+    c_s3_3_given_s1_s4 = c_s3_3_given_s1 - product_4
+    c_s3_3_given_s2 = c33 - c23_squared_inverse_one_plus_c22
+    product_5 = -c_s4_3_given_s2_squared * inverse_c_s4_s4_given_s2
+    c_s3_3_given_s2_s4 = c_s3_3_given_s2 + product_5
+    c_s3_4_given_s1_s2_s4 = c_3_4_given_s1_s2 * inverse_c_s4_s4_given_s1_s2
+    c_s3_4_given_s4 = c34 * inverse_one_plus_c44
+    c_s3_s3_given_s1_s4 = c_s3_s3_given_s1 - product_4
+    c_s3_s3_given_s2_s4 = c_s3_s3_given_s2 + product_5
+    c_s4_3_given_s1_s3 = c_3_4_given_s1 * inverse_c_s3_s3_given_s1
+    c_s4_3_given_s2_s3 = c_s4_3_given_s2 * inverse_c_s3_s3_given_s2
+    c_s4_4_given_s1 = c44 - c14_squared_inverse_one_plus_c11
+    c_s4_4_given_s1_s2 = c_s4_4_given_s1 - product_2
+    c_s4_4_given_s1_s2_s3 = c_s4_4_given_s1_s2 - product_3
+    c_s4_4_given_s2 = c44 - c24_squared_inverse_one_plus_c22
+    c_s4_4_given_s3 = c44 - c34_squared_inverse_one_plus_c33
+    product_6 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
+    product_7 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
+    product_8 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
+    root_one_plus_c44 = math.sqrt(one_plus_c44)
+    inverse_root_one_plus_c44 = 1.0 / root_one_plus_c44
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    product_9 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
+    root_one_plus_c22 = math.sqrt(one_plus_c22)
+    inverse_root_one_plus_c22 = 1.0 / root_one_plus_c22
+    product_10 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
+    root_one_plus_c33 = math.sqrt(one_plus_c33)
+    inverse_root_one_plus_c33 = 1.0 / root_one_plus_c33
+    product_11 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
+    product_12 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
+    product_13 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
+    product_14 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
+    root_c_s4_s4_given_s3 = math.sqrt(c_s4_s4_given_s3)
+    quotient = (
+        inverse_root_one_plus_c33
+        * (0.25 * c33 * c_s4_4_given_s3 + 0.25 * c34 * c_s3_4_given_s4)
+        / root_c_s4_s4_given_s3
+    )
+    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
+    quotient_2 = (
+        (
+            0.25 * c13 * c_3_4_given_s1
+            + 0.25 * c33 * c_s1_4_given_s3
+            + 0.25 * c_1_3_given_s1 * c_3_4_given_s1
+            + 0.25 * c_1_3_given_s1 * c_s4_3_given_s1_s3
+            + 0.25 * c_1_4_given_s1 * c_s3_3_given_s1
+        )
+        / root_c_s3_s3_given_s1
+    )
+    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
+    quotient_3 = (
+        (
+            0.25 * c23 * c_s4_3_given_s2
+            + 0.25 * c33 * c_s2_4_given_s3
+            + 0.25 * c_2_3_given_s2 * c_s4_3_given_s2
+            + 0.25 * c_2_3_given_s2 * c_s4_3_given_s2_s3
+            + 0.25 * c_2_4_given_s2 * c_s3_3_given_s2
+        )
+        / root_c_s3_s3_given_s2
+    )
+    root_c_s4_s4_given_s1 = math.sqrt(c_s4_s4_given_s1)
+    quotient_4 = (
+        (
+            0.25 * c13 * c_s4_4_given_s1
+            + 0.25 * c34 * c_s1_4_given_s4
+            + 0.25 * c_1_3_given_s1 * c_s4_4_given_s1
+            + 0.25 * c_1_4_given_s1 * c_3_4_given_s1
+            + 0.25 * c_1_4_given_s1 * c_3_4_given_s1_s4
+        )
+        / root_c_s4_s4_given_s1
+    )
+    root_c_s4_s4_given_s2 = math.sqrt(c_s4_s4_given_s2)
+    quotient_5 = (
+        (
+            0.25 * c23 * c_s4_4_given_s2
+            + 0.25 * c34 * c_s2_4_given_s4
+            + 0.25 * c_2_3_given_s2 * c_s4_4_given_s2
+            + 0.25 * c_2_4_given_s2 * c_3_4_given_s2_s4
+            + 0.25 * c_2_4_given_s2 * c_s4_3_given_s2
+        )
+        / root_c_s4_s4_given_s2
+    )
+    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
+    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
+    root_c_s2_s2_given_s1 = math.sqrt(c_s2_s2_given_s1)
+    quotient_6 = inverse_root_one_plus_c11 / root_c_s2_s2_given_s1
+    product_15 = (
+        quotient_6
+        * (
+            0.25 * c13 * c_s2_4_given_s1
+            + 0.25 * c23 * c_s1_4_given_s2
+            + 0.25 * c_1_2_given_s1_s2 * c_3_4_given_s1_s2
+            + 0.25 * c_1_3_given_s1 * c_s2_4_given_s1
+            + 0.25 * c_1_3_given_s1_s2_c_2_4_given_s1_s2
+            + 0.25 * c_1_4_given_s1 * c_s2_3_given_s1
+            + 0.25 * c_1_4_given_s1_s2_c_2_3_given_s1_s2
+            + 0.25 * c_2_3_given_s2 * c_s1_4_given_s2
+            + 0.25 * c_2_4_given_s2 * c_s1_3_given_s2
+            + 0.25 * c_3_4_given_s1_s2 * c_s1_2_given_s2
+            + 0.25 * c_3_4_given_s1_s2 * c_s2_1_given_s1
+        )
+    )
+    root_c_s3_s3_given_s1_s2 = math.sqrt(c_s3_s3_given_s1_s2)
+    inverse_root_c_s3_s3_given_s1_s2 = 1.0 / root_c_s3_s3_given_s1_s2
+    product_16 = c_3_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
+    product_17 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_18 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    return (
+        0.0625
+        * c34
+        * sign_mean4(product_10, product_11, product_9, product_14, product_12, product_13)
+        + (0.125 / math.pi) * c34 * math.asin(product_10)
+        + (0.125 / math.pi) * c34 * math.asin(product_11)
+        + (0.125 / math.pi) * c34 * math.asin(product_12)
+        + (0.125 / math.pi) * c34 * math.asin(product_13)
+        + (0.125 / math.pi) * c34 * math.asin(product_14)
+        + (0.125 / math.pi) * c34 * math.asin(product_9)
+        + 0.0625 * c34
+        + (1.0 / math.pi**2)
+        * inverse_root_one_plus_c11
+        * quotient_2
+        * math.asin(
+            c_s2_4_given_s1_s3 / (math.sqrt(c_s2_s2_given_s1_s3) * math.sqrt(c_s4_s4_given_s1_s3))
+        )
+        + (0.5 / math.pi) * inverse_root_one_plus_c11 * quotient_2
+        + (1.0 / math.pi**2)
+        * inverse_root_one_plus_c11
+        * quotient_4
+        * math.asin(
+            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
+        )
+        + (0.5 / math.pi) * inverse_root_one_plus_c11 * quotient_4
+        + (1.0 / math.pi**2)
+        * inverse_root_one_plus_c22
+        * quotient_3
+        * math.asin(
+            c_s1_4_given_s2_s3 / (math.sqrt(c_s1_s1_given_s2_s3) * math.sqrt(c_s4_s4_given_s2_s3))
+        )
+        + (0.5 / math.pi) * inverse_root_one_plus_c22 * quotient_3
+        + (1.0 / math.pi**2)
+        * inverse_root_one_plus_c22
+        * quotient_5
+        * math.asin(
+            c_s1_3_given_s2_s4 / (math.sqrt(c_s1_s1_given_s2_s4) * math.sqrt(c_s3_s3_given_s2_s4))
+        )
+        + (0.5 / math.pi) * inverse_root_one_plus_c22 * quotient_5
+        + (1.0 / math.pi**2)
+        * product_15
+        * math.asin(
+            c_3_4_given_s1_s2 * inverse_root_c_s3_s3_given_s1_s2 / math.sqrt(c_s4_s4_given_s1_s2)
+        )
+        + (0.5 / math.pi) * product_15
+        + (1.0 / math.pi**2)
+        * quotient
+        * math.asin(
+            c_s1_s2_given_s3_s4 / (math.sqrt(c_s1_s1_given_s3_s4) * math.sqrt(c_s2_s2_given_s3_s4))
+        )
+        + (0.5 / math.pi) * quotient
+        + (0.25 / math.pi**2)
+        * inverse_root_c_s3_s3_given_s1_s2
+        * quotient_6
+        * (
+            c_1_2_given_s1_s2 * product_16
+            + c_1_2_given_s1_s2 * product_17
+            + c_1_3_given_s1 * c_s2_3_given_s1_s3 * c_s4_4_given_s1_s2_s3
+            + c_1_3_given_s1 * c_s2_4_given_s1_s3_s4 * c_s4_3_given_s1_s3
+            + c_1_3_given_s1_s2_c_2_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
+            + c_1_4_given_s1 * c_s2_3_given_s1_s4 * c_s3_4_given_s1_s2_s4
+            + c_1_4_given_s1 * c_s2_4_given_s1_s3_s4 * c_s3_3_given_s1_s4
+            + c_1_4_given_s1_s2_c_2_3_given_s1_s2 * c_s4_3_given_s1_s2_s3
+            + c_2_3_given_s1_s2 * product_18
+            + c_2_3_given_s1_s2_s3 * product_18
+            + c_2_3_given_s2 * c_s1_3_given_s2_s3 * c_s4_4_given_s1_s2_s3
+            + c_2_3_given_s2 * c_s1_4_given_s2_s3_s4 * c_s4_3_given_s2_s3
+            + c_2_4_given_s1_s2 * product_8
+            + c_2_4_given_s1_s2_s4 * product_8
+            + c_2_4_given_s2 * c_s1_3_given_s2_s4 * c_s3_4_given_s1_s2_s4
+            + c_2_4_given_s2 * c_s1_4_given_s2_s3_s4 * c_s3_3_given_s2_s4
+            + c_3_4_given_s1_s2_s3_s4 * product_6
+            + c_3_4_given_s1_s2_s3_s4 * product_7
+            + c_s1_2_given_s2 * product_16
+            + c_s1_2_given_s2 * product_17
+            + c_s2_1_given_s1 * product_16
+            + c_s2_1_given_s1 * product_17
+            + c_s3_4_given_s1_s2_s4 * product_7
+            + c_s4_3_given_s1_s2_s3 * product_6
+        )
+        / math.sqrt(c_s4_s4_given_s1_s2_s3)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def generalization_error(Q, R, T, v, v_teacher):
+    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Returns:
+        error      scalar  the generalisation error
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    sum_over_m = 0.0
+    for m in range(M):
+        sum_over_n = 0.0
+        for n in range(m + 1):
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+        sum_over_m += v_teacher[m] * sum_over_n
+    sum_over_p = 0.0
+    for p in range(K):
+        sum_over_q = 0.0
+        for q in range(p + 1):
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q[p, p], Q[p, q], Q[q, q])
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
+        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+    error = 0.5 * sum_over_m - sum_over_p
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def gradients(Q, R, T, v, v_teacher, A, B, dv):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    curvature = np.empty(K)
+    for i in range(K):
+        sum_over_m = 0.0
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        sum_over_p_2 = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature[i]
+                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+        dv[i] = sum_over_p_2 - sum_over_m_2
+
+
+@njit(cache=True, error_model="numpy")
+def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
+    """Mean of the product of two students' forces, with label noise.
+
+    Inputs:
+        Q            (K, K)  covariance E[x_i x_j] of the student fields
+        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T            (M, M)  covariance E[y_n y_m] of the teacher fields
+        v            (K)     output weights of the student
+        v_teacher    (M)     output weights of the teacher
+        label_noise  scalar  standard deviation of the label noise
+
+    Outputs, in place:
+        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    label_noise_squared = label_noise * label_noise
+    for i in range(K):
+        label_noise_squared_v_i = label_noise_squared * v[i]
+        for j in range(i + 1):
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m += v_teacher[m] * sum_over_n
+            sum_over_p = 0.0
+            for p in range(K):
+                sum_over_q = 0.0
+                for q in range(p + 1):
+                    sum_over_q += (
+                        (1.0 if p == q else 2.0)
+                        * v[q]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
+                        )
+                    )
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += (
+                        v_teacher[m]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
+                            R[p, m], T[m, m],
+                        )
+                    )
+                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+            Gamma[i, j] = (
+                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                + v[i] * v[j] * sum_over_m
+                - 2.0 * v[i] * v[j] * sum_over_p
+            )
+            Gamma[j, i] = Gamma[i, j]
+
+
+@njit(cache=True, error_model="numpy")
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+    """
+    K = Q.shape[0]
+    M = R.shape[1]
+    L = student_overlap.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[k, i, j] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[k, i, n] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+@njit(cache=True, error_model="numpy")
+def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
+    """Covariances of the fields and, returned, the generalisation error of a state.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+        T                (M, M)     covariance E[y_n y_m] of the teacher fields
+        v                (K)        output weights of the student
+        v_teacher        (M)        output weights of the teacher
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+
+    Returns:
+        error            scalar     the generalisation error
+    """
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def right_hand_side(
+    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order, d_student_overlap, d_cross_overlap, d_v,
+):
+    """Time derivatives of a state; time is examples over input dimension.
+
+    Inputs:
+        student_overlap             (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap               (L, K, M)  overlaps r_k of students and teachers
+        v                           (K)        output weights of the student
+        eigenvalue                  (L)        distinct eigenvalues of the inputs
+        weight                      (L)        their multiplicities over the input dimension
+        teacher_overlap             (L, M, M)  overlaps t_k of the teachers
+        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+        v_teacher                   (M)        output weights of the teacher
+        learning_rate               scalar     of the first layer
+        second_layer_learning_rate  scalar     0 keeps the output weights
+        weight_decay                scalar     of the first layer
+        second_layer_weight_decay   scalar     of the output weights
+        label_noise                 scalar     standard deviation of the label noise
+        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
+
+    Outputs, in place:
+        d_student_overlap           (L, K, K)  time derivative
+        d_cross_overlap             (L, K, M)  time derivative
+        d_v                         (K)        time derivative
+    """
+    K = v.shape[0]
+    M = T.shape[0]
+    L = student_overlap.shape[0]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
+    dv = np.empty(K)
+    Gamma = np.empty((K, K))
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    if full_order != 0.0:
+        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
+    else:
+        Gamma[:] = 0.0
+    learning_rate_squared = learning_rate * learning_rate
+    for k in range(L):
+        learning_rate_squared_eigenvalue_k = learning_rate_squared * eigenvalue[k]
+        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
+        for i in range(K):
+            for j in range(i + 1):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        B[i, m] * cross_overlap[k, j, m] + B[j, m] * cross_overlap[k, i, m]
+                    )
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += (
+                        A[i, p] * student_overlap[k, j, p] + A[j, p] * student_overlap[k, i, p]
+                    )
+                d_student_overlap[k, i, j] = (
+                    learning_rate_squared_eigenvalue_k * Gamma[i, j]
+                    - learning_rate * sum_over_m
+                    - learning_rate_eigenvalue_k * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[k, i, j]
+                )
+                d_student_overlap[k, j, i] = d_student_overlap[k, i, j]
+            for n in range(M):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += B[i, m] * teacher_overlap[k, n, m]
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += A[i, p] * cross_overlap[k, p, n]
+                d_cross_overlap[k, i, n] = (
+                    -learning_rate * sum_over_m_2
+                    - learning_rate_eigenvalue_k * sum_over_p_2
+                    - weight_decay * cross_overlap[k, i, n]
+                )
+    for i in range(K):
+        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+
+@njit(
+    "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """right_hand_side on flat vectors, with the signature that time steppers expect.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+
+    derivative is packed like the first vector. alpha is the time.
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    teacher_overlap = parameters[start : start + L * M * M].reshape((L, M, M))
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    start += M
+    learning_rate = parameters[start]
+    start += 1
+    second_layer_learning_rate = parameters[start]
+    start += 1
+    weight_decay = parameters[start]
+    start += 1
+    second_layer_weight_decay = parameters[start]
+    start += 1
+    label_noise = parameters[start]
+    start += 1
+    full_order = parameters[start]
+    start = 0
+    d_student_overlap = derivative[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    d_cross_overlap = derivative[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    d_v = derivative[start : start + K]
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, d_student_overlap, d_cross_overlap, d_v,
+    )
+
+
+@njit(
+    "float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_observables(state, sizes, parameters, Q, R):
+    """observables on flat vectors.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)

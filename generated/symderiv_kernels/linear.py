@@ -1,0 +1,446 @@
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = x
+
+Generated, do not edit: change the recipe and generate again. The module stands alone; it needs
+math, numpy and numba and nothing else.
+
+Recipe:
+    student activation  x
+    teacher activation  x
+    SymPy               1.14.0
+    recipe digest       8bd9384470adf3b8
+
+Equations:
+    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
+    error   = E[(student - teacher)**2]/2
+    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
+    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
+    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
+    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
+    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
+    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+
+Operations, each line of a loop counted once:
+    student_activation 0, student_activation_derivative 0, teacher_activation 1, i2 0, i4 0,
+    generalization_error 21, gradients 10, noise 29, order_parameters 5, observables 0,
+    right_hand_side 33
+
+Digests (SHA-256):
+    program  b427c8c83e7d4c6d40b8f8a8f39bd70c52672ab067309f3ed675851f8abc7eae
+    code     8d7cbb6d3aafe9dabf6f009f2135ac3e3aa88a771654bbb12566c8988f568816
+Ordered by SymPy 1.14.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FORMAT = 1
+STUDENT_ACTIVATION = "x"
+TEACHER_ACTIVATION = "x"
+RECIPE = {
+    "student activation": "x",
+    "teacher activation": "x",
+    "SymPy": "1.14.0",
+    "recipe digest": "8bd9384470adf3b8",
+}
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation(x):
+    """The student's activation g(x)."""
+    return x
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation_derivative(x):
+    """Its derivative g'(x)."""
+    return 1.0
+
+
+@njit(cache=True, error_model="numpy")
+def teacher_activation(x):
+    """The teacher's activation."""
+    return student_activation(x)
+
+
+@njit(cache=True, error_model="numpy")
+def i2(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    return c12
+
+
+@njit(cache=True, error_model="numpy")
+def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    return c34
+
+
+@njit(cache=True, error_model="numpy")
+def generalization_error(Q, R, T, v, v_teacher):
+    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Returns:
+        error      scalar  the generalisation error
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    sum_over_m = 0.0
+    for m in range(M):
+        sum_over_n = 0.0
+        for n in range(m + 1):
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+        sum_over_m += v_teacher[m] * sum_over_n
+    sum_over_p = 0.0
+    for p in range(K):
+        sum_over_q = 0.0
+        for q in range(p + 1):
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q[p, p], Q[p, q], Q[q, q])
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
+        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+    error = 0.5 * sum_over_m - sum_over_p
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def gradients(Q, R, T, v, v_teacher, A, B, dv):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            A[i, j] = v[i] * v[j]
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n]
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
+def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
+    """Mean of the product of two students' forces, with label noise.
+
+    Inputs:
+        Q            (K, K)  covariance E[x_i x_j] of the student fields
+        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T            (M, M)  covariance E[y_n y_m] of the teacher fields
+        v            (K)     output weights of the student
+        v_teacher    (M)     output weights of the teacher
+        label_noise  scalar  standard deviation of the label noise
+
+    Outputs, in place:
+        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    label_noise_squared = label_noise * label_noise
+    for i in range(K):
+        label_noise_squared_v_i = label_noise_squared * v[i]
+        for j in range(i + 1):
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m += v_teacher[m] * sum_over_n
+            sum_over_p = 0.0
+            for p in range(K):
+                sum_over_q = 0.0
+                for q in range(p + 1):
+                    sum_over_q += (
+                        (1.0 if p == q else 2.0)
+                        * v[q]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
+                        )
+                    )
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += (
+                        v_teacher[m]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
+                            R[p, m], T[m, m],
+                        )
+                    )
+                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+            Gamma[i, j] = (
+                label_noise_squared_v_i * v[j]
+                + v[i] * v[j] * sum_over_m
+                - 2.0 * v[i] * v[j] * sum_over_p
+            )
+            Gamma[j, i] = Gamma[i, j]
+
+
+@njit(cache=True, error_model="numpy")
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+    """
+    K = Q.shape[0]
+    M = R.shape[1]
+    L = student_overlap.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[k, i, j] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[k, i, n] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+@njit(cache=True, error_model="numpy")
+def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
+    """Covariances of the fields and, returned, the generalisation error of a state.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+        T                (M, M)     covariance E[y_n y_m] of the teacher fields
+        v                (K)        output weights of the student
+        v_teacher        (M)        output weights of the teacher
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+
+    Returns:
+        error            scalar     the generalisation error
+    """
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def right_hand_side(
+    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order, d_student_overlap, d_cross_overlap, d_v,
+):
+    """Time derivatives of a state; time is examples over input dimension.
+
+    Inputs:
+        student_overlap             (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap               (L, K, M)  overlaps r_k of students and teachers
+        v                           (K)        output weights of the student
+        eigenvalue                  (L)        distinct eigenvalues of the inputs
+        weight                      (L)        their multiplicities over the input dimension
+        teacher_overlap             (L, M, M)  overlaps t_k of the teachers
+        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+        v_teacher                   (M)        output weights of the teacher
+        learning_rate               scalar     of the first layer
+        second_layer_learning_rate  scalar     0 keeps the output weights
+        weight_decay                scalar     of the first layer
+        second_layer_weight_decay   scalar     of the output weights
+        label_noise                 scalar     standard deviation of the label noise
+        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
+
+    Outputs, in place:
+        d_student_overlap           (L, K, K)  time derivative
+        d_cross_overlap             (L, K, M)  time derivative
+        d_v                         (K)        time derivative
+    """
+    K = v.shape[0]
+    M = T.shape[0]
+    L = student_overlap.shape[0]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
+    dv = np.empty(K)
+    Gamma = np.empty((K, K))
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    if full_order != 0.0:
+        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
+    else:
+        Gamma[:] = 0.0
+    learning_rate_squared = learning_rate * learning_rate
+    for k in range(L):
+        learning_rate_squared_eigenvalue_k = learning_rate_squared * eigenvalue[k]
+        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
+        for i in range(K):
+            for j in range(i + 1):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        B[i, m] * cross_overlap[k, j, m] + B[j, m] * cross_overlap[k, i, m]
+                    )
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += (
+                        A[i, p] * student_overlap[k, j, p] + A[j, p] * student_overlap[k, i, p]
+                    )
+                d_student_overlap[k, i, j] = (
+                    learning_rate_squared_eigenvalue_k * Gamma[i, j]
+                    - learning_rate * sum_over_m
+                    - learning_rate_eigenvalue_k * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[k, i, j]
+                )
+                d_student_overlap[k, j, i] = d_student_overlap[k, i, j]
+            for n in range(M):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += B[i, m] * teacher_overlap[k, n, m]
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += A[i, p] * cross_overlap[k, p, n]
+                d_cross_overlap[k, i, n] = (
+                    -learning_rate * sum_over_m_2
+                    - learning_rate_eigenvalue_k * sum_over_p_2
+                    - weight_decay * cross_overlap[k, i, n]
+                )
+    for i in range(K):
+        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+
+@njit(
+    "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """right_hand_side on flat vectors, with the signature that time steppers expect.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+
+    derivative is packed like the first vector. alpha is the time.
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    teacher_overlap = parameters[start : start + L * M * M].reshape((L, M, M))
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    start += M
+    learning_rate = parameters[start]
+    start += 1
+    second_layer_learning_rate = parameters[start]
+    start += 1
+    weight_decay = parameters[start]
+    start += 1
+    second_layer_weight_decay = parameters[start]
+    start += 1
+    label_noise = parameters[start]
+    start += 1
+    full_order = parameters[start]
+    start = 0
+    d_student_overlap = derivative[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    d_cross_overlap = derivative[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    d_v = derivative[start : start + K]
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, d_student_overlap, d_cross_overlap, d_v,
+    )
+
+
+@njit(
+    "float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_observables(state, sizes, parameters, Q, R):
+    """observables on flat vectors.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)

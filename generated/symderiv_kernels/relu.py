@@ -1,0 +1,1107 @@
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = x*Heaviside(x)
+
+Generated, do not edit: change the recipe and generate again. The module stands alone; it needs
+math, numpy and numba and nothing else.
+
+Recipe:
+    student activation  x*Heaviside(x)
+    teacher activation  x*Heaviside(x)
+    SymPy               1.14.0
+    recipe digest       00d05048fdcffc6a
+
+Equations:
+    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
+    error   = E[(student - teacher)**2]/2
+    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
+    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
+    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
+    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
+    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
+    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+
+Operations, each line of a loop counted once:
+    student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 21, i2_11 10,
+    i2_12 11, i4 291, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 72, i4_abaa 24, i4_abab 21, i4_abac
+    72, i4_abcc 72, generalization_error 21, gradients 28, noise 95, order_parameters 5, observables
+    0, right_hand_side 33
+
+Digests (SHA-256):
+    program  ef5d43d673a65de32eeca0cf6b923e53ab8888dd252943575fe3def036a06422
+    code     7196c9a39c2bb44940cdde09d4b57a07808a46f65d3d28682aff5220ba4b3098
+Ordered by SymPy 1.14.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FORMAT = 1
+STUDENT_ACTIVATION = "x*Heaviside(x)"
+TEACHER_ACTIVATION = "x*Heaviside(x)"
+RECIPE = {
+    "student activation": "x*Heaviside(x)",
+    "teacher activation": "x*Heaviside(x)",
+    "SymPy": "1.14.0",
+    "recipe digest": "00d05048fdcffc6a",
+}
+
+
+@njit(cache=True, error_model="numpy")
+def _unit_step(x):
+    """1 for positive x, 0 for negative x, 1/2 at 0."""
+    if x > 0.0:
+        return 1.0
+    return 0.5 if x == 0.0 else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _clipped_sqrt(x):
+    """Square root; a negative rounding error is taken for 0."""
+    return 0.0 if x < 0.0 else math.sqrt(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _clipped_asin(x):
+    """Arcsine; a rounding error beyond -1 or 1 is taken for the edge."""
+    if x > 1.0:
+        return 0.5 * math.pi
+    return -0.5 * math.pi if x < -1.0 else math.asin(x)
+
+
+@njit(cache=True, error_model="numpy")
+def _ratio(numerator, denominator):
+    """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
+    return 0.0 if denominator == 0.0 else numerator / denominator
+
+
+_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
+_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
+_NODES = np.polynomial.legendre.leggauss(12)[0]
+_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+
+
+@njit(cache=True, error_model="numpy")
+def _two_product(a, b):
+    """Product and its rounding error: a b = high + low exactly."""
+    t = 134217729.0 * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = 134217729.0 * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    high = a * b
+    low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return high, low
+
+
+@njit(cache=True, error_model="numpy")
+def _two_difference(a_high, a_low, b_high, b_low):
+    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    s = a_high - b_high
+    t = s - a_high
+    low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+@njit(cache=True, error_model="numpy")
+def _minor(a, b, c, d):
+    """a b - c d of doubles, in doubled precision."""
+    p, p_low = _two_product(a, b)
+    q, q_low = _two_product(c, d)
+    return _two_difference(p, p_low, q, q_low)
+
+
+@njit(cache=True, error_model="numpy")
+def _minor_of_doubled(a, b, c, d):
+    """a b - c d of doubled-precision numbers, in doubled precision."""
+    p, p_low = _two_product(a[0], b[0])
+    q, q_low = _two_product(c[0], d[0])
+    p_low += a[0] * b[1] + a[1] * b[0]
+    q_low += c[0] * d[1] + c[1] * d[0]
+    return _two_difference(p, p_low, q, q_low)
+
+
+@njit(cache=True, error_model="numpy")
+def _arcsine(variance_product_minus_square, covariance):
+    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
+
+
+@njit(cache=True, error_model="numpy")
+def _determinant3(a, b, c, ab, ac, bc):
+    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
+
+
+@njit(cache=True, error_model="numpy")
+def _partner_angle(cc, ss, root, r, p, start, end):
+    """One partner's part of the integrand at sigma^2 = ss/cc; ``root`` is 1/sqrt(d3 cc + d4 ss)."""
+    width = 1.0 / math.sqrt(max(cc + p * ss, 1e-300))
+    return r * width * math.atan((start * cc + end * ss) * width * root)
+
+
+@njit(cache=True, error_model="numpy")
+def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    if not (c11 > 0.0 and c22 > 0.0 and c33 > 0.0 and c44 > 0.0):
+        return 0.0 * (c11 + c22 + c33 + c44)
+    # Scale the fields by powers of two, without rounding, so that no product over- or underflows.
+    s1 = math.ldexp(1.0, -(math.frexp(c11)[1] // 2))
+    s2 = math.ldexp(1.0, -(math.frexp(c22)[1] // 2))
+    s3 = math.ldexp(1.0, -(math.frexp(c33)[1] // 2))
+    s4 = math.ldexp(1.0, -(math.frexp(c44)[1] // 2))
+    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
+    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
+    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+    # The field least determined by the other three has the shortest path: make it number 4.
+    without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
+    without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
+    without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
+    without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
+    smallest = min(without1, without2, without3, without4)
+    if smallest < without4:
+        if smallest == without1:
+            c11, c44, c12, c24, c13, c34 = c44, c11, c24, c12, c34, c13
+        elif smallest == without2:
+            c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
+        else:
+            c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
+    d12, d13, d14 = (
+        _minor(c11, c22, c12, c12),
+        _minor(c11, c33, c13, c13),
+        _minor(c11, c44, c14, c14),
+    )
+    d23, d24, d34 = (
+        _minor(c22, c33, c23, c23),
+        _minor(c22, c44, c24, c24),
+        _minor(c33, c44, c34, c34),
+    )
+    scale = 0.4052847345693511  # 4/pi^2
+    if d12[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
+    if d13[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c13) * _arcsine(d24[0], c24)
+    if d14[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c14) * _arcsine(d23[0], c23)
+    if d23[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c23) * _arcsine(d14[0], c14)
+    if d24[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c24) * _arcsine(d13[0], c13)
+    if d34[0] <= 0.0:
+        return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
+    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
+    a23, a24, a34 = (
+        _minor(c11, c23, c12, c13),
+        _minor(c11, c24, c12, c14),
+        _minor(c11, c34, c13, c14),
+    )
+    b13, b14, b34 = (
+        _minor(c22, c13, c12, c23),
+        _minor(c22, c14, c12, c24),
+        _minor(c22, c34, c23, c24),
+    )
+    e12, e14, e24 = (
+        _minor(c33, c12, c13, c23),
+        _minor(c33, c14, c13, c34),
+        _minor(c33, c24, c23, c34),
+    )
+    end1 = _minor_of_doubled(a23, d14, a24, a34)
+    end2 = _minor_of_doubled(b13, d24, b14, b34)
+    end3 = _minor_of_doubled(e12, d34, e14, e24)
+    given12 = _minor_of_doubled(d12, d14, a24, a24)
+    given13 = _minor_of_doubled(d13, d14, a34, a34)
+    given23 = _minor_of_doubled(d23, d24, b34, b34)
+    d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
+    d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
+    r1, p1 = c14 / math.sqrt(c11 * c44), d14[0] / (c11 * c44)
+    r2, p2 = c24 / math.sqrt(c22 * c44), d24[0] / (c22 * c44)
+    r3, p3 = c34 / math.sqrt(c33 * c44), d34[0] / (c33 * c44)
+    # Dividing by the standard deviation of the partner completes the arctangents' arguments.
+    q1, q2, q3 = 1.0 / math.sqrt(c11), 1.0 / math.sqrt(c22), 1.0 / math.sqrt(c33)
+    start1, end1_ = a23[0] * q1, end1[0] * q1 / (c11 * c44)
+    start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
+    start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
+    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
+    variance = min(
+        p1,
+        p2,
+        p3,
+        given12[0] / (c11 * c44 * d12[0]),
+        given13[0] / (c11 * c44 * d13[0]),
+        given23[0] / (c22 * c44 * d23[0]),
+    )
+    if d4 < variance * d3:
+        variance = d4 / d3
+    stretch = 1.3
+    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
+    farthest = 17.5 - 0.25 * math.log(min(p1, p2, p3))
+    reach = 1e3
+    if variance > 1e-80:
+        reach = -0.5 * math.log(variance) - math.log(stretch)
+    begin = math.log(stretch)
+    finish = max(min(reach, farthest), begin)
+    total = 0.0
+    for n in range(_EVEN_NODES.size):
+        ss = (stretch * _EVEN_NODES[n]) ** 2
+        root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+        term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+        term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+        term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+        total += stretch * _EVEN_WEIGHTS[n] / (1.0 + ss) * term
+    at = begin
+    while at < finish:
+        # Panels may grow where the integrand is already small.
+        half = 0.5 * min(1.6 + 0.1 * at, finish - at)
+        for n in range(_NODES.size):
+            sigma = math.exp(at + half * (1.0 + _NODES[n]))
+            ss = sigma * sigma
+            root = 1.0 / math.sqrt(max(d3 + d4 * ss, 1e-300))
+            term = _partner_angle(1.0, ss, root, r1, p1, start1, end1_)
+            term += _partner_angle(1.0, ss, root, r2, p2, start2, end2_)
+            term += _partner_angle(1.0, ss, root, r3, p3, start3, end3_)
+            total += half * _WEIGHTS[n] * sigma / (1.0 + ss) * term
+        at += 2.0 * half
+    if reach < farthest:
+        half = 0.5 * math.exp(-2.0 * finish)
+        for n in range(_NODES.size):
+            cc = half * (1.0 + _NODES[n])
+            root = 1.0 / math.sqrt(max(d3 * cc + d4, 1e-300))
+            term = _partner_angle(cc, 1.0, root, r1, p1, start1, end1_)
+            term += _partner_angle(cc, 1.0, root, r2, p2, start2, end2_)
+            term += _partner_angle(cc, 1.0, root, r3, p3, start3, end3_)
+            total += 0.5 * half * _WEIGHTS[n] / (1.0 + cc) * term
+    return scale * total
+
+
+@njit(cache=True, error_model="numpy")
+def sign_mean4(r12, r13, r14, r23, r24, r34):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation(x):
+    """The student's activation g(x)."""
+    return x * _unit_step(x)
+
+
+@njit(cache=True, error_model="numpy")
+def student_activation_derivative(x):
+    """Its derivative g'(x)."""
+    return _unit_step(x)
+
+
+@njit(cache=True, error_model="numpy")
+def teacher_activation(x):
+    """The teacher's activation."""
+    return student_activation(x)
+
+
+@njit(cache=True, error_model="numpy")
+def i2(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    root_c11 = _clipped_sqrt(c11)
+    return (
+        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        + 0.25 * c12
+        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i2_11(c11, c12, c22):
+    """1/2 E[g''(a) g(b)] = dI2/dc11."""
+    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    return (0.25 / math.pi) * _ratio(_clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
+
+
+@njit(cache=True, error_model="numpy")
+def i2_12(c11, c12, c22):
+    """E[g'(a) g'(b)] = dI2/dc12."""
+    return (
+        (0.5 / math.pi) * _clipped_asin(_ratio(c12, _clipped_sqrt(c11) * _clipped_sqrt(c22))) + 0.25
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    c12_squared = c12 * c12
+    inverse_c22 = _ratio(1.0, c22)
+    c_1_1_given_2 = c11 - c12_squared * inverse_c22
+    c12_inverse_c22 = c12 * inverse_c22
+    c_1_3_given_2 = c13 - c12_inverse_c22 * c23
+    c23_squared = c23 * c23
+    c_3_3_given_2 = c33 - c23_squared * inverse_c22
+    inverse_c_3_3_given_2 = _ratio(1.0, c_3_3_given_2)
+    c_1_1_given_2_3 = c_1_1_given_2 - inverse_c_3_3_given_2 * c_1_3_given_2 * c_1_3_given_2
+    c_1_4_given_2 = c14 - c12_inverse_c22 * c24
+    c_4_4_given_2 = c44 - inverse_c22 * c24 * c24
+    inverse_c_4_4_given_2 = _ratio(1.0, c_4_4_given_2)
+    c_1_1_given_2_4 = c_1_1_given_2 - inverse_c_4_4_given_2 * c_1_4_given_2 * c_1_4_given_2
+    c13_squared = c13 * c13
+    inverse_c33 = _ratio(1.0, c33)
+    c_1_1_given_3 = c11 - c13_squared * inverse_c33
+    c13_inverse_c33 = c13 * inverse_c33
+    c_1_4_given_3 = c14 - c13_inverse_c33 * c34
+    c_4_4_given_3 = c44 - inverse_c33 * c34 * c34
+    inverse_c_4_4_given_3 = _ratio(1.0, c_4_4_given_3)
+    c_1_1_given_3_4 = c_1_1_given_3 - inverse_c_4_4_given_3 * c_1_4_given_3 * c_1_4_given_3
+    c_1_2_given_3 = c12 - c13_inverse_c33 * c23
+    c_2_4_given_3 = c24 - c23 * c34 * inverse_c33
+    c_1_2_given_3_4 = c_1_2_given_3 - c_1_4_given_3 * c_2_4_given_3 * inverse_c_4_4_given_3
+    c_3_4_given_2 = c34 - c23 * c24 * inverse_c22
+    c_1_3_given_2_4 = c_1_3_given_2 - c_1_4_given_2 * c_3_4_given_2 * inverse_c_4_4_given_2
+    c_1_4_given_2_3 = c_1_4_given_2 - c_1_3_given_2 * c_3_4_given_2 * inverse_c_3_3_given_2
+    inverse_c11 = _ratio(1.0, c11)
+    c_2_2_given_1 = c22 - c12_squared * inverse_c11
+    c12_inverse_c11 = c12 * inverse_c11
+    c_2_3_given_1 = c23 - c12_inverse_c11 * c13
+    c_3_3_given_1 = c33 - c13_squared * inverse_c11
+    c_2_3_given_1_squared = c_2_3_given_1 * c_2_3_given_1
+    inverse_c_3_3_given_1 = _ratio(1.0, c_3_3_given_1)
+    c_2_2_given_1_3 = c_2_2_given_1 - c_2_3_given_1_squared * inverse_c_3_3_given_1
+    c_2_4_given_1 = c24 - c12_inverse_c11 * c14
+    c_4_4_given_1 = c44 - inverse_c11 * c14 * c14
+    c_2_4_given_1_squared = c_2_4_given_1 * c_2_4_given_1
+    inverse_c_4_4_given_1 = _ratio(1.0, c_4_4_given_1)
+    c_2_2_given_1_4 = c_2_2_given_1 - c_2_4_given_1_squared * inverse_c_4_4_given_1
+    c_2_2_given_3 = c22 - c23_squared * inverse_c33
+    c_2_2_given_3_4 = c_2_2_given_3 - inverse_c_4_4_given_3 * c_2_4_given_3 * c_2_4_given_3
+    c_3_4_given_1 = c34 - c13 * c14 * inverse_c11
+    c_2_3_given_1_4 = c_2_3_given_1 - c_2_4_given_1 * c_3_4_given_1 * inverse_c_4_4_given_1
+    c_2_4_given_1_3 = c_2_4_given_1 - c_2_3_given_1 * c_3_4_given_1 * inverse_c_3_3_given_1
+    inverse_c_2_2_given_1 = _ratio(1.0, c_2_2_given_1)
+    c_3_3_given_1_2 = c_3_3_given_1 - c_2_3_given_1_squared * inverse_c_2_2_given_1
+    c_3_4_given_1_squared = c_3_4_given_1 * c_3_4_given_1
+    c_3_3_given_1_4 = c_3_3_given_1 - c_3_4_given_1_squared * inverse_c_4_4_given_1
+    c_3_4_given_2_squared = c_3_4_given_2 * c_3_4_given_2
+    c_3_3_given_2_4 = c_3_3_given_2 - c_3_4_given_2_squared * inverse_c_4_4_given_2
+    c_3_4_given_1_2 = c_3_4_given_1 - c_2_3_given_1 * c_2_4_given_1 * inverse_c_2_2_given_1
+    c_4_4_given_1_2 = c_4_4_given_1 - c_2_4_given_1_squared * inverse_c_2_2_given_1
+    c_4_4_given_1_3 = c_4_4_given_1 - c_3_4_given_1_squared * inverse_c_3_3_given_1
+    c_4_4_given_2_3 = c_4_4_given_2 - c_3_4_given_2_squared * inverse_c_3_3_given_2
+    root_c33 = _clipped_sqrt(c33)
+    root_c_4_4_given_3 = _clipped_sqrt(c_4_4_given_3)
+    root_c33_root_c_4_4_given_3 = root_c33 * root_c_4_4_given_3
+    root_c11 = _clipped_sqrt(c11)
+    inverse_root_c11 = _ratio(1.0, root_c11)
+    c13_inverse_root_c11 = c13 * inverse_root_c11
+    root_c_4_4_given_1 = _clipped_sqrt(c_4_4_given_1)
+    product = c13_inverse_root_c11 * root_c_4_4_given_1
+    root_c22 = _clipped_sqrt(c22)
+    inverse_root_c22 = _ratio(1.0, root_c22)
+    c23_inverse_root_c22 = c23 * inverse_root_c22
+    root_c_4_4_given_2 = _clipped_sqrt(c_4_4_given_2)
+    product_2 = c23_inverse_root_c22 * root_c_4_4_given_2
+    product_3 = c12 * inverse_root_c11 * inverse_root_c22
+    inverse_root_c33 = _ratio(1.0, root_c33)
+    product_4 = c13_inverse_root_c11 * inverse_root_c33
+    root_c44 = _clipped_sqrt(c44)
+    inverse_root_c44 = _ratio(1.0, root_c44)
+    product_5 = c14 * inverse_root_c11 * inverse_root_c44
+    product_6 = c23_inverse_root_c22 * inverse_root_c33
+    product_7 = c24 * inverse_root_c22 * inverse_root_c44
+    product_8 = c34 * inverse_root_c33 * inverse_root_c44
+    root_c_2_2_given_1 = _clipped_sqrt(c_2_2_given_1)
+    quotient = _ratio(0.25 * c13 * c_2_4_given_1 + 0.25 * c23 * c_1_4_given_2, root_c_2_2_given_1)
+    root_c_3_3_given_1 = _clipped_sqrt(c_3_3_given_1)
+    quotient_2 = _ratio(0.25 * c13 * c_3_4_given_1 + 0.25 * c33 * c_1_4_given_3, root_c_3_3_given_1)
+    root_c_3_3_given_2 = _clipped_sqrt(c_3_3_given_2)
+    quotient_3 = _ratio(
+        inverse_root_c22 * (0.25 * c23 * c_3_4_given_2 + 0.25 * c33 * c_2_4_given_3),
+        root_c_3_3_given_2,
+    )
+    return (
+        0.0625 * c34 * sign_mean4(product_3, product_4, product_5, product_6, product_7, product_8)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_3)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_4)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_5)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_6)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_7)
+        + (0.125 / math.pi) * c34 * _clipped_asin(product_8)
+        + 0.0625 * c34
+        + (1.0 / math.pi**2)
+        * inverse_root_c11
+        * quotient
+        * _clipped_asin(
+            _ratio(c_3_4_given_1_2, _clipped_sqrt(c_3_3_given_1_2) * _clipped_sqrt(c_4_4_given_1_2))
+        )
+        + (0.5 / math.pi) * inverse_root_c11 * quotient
+        + (1.0 / math.pi**2)
+        * inverse_root_c11
+        * quotient_2
+        * _clipped_asin(
+            _ratio(c_2_4_given_1_3, _clipped_sqrt(c_2_2_given_1_3) * _clipped_sqrt(c_4_4_given_1_3))
+        )
+        + (0.5 / math.pi) * inverse_root_c11 * quotient_2
+        + (0.25 / math.pi**2)
+        * product
+        * _clipped_asin(
+            _ratio(c_2_3_given_1_4, _clipped_sqrt(c_2_2_given_1_4) * _clipped_sqrt(c_3_3_given_1_4))
+        )
+        + (0.125 / math.pi) * product
+        + (0.25 / math.pi**2)
+        * product_2
+        * _clipped_asin(
+            _ratio(c_1_3_given_2_4, _clipped_sqrt(c_1_1_given_2_4) * _clipped_sqrt(c_3_3_given_2_4))
+        )
+        + (0.125 / math.pi) * product_2
+        + (1.0 / math.pi**2)
+        * quotient_3
+        * _clipped_asin(
+            _ratio(c_1_4_given_2_3, _clipped_sqrt(c_1_1_given_2_3) * _clipped_sqrt(c_4_4_given_2_3))
+        )
+        + (0.5 / math.pi) * quotient_3
+        + (0.25 / math.pi**2)
+        * root_c33_root_c_4_4_given_3
+        * _clipped_asin(
+            _ratio(c_1_2_given_3_4, _clipped_sqrt(c_1_1_given_3_4) * _clipped_sqrt(c_2_2_given_3_4))
+        )
+        + (0.125 / math.pi) * root_c33_root_c_4_4_given_3
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_aaaa(c11):
+    """E[g'(a) g'(a) g(a) g(a)]."""
+    return 0.5 * c11
+
+
+@njit(cache=True, error_model="numpy")
+def i4_aaab(c11, c12, c22):
+    """E[g'(a) g'(a) g(a) g(b)]."""
+    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    root_c11 = _clipped_sqrt(c11)
+    return (
+        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        + 0.25 * c12
+        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_aabb(c11, c12, c22):
+    """E[g'(a) g'(a) g(b) g(b)]."""
+    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    root_c11 = _clipped_sqrt(c11)
+    c12_inverse_root_c11 = _ratio(c12, root_c11)
+    return (
+        (0.5 / math.pi) * c12_inverse_root_c11 * _clipped_sqrt(c_2_2_given_1)
+        + (0.5 / math.pi) * c22 * _clipped_asin(_ratio(c12_inverse_root_c11, _clipped_sqrt(c22)))
+        + 0.25 * c22
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_aabc(c11, c12, c13, c22, c23, c33):
+    """E[g'(a) g'(a) g(b) g(c)]."""
+    inverse_c22 = _ratio(1.0, c22)
+    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    inverse_c11 = _ratio(1.0, c11)
+    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
+    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
+    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
+    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
+    root_c11 = _clipped_sqrt(c11)
+    inverse_root_c11 = _ratio(1.0, root_c11)
+    c12_inverse_root_c11 = c12 * inverse_root_c11
+    root_c22 = _clipped_sqrt(c22)
+    inverse_root_c22 = _ratio(1.0, root_c22)
+    root_c33 = _clipped_sqrt(c33)
+    inverse_root_c33 = _ratio(1.0, root_c33)
+    return (
+        (0.25 / math.pi) * c12_inverse_root_c11 * _clipped_sqrt(c_3_3_given_1)
+        + (0.25 / math.pi) * c23 * _clipped_asin(c12_inverse_root_c11 * inverse_root_c22)
+        + (0.25 / math.pi) * c23 * _clipped_asin(c13 * inverse_root_c11 * inverse_root_c33)
+        + (0.25 / math.pi) * c23 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
+        + 0.125 * c23
+        + (0.25 / math.pi) * root_c22 * _clipped_sqrt(c_3_3_given_2)
+        + (0.5 / math.pi)
+        * _ratio(
+            inverse_root_c11 * (0.5 * c12 * c_2_3_given_1 + 0.5 * c22 * c_1_3_given_2),
+            _clipped_sqrt(c_2_2_given_1),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_abaa(c11, c12, c22):
+    """E[g'(a) g'(b) g(a) g(a)]."""
+    c12_squared = c12 * c12
+    c_1_1_given_2 = c11 - _ratio(c12_squared, c22)
+    c_2_2_given_1 = c22 - _ratio(c12_squared, c11)
+    root_c11 = _clipped_sqrt(c11)
+    c12_inverse_root_c11 = _ratio(c12, root_c11)
+    return (
+        (0.5 / math.pi) * c11 * _clipped_asin(_ratio(c12_inverse_root_c11, _clipped_sqrt(c22)))
+        + 0.25 * c11
+        + (0.5 / math.pi)
+        * _ratio(c12_inverse_root_c11 * c_1_1_given_2, _clipped_sqrt(c_2_2_given_1))
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_abab(c11, c12, c22):
+    """E[g'(a) g'(b) g(a) g(b)]."""
+    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    root_c11 = _clipped_sqrt(c11)
+    return (
+        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        + 0.25 * c12
+        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_abac(c11, c12, c13, c22, c23, c33):
+    """E[g'(a) g'(b) g(a) g(c)]."""
+    inverse_c22 = _ratio(1.0, c22)
+    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    inverse_c11 = _ratio(1.0, c11)
+    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
+    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
+    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
+    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
+    root_c22 = _clipped_sqrt(c22)
+    inverse_root_c22 = _ratio(1.0, root_c22)
+    c12_inverse_root_c22 = c12 * inverse_root_c22
+    root_c11 = _clipped_sqrt(c11)
+    inverse_root_c11 = _ratio(1.0, root_c11)
+    root_c33 = _clipped_sqrt(c33)
+    inverse_root_c33 = _ratio(1.0, root_c33)
+    return (
+        (0.25 / math.pi) * c12_inverse_root_c22 * _clipped_sqrt(c_3_3_given_2)
+        + (0.25 / math.pi) * c13 * _clipped_asin(c12_inverse_root_c22 * inverse_root_c11)
+        + (0.25 / math.pi) * c13 * _clipped_asin(c13 * inverse_root_c11 * inverse_root_c33)
+        + (0.25 / math.pi) * c13 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
+        + 0.125 * c13
+        + (0.25 / math.pi) * root_c11 * _clipped_sqrt(c_3_3_given_1)
+        + (0.5 / math.pi)
+        * _ratio(
+            inverse_root_c11 * (0.5 * c11 * c_2_3_given_1 + 0.5 * c12 * c_1_3_given_2),
+            _clipped_sqrt(c_2_2_given_1),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_abcc(c11, c12, c13, c22, c23, c33):
+    """E[g'(a) g'(b) g(c) g(c)]."""
+    inverse_c22 = _ratio(1.0, c22)
+    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    inverse_c11 = _ratio(1.0, c11)
+    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
+    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
+    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
+    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
+    root_c11 = _clipped_sqrt(c11)
+    inverse_root_c11 = _ratio(1.0, root_c11)
+    c13_inverse_root_c11 = c13 * inverse_root_c11
+    root_c22 = _clipped_sqrt(c22)
+    inverse_root_c22 = _ratio(1.0, root_c22)
+    c23_inverse_root_c22 = c23 * inverse_root_c22
+    root_c33 = _clipped_sqrt(c33)
+    inverse_root_c33 = _ratio(1.0, root_c33)
+    return (
+        (0.25 / math.pi) * c13_inverse_root_c11 * _clipped_sqrt(c_3_3_given_1)
+        + (0.25 / math.pi) * c23_inverse_root_c22 * _clipped_sqrt(c_3_3_given_2)
+        + (0.25 / math.pi) * c33 * _clipped_asin(c13_inverse_root_c11 * inverse_root_c33)
+        + (0.25 / math.pi) * c33 * _clipped_asin(c23_inverse_root_c22 * inverse_root_c33)
+        + (0.25 / math.pi) * c33 * _clipped_asin(c12 * inverse_root_c11 * inverse_root_c22)
+        + 0.125 * c33
+        + (0.5 / math.pi)
+        * _ratio(
+            inverse_root_c11 * (0.5 * c13 * c_2_3_given_1 + 0.5 * c23 * c_1_3_given_2),
+            _clipped_sqrt(c_2_2_given_1),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def generalization_error(Q, R, T, v, v_teacher):
+    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Returns:
+        error      scalar  the generalisation error
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    sum_over_m = 0.0
+    for m in range(M):
+        sum_over_n = 0.0
+        for n in range(m + 1):
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+        sum_over_m += v_teacher[m] * sum_over_n
+    sum_over_p = 0.0
+    for p in range(K):
+        sum_over_q = 0.0
+        for q in range(p + 1):
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q[p, p], Q[p, q], Q[q, q])
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
+        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+    error = 0.5 * sum_over_m - sum_over_p
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def gradients(Q, R, T, v, v_teacher, A, B, dv):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    curvature = np.empty(K)
+    for i in range(K):
+        sum_over_m = 0.0
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        sum_over_p_2 = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature[i]
+                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+        dv[i] = sum_over_p_2 - sum_over_m_2
+
+
+@njit(cache=True, error_model="numpy")
+def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
+    """Mean of the product of two students' forces, with label noise.
+
+    Inputs:
+        Q            (K, K)  covariance E[x_i x_j] of the student fields
+        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T            (M, M)  covariance E[y_n y_m] of the teacher fields
+        v            (K)     output weights of the student
+        v_teacher    (M)     output weights of the teacher
+        label_noise  scalar  standard deviation of the label noise
+
+    Outputs, in place:
+        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    label_noise_squared = label_noise * label_noise
+    for i in range(K):
+        label_noise_squared_v_i = label_noise_squared * v[i]
+        for j in range(i + 1):
+            sum_over_m = 0.0
+            for m in range(M):
+                for n in range(m + 1):
+                    if i == j and m == n:
+                        case = v_teacher[m] * v_teacher[n] * i4_aabb(Q[i, i], R[i, m], T[m, m])
+                    elif i == j:
+                        case = (
+                            v_teacher[m]
+                            * v_teacher[n]
+                            * i4_aabc(Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n])
+                        )
+                    elif m == n:
+                        case = (
+                            v_teacher[m]
+                            * v_teacher[n]
+                            * i4_abcc(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
+                        )
+                    else:
+                        case = (
+                            v_teacher[m]
+                            * v_teacher[n]
+                            * i4(
+                                Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
+                                T[m, m], T[m, n], T[n, n],
+                            )
+                        )
+                    sum_over_m += (1.0 if m == n else 2.0) * case
+            sum_over_p = 0.0
+            for p in range(K):
+                sum_over_q = 0.0
+                for q in range(p + 1):
+                    if i == j and i == p and i == q:
+                        case_2 = v[p] * v[q] * i4_aaaa(Q[i, i])
+                    elif i == j and i == p:
+                        case_2 = v[p] * v[q] * i4_aaab(Q[i, i], Q[i, q], Q[q, q])
+                    elif (
+                        (i == p or i == q)
+                        and (i == p or j == p)
+                        and (i == q or j == q)
+                        and (j == p or j == q)
+                    ):
+                        case_2 = v[p] * v[q] * i4_abab(Q[i, i], Q[i, j], Q[j, j])
+                    elif i == j and i == q:
+                        case_2 = v[p] * v[q] * i4_aaab(Q[i, i], Q[i, p], Q[p, p])
+                    elif i == j and p == q:
+                        case_2 = v[p] * v[q] * i4_aabb(Q[i, i], Q[i, p], Q[p, p])
+                    elif i == p and i == q:
+                        case_2 = v[p] * v[q] * i4_abaa(Q[i, i], Q[i, j], Q[j, j])
+                    elif j == p and j == q:
+                        case_2 = v[p] * v[q] * i4_abaa(Q[j, j], Q[i, j], Q[i, i])
+                    elif i == j:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_aabc(Q[i, i], Q[i, p], Q[i, q], Q[p, p], Q[p, q], Q[q, q])
+                        )
+                    elif i == p:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_abac(Q[i, i], Q[i, j], Q[i, q], Q[j, j], Q[j, q], Q[q, q])
+                        )
+                    elif i == q:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_abac(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
+                        )
+                    elif j == p:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_abac(Q[j, j], Q[i, j], Q[j, q], Q[i, i], Q[i, q], Q[q, q])
+                        )
+                    elif j == q:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_abac(Q[j, j], Q[i, j], Q[j, p], Q[i, i], Q[i, p], Q[p, p])
+                        )
+                    elif p == q:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4_abcc(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
+                        )
+                    else:
+                        case_2 = (
+                            v[p]
+                            * v[q]
+                            * i4(
+                                Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
+                                Q[p, p], Q[p, q], Q[q, q],
+                            )
+                        )
+                    sum_over_q += (1.0 if p == q else 2.0) * case_2
+                if i == j and i == p:
+                    sum_over_m_2 = 0.0
+                    for m in range(M):
+                        sum_over_m_2 += v_teacher[m] * i4_aaab(Q[i, i], R[i, m], T[m, m])
+                    case_3 = v[p] * sum_over_m_2
+                elif i == j:
+                    sum_over_m_3 = 0.0
+                    for m in range(M):
+                        sum_over_m_3 += (
+                            v_teacher[m]
+                            * i4_aabc(Q[i, i], Q[i, p], R[i, m], Q[p, p], R[p, m], T[m, m])
+                        )
+                    case_3 = v[p] * sum_over_m_3
+                elif i == p:
+                    sum_over_m_4 = 0.0
+                    for m in range(M):
+                        sum_over_m_4 += (
+                            v_teacher[m]
+                            * i4_abac(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
+                        )
+                    case_3 = v[p] * sum_over_m_4
+                elif j == p:
+                    sum_over_m_5 = 0.0
+                    for m in range(M):
+                        sum_over_m_5 += (
+                            v_teacher[m]
+                            * i4_abac(Q[j, j], Q[i, j], R[j, m], Q[i, i], R[i, m], T[m, m])
+                        )
+                    case_3 = v[p] * sum_over_m_5
+                else:
+                    sum_over_m_6 = 0.0
+                    for m in range(M):
+                        sum_over_m_6 += (
+                            v_teacher[m]
+                            * i4(
+                                Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
+                                Q[p, p], R[p, m], T[m, m],
+                            )
+                        )
+                    case_3 = v[p] * sum_over_m_6
+                sum_over_p += case_3 - 0.5 * sum_over_q
+            Gamma[i, j] = (
+                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                + v[i] * v[j] * sum_over_m
+                - 2.0 * v[i] * v[j] * sum_over_p
+            )
+            Gamma[j, i] = Gamma[i, j]
+
+
+@njit(cache=True, error_model="numpy")
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+    """
+    K = Q.shape[0]
+    M = R.shape[1]
+    L = student_overlap.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[k, i, j] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[k, i, n] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+@njit(cache=True, error_model="numpy")
+def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
+    """Covariances of the fields and, returned, the generalisation error of a state.
+
+    Inputs:
+        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        eigenvalue       (L)        distinct eigenvalues of the inputs
+        weight           (L)        their multiplicities over the input dimension
+        T                (M, M)     covariance E[y_n y_m] of the teacher fields
+        v                (K)        output weights of the student
+        v_teacher        (M)        output weights of the teacher
+
+    Outputs, in place:
+        Q                (K, K)     covariance E[x_i x_j] of the student fields
+        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+
+    Returns:
+        error            scalar     the generalisation error
+    """
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+@njit(cache=True, error_model="numpy")
+def right_hand_side(
+    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order, d_student_overlap, d_cross_overlap, d_v,
+):
+    """Time derivatives of a state; time is examples over input dimension.
+
+    Inputs:
+        student_overlap             (L, K, K)  overlaps Q_k of the students per eigenvalue
+        cross_overlap               (L, K, M)  overlaps r_k of students and teachers
+        v                           (K)        output weights of the student
+        eigenvalue                  (L)        distinct eigenvalues of the inputs
+        weight                      (L)        their multiplicities over the input dimension
+        teacher_overlap             (L, M, M)  overlaps t_k of the teachers
+        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+        v_teacher                   (M)        output weights of the teacher
+        learning_rate               scalar     of the first layer
+        second_layer_learning_rate  scalar     0 keeps the output weights
+        weight_decay                scalar     of the first layer
+        second_layer_weight_decay   scalar     of the output weights
+        label_noise                 scalar     standard deviation of the label noise
+        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
+
+    Outputs, in place:
+        d_student_overlap           (L, K, K)  time derivative
+        d_cross_overlap             (L, K, M)  time derivative
+        d_v                         (K)        time derivative
+    """
+    K = v.shape[0]
+    M = T.shape[0]
+    L = student_overlap.shape[0]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
+    dv = np.empty(K)
+    Gamma = np.empty((K, K))
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    if full_order != 0.0:
+        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
+    else:
+        Gamma[:] = 0.0
+    learning_rate_squared = learning_rate * learning_rate
+    for k in range(L):
+        learning_rate_squared_eigenvalue_k = learning_rate_squared * eigenvalue[k]
+        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
+        for i in range(K):
+            for j in range(i + 1):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        B[i, m] * cross_overlap[k, j, m] + B[j, m] * cross_overlap[k, i, m]
+                    )
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += (
+                        A[i, p] * student_overlap[k, j, p] + A[j, p] * student_overlap[k, i, p]
+                    )
+                d_student_overlap[k, i, j] = (
+                    learning_rate_squared_eigenvalue_k * Gamma[i, j]
+                    - learning_rate * sum_over_m
+                    - learning_rate_eigenvalue_k * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[k, i, j]
+                )
+                d_student_overlap[k, j, i] = d_student_overlap[k, i, j]
+            for n in range(M):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += B[i, m] * teacher_overlap[k, n, m]
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += A[i, p] * cross_overlap[k, p, n]
+                d_cross_overlap[k, i, n] = (
+                    -learning_rate * sum_over_m_2
+                    - learning_rate_eigenvalue_k * sum_over_p_2
+                    - weight_decay * cross_overlap[k, i, n]
+                )
+    for i in range(K):
+        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+
+@njit(
+    "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """right_hand_side on flat vectors, with the signature that time steppers expect.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+
+    derivative is packed like the first vector. alpha is the time.
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    teacher_overlap = parameters[start : start + L * M * M].reshape((L, M, M))
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    start += M
+    learning_rate = parameters[start]
+    start += 1
+    second_layer_learning_rate = parameters[start]
+    start += 1
+    weight_decay = parameters[start]
+    start += 1
+    second_layer_weight_decay = parameters[start]
+    start += 1
+    label_noise = parameters[start]
+    start += 1
+    full_order = parameters[start]
+    start = 0
+    d_student_overlap = derivative[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    d_cross_overlap = derivative[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    d_v = derivative[start : start + K]
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, d_student_overlap, d_cross_overlap, d_v,
+    )
+
+
+@njit(
+    "float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    cache=True,
+    error_model="numpy",
+)
+def flat_observables(state, sizes, parameters, Q, R):
+    """observables on flat vectors.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+    """
+    K = sizes[0]
+    M = sizes[1]
+    L = sizes[2]
+    start = 0
+    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    start += L * K * K
+    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    start += L * K * M
+    v = state[start : start + K]
+    start = 0
+    eigenvalue = parameters[start : start + L]
+    start += L
+    weight = parameters[start : start + L]
+    start += L
+    start += L * M * M
+    T = parameters[start : start + M * M].reshape((M, M))
+    start += M * M
+    v_teacher = parameters[start : start + M]
+    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)

@@ -1,0 +1,159 @@
+r"""Which fields of a mean coincide: patterns, their names, and their symmetries.
+
+The mean E[g'(x_i) g'(x_j) g(x_p) g(x_q)] is one function of a 4×4 covariance while the four
+indices differ. Where indices coincide fewer fields are left and the function may simplify (H² = H
+for ReLU) or the general one may not even be defined there. A *pattern* says which factors share a
+field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from symderiv.learning.naming import Slot
+
+Kind = tuple[bool, int]
+"""A factor: (does it belong to the teacher, order of the derivative)."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The factors of a mean, grouped by field: one tuple of factors per distinct field.
+
+    Fields are in the order of their letters in the alphabetically first of all ways to letter the
+    factors, so that equal means are equal patterns.
+    """
+
+    fields: tuple[tuple[Kind, ...], ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """All factors, highest derivatives first, students before teachers."""
+        return tuple(sorted((kind for field in self.fields for kind in field), key=_rank))
+
+    @property
+    def letters(self) -> str:
+        """Which factors share a field, e.g. ``aabc``: the first two do; a is the first field."""
+        return min(_words(self.fields))[0]
+
+    @property
+    def distinct(self) -> bool:
+        """Whether every factor has a field of its own."""
+        return all(len(field) == 1 for field in self.fields)
+
+    def symmetries(self) -> tuple[tuple[int, ...], ...]:
+        """Exchanges of two fields that carry the same factors, as permutations of the arguments.
+
+        The arguments are the upper triangle of the covariance matrix, row by row.
+        """
+        size = len(self.fields)
+        places = {pair: number for number, pair in enumerate(upper_triangle(size))}
+        found = []
+        for first in range(size):
+            for second in range(first + 1, size):
+                if self.fields[first] != self.fields[second]:
+                    continue
+                swap = {first: second, second: first}
+                found.append(
+                    tuple(
+                        places[_ordered(swap.get(a, a), swap.get(b, b))]
+                        for a, b in upper_triangle(size)
+                    )
+                )
+        return tuple(found)
+
+
+def _rank(kind: Kind) -> tuple[int, bool]:
+    return -kind[1], kind[0]
+
+
+def _ordered(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a <= b else (b, a)
+
+
+def upper_triangle(size: int) -> list[tuple[int, int]]:
+    """Positions of the upper triangle of a square matrix, row by row."""
+    return [(a, b) for a in range(size) for b in range(a, size)]
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """A pattern and, for each of its fields, the slots that share it."""
+
+    pattern: Pattern
+    groups: tuple[tuple[Slot, ...], ...]
+
+    @property
+    def representatives(self) -> tuple[Slot, ...]:
+        """One slot per field, whose index stands for all of them."""
+        return tuple(group[0] for group in self.groups)
+
+
+def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangement:
+    """The canonical form of a grouping of slots by field.
+
+    With one activation for both networks, a teacher's factor is the same function as a student's.
+    """
+
+    def kinds(group: Sequence[Slot]) -> tuple[Kind, ...]:
+        return tuple(sorted((_identity(slot, same_activation) for slot in group), key=_rank))
+
+    # The field that the first letter of the name stands for comes first, and so on; between equal
+    # names the indices decide.
+    named = [tuple(sorted(group, key=lambda slot: slot.index)) for group in groups]
+    _, order = min(
+        _words([kinds(group) for group in named]),
+        key=lambda word: (word[0], [(named[n][0].teacher, named[n][0].index) for n in word[1]]),
+    )
+    ordered = tuple(named[number] for number in order)
+    return Arrangement(Pattern(tuple(kinds(group) for group in ordered)), ordered)
+
+
+def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...]]]:
+    """All ways to letter the factors in their order, and the fields in order of their letters."""
+    owners = [(kind, number) for number, field in enumerate(fields) for kind in field]
+    kinds = sorted((kind for kind, _ in owners), key=_rank)
+    found = []
+    for order in permutations(owners):
+        if [kind for kind, _ in order] != kinds:
+            continue
+        letters: dict[int, str] = {}
+        for _, number in order:
+            letters.setdefault(number, chr(ord("a") + len(letters)))
+        found.append(("".join(letters[number] for _, number in order), tuple(letters)))
+    return found
+
+
+def _identity(slot: Slot, same_activation: bool) -> Kind:
+    return (slot.teacher and not same_activation), slot.order
+
+
+def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:
+    """Slots grouped by the field they are written with."""
+    groups: dict[tuple[bool, str], list[Slot]] = {}
+    for slot in slots:
+        groups.setdefault((slot.teacher, slot.index), []).append(slot)
+    return list(groups.values())
+
+
+def coincidences(groups: Sequence[Sequence[Slot]]) -> Iterator[list[list[Slot]]]:
+    """All ways in which fields of the same network can coincide, most coincident first.
+
+    The last one is the given grouping itself, with no further coincidence.
+    """
+    every = [[list(block) for block in blocks] for blocks in _merged(list(groups))]
+    yield from sorted(every, key=len)
+
+
+def _merged(groups: list[Sequence[Slot]]) -> Iterator[list[list[Slot]]]:
+    if not groups:
+        yield []
+        return
+    first, rest = list(groups[0]), groups[1:]
+    for blocks in _merged(rest):
+        yield [first, *blocks]
+        for number, block in enumerate(blocks):
+            if block[0].teacher == first[0].teacher:
+                yield [first + block if other == number else b for other, b in enumerate(blocks)]

@@ -1,0 +1,290 @@
+"""The equations as an indexed program: scalar functions, procedures, and how vectors are packed.
+
+Every right-hand side of an assignment is an expression of :class:`~symderiv.learning.equations.
+Equations` in which means have become calls of scalar functions; nothing is written anew here but
+the order of the computation and the words of the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+import sympy as sp
+from symderiv_codegen import (
+    Array,
+    Assignment,
+    Call,
+    Procedure,
+    Program,
+    ScalarFunction,
+    Vector,
+)
+
+from symderiv.gaussian import derivative
+from symderiv.learning import symbols as s
+from symderiv.learning.equations import Equations
+from symderiv.learning.integrals import Integrals, X
+from symderiv.learning.problem import LearningProblem
+
+FORMAT = 1
+"""Version of the interface of generated modules."""
+
+Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
+R = Array("R", ("K", "M"), "covariance E[x_i y_n] of student and teacher fields", False, "R")
+T = Array("T", ("M", "M"), "covariance E[y_n y_m] of the teacher fields", True, "T")
+V = Array("v", ("K",), "output weights of the student", False, "v")
+V_TEACHER = Array("v_teacher", ("M",), "output weights of the teacher", False, r"\tilde v")
+A = Array("A", ("K", "K"), "(1 + delta_ij) d error / d Q_ij", True, "A")
+B = Array("B", ("K", "M"), "d error / d R_in", False, "B")
+DV = Array("dv", ("K",), "d error / d v_i", False, r"\partial_v \epsilon")
+CURVATURE = Array("curvature", ("K",), "the part of A that only its diagonal has")
+GAMMA = Array(
+    "Gamma", ("K", "K"), "coefficient of learning_rate**2 eigenvalue in dQ_k", True, r"\Gamma"
+)
+LABEL_NOISE = Array("label_noise", (), "standard deviation of the label noise", False, r"\sigma")
+STUDENT_OVERLAP = Array(
+    "student_overlap", ("L", "K", "K"), "overlaps Q_k of the students per eigenvalue", True, "Q"
+)
+CROSS_OVERLAP = Array(
+    "cross_overlap", ("L", "K", "M"), "overlaps r_k of students and teachers", False, "r"
+)
+TEACHER_OVERLAP = Array(
+    "teacher_overlap", ("L", "M", "M"), "overlaps t_k of the teachers", True, "t"
+)
+EIGENVALUE = Array("eigenvalue", ("L",), "distinct eigenvalues of the inputs", False, r"\rho")
+WEIGHT = Array("weight", ("L",), "their multiplicities over the input dimension", False, "w")
+RATES = (
+    Array("learning_rate", (), "of the first layer", False, r"\eta"),
+    Array("second_layer_learning_rate", (), "0 keeps the output weights", False, r"\eta_v"),
+    Array("weight_decay", (), "of the first layer", False, r"\kappa"),
+    Array("second_layer_weight_decay", (), "of the output weights", False, r"\kappa_v"),
+    LABEL_NOISE,
+    Array("full_order", (), "1 with the terms of order learning_rate**2, 0 without"),
+)
+ERROR = Array("error", (), "the generalisation error", False, r"\epsilon_g")
+_D_STUDENT = Array("d_student_overlap", ("L", "K", "K"), "time derivative", True)
+_D_CROSS = Array("d_cross_overlap", ("L", "K", "M"), "time derivative")
+_D_V = Array("d_v", ("K",), "time derivative")
+
+FIELDS = (Q, R, T, V, V_TEACHER)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The expressions of the equations with scalar functions in the place of means."""
+
+    generalization_error: sp.Expr
+    second_layer_gradient: sp.Expr
+    teacher_gradient: sp.Expr
+    student_gradient: sp.Expr
+    curvature: sp.Expr
+    noise: sp.Expr
+    functions: tuple[ScalarFunction, ...]
+
+
+def lower(equations: Equations) -> Lowered:
+    """Scalar functions for every mean of the equations.
+
+    Raises:
+        DivergentError: The student's activation is too rough for gradient descent; the message
+            names the diverging Γ_ii.
+    """
+    integrals = Integrals(equations.problem)
+    # First the noise: where it diverges the message should name it.
+    noise = integrals.lowered(equations.noise, "Γ_ii, the noise of the update,")
+    gradient = integrals.lowered(equations.student_gradient, "the gradient of the error")
+    delta = sp.KroneckerDelta(s.i, s.j)
+    diagonal = [term for term in sp.Add.make_args(gradient) if term.has(delta)]
+    return Lowered(
+        generalization_error=integrals.lowered(equations.generalization_error, "the error"),
+        second_layer_gradient=integrals.lowered(equations.second_layer_gradient, "the error"),
+        teacher_gradient=integrals.lowered(equations.teacher_gradient, "the gradient"),
+        student_gradient=gradient - sp.Add(*diagonal),
+        curvature=sp.Add(*(term / delta for term in diagonal)),
+        noise=noise,
+        functions=integrals.functions,
+    )
+
+
+def activation_functions(problem: LearningProblem) -> tuple[ScalarFunction, ...]:
+    """The activations themselves, for simulations."""
+    student = problem.student.expression
+    slope = derivative(student)
+    result = [
+        ScalarFunction("student_activation", (X,), (), student, "The student's activation g(x)."),
+        ScalarFunction("student_activation_derivative", (X,), (), slope, "Its derivative g'(x)."),
+    ]
+    same = problem.same_activation
+    teacher = sp.Function("student_activation")(X) if same else problem.teacher.expression
+    result.append(
+        ScalarFunction("teacher_activation", (X,), (), teacher, "The teacher's activation.")
+    )
+    return tuple(result)
+
+
+def error_procedures(lowered: Lowered) -> tuple[Procedure, ...]:
+    """generalization_error, gradients and noise: what depends on Q, R, T and v only."""
+    at = s.i, s.j
+    curvature: tuple[Assignment, ...] = ()
+    diagonal = sp.Integer(0)
+    if lowered.curvature != 0:
+        target = sp.IndexedBase(CURVATURE.name)[s.i]
+        curvature = (Assignment(target, lowered.curvature),)
+        diagonal = sp.KroneckerDelta(s.i, s.j) * target
+    return (
+        Procedure(
+            "generalization_error",
+            "Mean of (student - teacher)**2 / 2 over the inputs, without label noise.",
+            FIELDS,
+            (ERROR,),
+            (),
+            (Assignment(sp.Symbol(ERROR.name), lowered.generalization_error),),
+        ),
+        Procedure(
+            "gradients",
+            "Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.",
+            FIELDS,
+            (A, B, DV),
+            (CURVATURE,) if curvature else (),
+            (
+                *curvature,
+                Assignment(s.A[at], lowered.student_gradient + diagonal, symmetric=True),
+                Assignment(s.B[s.i, s.n], lowered.teacher_gradient),
+                Assignment(s.dv[s.i], lowered.second_layer_gradient),
+            ),
+        ),
+        Procedure(
+            "noise",
+            "Mean of the product of two students' forces, with label noise.",
+            (*FIELDS, LABEL_NOISE),
+            (GAMMA,),
+            (),
+            (Assignment(s.Gamma[at], lowered.noise, symmetric=True),),
+        ),
+    )
+
+
+def _spectral_procedures(equations: Equations) -> tuple[Procedure, ...]:
+    rates = equations.spectral
+    overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
+    outputs = (_D_STUDENT, _D_CROSS, _D_V)
+    d_student, d_cross, d_v = (sp.IndexedBase(array.name) for array in outputs)
+    return (
+        Procedure(
+            "order_parameters",
+            "Covariances of the fields from the overlaps per eigenvalue.",
+            overlaps,
+            (Q, R),
+            (),
+            (
+                Assignment(s.Q[s.i, s.j], equations.student_covariance, symmetric=True),
+                Assignment(s.R[s.i, s.n], equations.cross_covariance),
+            ),
+        ),
+        Procedure(
+            "observables",
+            "Covariances of the fields and, returned, the generalisation error of a state.",
+            (*overlaps, T, V, V_TEACHER),
+            (Q, R, ERROR),
+            (),
+            (
+                Call("order_parameters", (*_names(overlaps), "Q", "R")),
+                Call("generalization_error", (*_names(FIELDS), ERROR.name)),
+            ),
+        ),
+        Procedure(
+            "right_hand_side",
+            "Time derivatives of a state; time is examples over input dimension.",
+            (*overlaps[:2], V, *overlaps[2:], TEACHER_OVERLAP, T, V_TEACHER, *RATES),
+            outputs,
+            (Q, R, A, B, DV, GAMMA),
+            (
+                Call("order_parameters", (*_names(overlaps), "Q", "R")),
+                Call("gradients", (*_names(FIELDS), "A", "B", "dv")),
+                Call(
+                    "noise",
+                    (*_names(FIELDS), "label_noise", "Gamma"),
+                    when=sp.Ne(s.full_order, 0),
+                ),
+                Assignment(d_student[s.k, s.i, s.j], rates.student_overlap, symmetric=True),
+                Assignment(d_cross[s.k, s.i, s.n], rates.cross_overlap),
+                Assignment(d_v[s.i], rates.second_layer),
+            ),
+        ),
+    )
+
+
+def _names(arrays: tuple[Array, ...]) -> tuple[str, ...]:
+    return tuple(array.name for array in arrays)
+
+
+EQUATIONS = (
+    "x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)",
+    "error   = E[(student - teacher)**2]/2",
+    "A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in",
+    "Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]",
+)
+SPECTRAL_EQUATIONS = (
+    "Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k",
+    "dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k",
+    "dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k",
+    "dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i",
+)
+
+
+def recipe(problem: LearningProblem) -> Mapping[str, str]:
+    """What a module was made from; the digest changes exactly when one of these does."""
+    lines = {
+        "student activation": problem.student.text,
+        "teacher activation": problem.teacher.text,
+        "SymPy": sp.__version__,
+    }
+    text = "\n".join(f"{key}: {value}" for key, value in lines.items())
+    return {**lines, "recipe digest": sha256(text.encode()).hexdigest()[:16]}
+
+
+def constants(problem: LearningProblem) -> Mapping[str, str | int]:
+    """Module-level constants by which a module is recognised."""
+    return {
+        "FORMAT": FORMAT,
+        "STUDENT_ACTIVATION": problem.student.text,
+        "TEACHER_ACTIVATION": problem.teacher.text,
+    }
+
+
+def title(problem: LearningProblem) -> str:
+    """One line that says what the module computes."""
+    student, teacher = problem.student.text, problem.teacher.text
+    both = f"g(x) = {student}" if problem.same_activation else f"g(x) = {student}, h(x) = {teacher}"
+    return f"Order-parameter dynamics of a two-layer student and teacher, {both}"
+
+
+def solver_program(equations: Equations, name: str) -> Program:
+    """The solver of the equations in spectral form.
+
+    Args:
+        equations: The derived equations.
+        name: Name of the module.
+
+    Raises:
+        DivergentError: The student's activation is too rough for gradient descent.
+        NotYetError: A mean has no closed form with the present rules.
+    """
+    problem = equations.problem
+    lowered = lower(equations)
+    return Program(
+        name=name,
+        title=title(problem),
+        recipe=recipe(problem),
+        equations=EQUATIONS + SPECTRAL_EQUATIONS,
+        ranges=("K", "M", "L"),
+        functions=(*activation_functions(problem), *lowered.functions),
+        procedures=(*error_procedures(lowered), *_spectral_procedures(equations)),
+        state=Vector("state", (STUDENT_OVERLAP, CROSS_OVERLAP, V)),
+        parameters=Vector(
+            "parameters", (EIGENVALUE, WEIGHT, TEACHER_OVERLAP, T, V_TEACHER, *RATES)
+        ),
+        constants=constants(problem),
+    )

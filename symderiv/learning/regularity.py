@@ -1,0 +1,121 @@
+"""Questions about closed forms that are answered by evaluating them at exact points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
+"""Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
+
+_DIGITS = 30
+_TOLERANCE = sp.Float("1e-20", _DIGITS)
+
+
+def _covariance(size: int) -> sp.Matrix:
+    """A generic exact positive definite matrix."""
+    factor = sp.Matrix(
+        size, size, lambda a, b: sp.Rational(7 + 3 * a - 5 * b, 9 + a + b) if b <= a else 0
+    )
+    return factor * factor.T + sp.Rational(1, 5) * sp.eye(size)
+
+
+def _size(arguments: Sequence[sp.Symbol]) -> int:
+    count = 0
+    while count * (count + 1) // 2 < len(arguments):
+        count += 1
+    return count
+
+
+def _entries(matrix: sp.Matrix) -> list[sp.Expr]:
+    return [matrix[a, b] for a in range(matrix.rows) for b in range(a, matrix.rows)]
+
+
+def _evaluated(form: Form, point: Sequence[sp.Expr]) -> tuple[sp.Expr, dict[Any, sp.Expr]]:
+    """The value at exact covariances, and the values of all definitions."""
+    arguments, definitions, value = form
+    known: dict[Any, sp.Expr] = dict(zip(arguments, point, strict=True))
+    for symbol, expression in definitions:
+        known[symbol] = _at(expression, known)
+    return _at(value, known), known
+
+
+def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
+    return expression.xreplace(dict(known))
+
+
+def _number(expression: sp.Expr) -> sp.Expr | None:
+    """A finite real number, or nothing."""
+    if expression.has(sp.nan, sp.zoo, sp.oo, sp.S.NegativeInfinity):
+        return None
+    value = sp.N(expression, _DIGITS)
+    return value if value.is_Float or value.is_Rational else None
+
+
+def agrees(general: Form, reduced: Form, places: Sequence[int]) -> bool:
+    """Whether the general function has the right, finite value where fields coincide.
+
+    Args:
+        general: The function of distinct fields.
+        reduced: The function derived for the coinciding fields.
+        places: For each field of the general function the field of the reduced one it becomes.
+    """
+    small = _covariance(_size(reduced[0]))
+    large = sp.Matrix(len(places), len(places), lambda a, b: small[places[a], places[b]])
+    first = _number(_evaluated(general, _entries(large))[0])
+    second = _number(_evaluated(reduced, _entries(small))[0])
+    if first is None or second is None:
+        return False
+    return bool(abs(first - second) <= _TOLERANCE * max(1, abs(second)))
+
+
+def has_edge(
+    arguments: tuple[sp.Symbol, ...],
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    value: sp.Expr,
+) -> bool:
+    """Whether an arcsine, a root or a quotient reaches the edge of its domain for some covariance.
+
+    Tried where all fields are equal, where two of them are, and where one has no variance: there
+    rounding may carry the function over the edge.
+    """
+    size = _size(arguments)
+    return any(
+        _on_edge((arguments, definitions, value), _entries(matrix)) for matrix in _degenerate(size)
+    )
+
+
+def _degenerate(size: int) -> list[sp.Matrix]:
+    generic = _covariance(size)
+    matrices = [sp.ones(size, size) * sp.Rational(7, 5)]
+    for a in range(size):
+        alone = generic.copy()
+        alone[a, :] = sp.zeros(1, size)
+        alone[:, a] = sp.zeros(size, 1)
+        matrices.append(alone)
+        for b in range(a + 1, size):
+            places = [a if place == b else place for place in range(size)]
+            matrices.append(sp.Matrix(size, size, lambda r, c, at=places: generic[at[r], at[c]]))
+    return matrices
+
+
+def _on_edge(form: Form, point: Sequence[sp.Expr]) -> bool:
+    try:
+        value, known = _evaluated(form, point)
+    except ZeroDivisionError:
+        return True
+    if any(_number(number) is None for number in (value, *known.values())):
+        return True
+    for expression in (*(e for _, e in form[1]), form[2]):
+        for node in sp.preorder_traversal(expression):
+            if isinstance(node, sp.asin | sp.acos):
+                argument = _number(_at(node.args[0], known))
+                if argument is None or abs(argument) >= 1 - _TOLERANCE:
+                    return True
+            elif isinstance(node, sp.Pow) and node.exp.is_Rational and not node.exp.is_Integer:
+                radicand = _number(_at(node.base, known))
+                if radicand is None or radicand <= _TOLERANCE:
+                    return True
+    return False
