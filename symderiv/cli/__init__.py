@@ -57,10 +57,10 @@ def main() -> None:
 
 def _usage(error: Any) -> NoReturn:
     """Wrong usage in one line that says where help is; without a command, the help itself."""
-    context = error.ctx if hasattr(error, "ctx") else None
     if type(error).__name__ == "NoArgsIsHelpError":
-        print(context.get_help() if context else error.format_message(), file=sys.stderr)
+        # Raised after the help was printed.
         sys.exit(USAGE)
+    context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context is not None else ""
     _fail(f"{error.format_message()}{hint}", USAGE)
 

@@ -116,12 +116,18 @@ def error_figure(cases: Sequence[Case]) -> Figure:
             xlabel=r"$\alpha$  (examples per input dimension)",
             ylabel=r"generalisation error $\epsilon_g$",
         )
-        figure.legend(loc="outside right upper", handles=_legend(axis, cases))
+        _add_legend(figure, _legend(axis, cases))
         return figure
 
 
+def _add_legend(figure: Figure, handles: list[Any]) -> None:
+    if handles:
+        figure.legend(loc="outside right upper", handles=handles)
+
+
 def _draw_error(axis: Axes, case: Case, colour: Any, marker: str) -> None:
-    axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=case.label)
+    label = case.label or "equations"
+    axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=label)
     found = plateau(case.curve)
     if found is not None and found.exists:
         _mark_plateau(axis, found, colour)
@@ -164,7 +170,8 @@ def _legend(axis: Axes, cases: Sequence[Case]) -> list[Any]:
 
     handles: list[Any] = list(axis.get_legend_handles_labels()[0][: len(cases)])
     grey = "#666666"
-    handles.append(Line2D([], [], color=grey, label="equations"))
+    if any(case.label for case in cases):
+        handles.append(Line2D([], [], color=grey, label="equations"))
     simulated = [case.points for case in cases if case.points is not None]
     if simulated:
         runs = " ".join(sorted({str(points.runs) for points in simulated}))
@@ -190,6 +197,8 @@ def _downward_limited(mean: Floats, se: Floats) -> Floats:
 
 def _thinned(alpha: Floats, count: int) -> list[int]:
     """Indices of about ``count`` times, evenly spread on the logarithmic axis."""
+    if not alpha.size:
+        return []
     logs = np.log(alpha)
     wanted = np.linspace(logs[0], logs[-1], min(count, alpha.size))
     return sorted({int(np.argmin(np.abs(logs - w))) for w in wanted})
@@ -268,7 +277,8 @@ def exponent_figure(cases: Sequence[Case]) -> Figure:
                 continue
             exponent = local_exponent(alpha, error)
             highest = max(highest, float(np.nanquantile(exponent, 0.9)))
-            axis.plot(alpha, exponent, color=_colour(index, len(cases)), label=case.label)
+            label = case.label or "equations"
+            axis.plot(alpha, exponent, color=_colour(index, len(cases)), label=label)
         axis.axhspan(-FLAT, FLAT, color="#999999", alpha=0.25, linewidth=0)
         axis.set(
             xscale="log",
@@ -276,5 +286,5 @@ def exponent_figure(cases: Sequence[Case]) -> Figure:
             ylabel=r"$-\,\mathrm{d}\ln\epsilon_g/\mathrm{d}\ln\alpha$",
             ylim=(-0.3, 1.3 * highest),
         )
-        figure.legend(loc="outside right upper")
+        _add_legend(figure, axis.get_legend_handles_labels()[0])
         return figure

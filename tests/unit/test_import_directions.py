@@ -1,0 +1,123 @@
+"""The rooms depend on one another in one direction only (see the design: Rooms)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# From the ground up; a room may import itself and the rooms before it. Equal numbers are rooms that
+# do not know each other.
+LEVELS = {
+    "errors": 0,
+    "mathparse": 1,
+    "mathtext": 2,
+    "derivation": 3,
+    "expressions": 4,
+    "gaussian": 5,
+    "learning": 6,
+    "data": 7,
+    "analysis": 8,
+    "precision": 8,
+    "dynamics": 9,
+    "papers": 10,
+    "report": 11,
+    "cli": 12,
+}
+HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}
+STANDARD_LIBRARY_OF_KERNELS = {"math", "__future__"}
+
+
+def _files(folder: str) -> list[Path]:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files, f"no modules in {folder}"
+    return files
+
+
+def _imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
+    """Full names of what a module imports, ``from package import name`` as ``package.name``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = _run_on_import(tree) if top_level_only else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: relative import"
+            assert node.module is not None
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _run_on_import(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements that run when the module is imported; not those for type checkers."""
+    waiting: list[ast.stmt] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
+            waiting += [
+                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
+            ]
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(ROOT / "symderiv").parts[0].removesuffix(".py")
+
+
+def test_every_room_has_a_place_in_the_order() -> None:
+    rooms = {_room(path) for path in _files("symderiv")} - {"__init__", "__main__"}
+    assert rooms <= set(LEVELS)
+
+
+@pytest.mark.parametrize("path", _files("symderiv"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_room_imports_only_rooms_below_it(path: Path) -> None:
+    room = _room(path)
+    for name in _imports(path):
+        package, _, rest = name.partition(".")
+        imported = rest.partition(".")[0]
+        if package != "symderiv" or imported in ("", "__version__"):
+            continue
+        assert room in {"__init__", "__main__", imported} or LEVELS[imported] < LEVELS[room], (
+            f"{room} imports {name}"
+        )
+
+
+def test_nothing_but_the_entry_point_imports_the_commands() -> None:
+    for folder in ("symderiv", "codegen", "generated"):
+        for path in _files(folder):
+            if folder == "symderiv" and _room(path) in ("cli", "__main__"):
+                continue
+            assert not any(name.startswith("symderiv.cli") for name in _imports(path)), path
+
+
+def test_the_code_generator_knows_nothing_of_the_engine() -> None:
+    for path in _files("codegen"):
+        packages = {name.partition(".")[0] for name in _imports(path)}
+        assert not packages & {"symderiv", "symderiv_kernels"}, path
+
+
+def test_kernels_import_only_math_numpy_and_numba() -> None:
+    for path in _files("generated"):
+        packages = {name.partition(".")[0] for name in _imports(path)}
+        assert packages <= STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}, path
+
+
+@pytest.mark.parametrize("room", ["errors", "mathparse", "mathtext", "derivation", "cli"])
+def test_light_rooms_import_nothing_heavy_at_module_level(room: str) -> None:
+    for path in _files("symderiv"):
+        if _room(path) == room:
+            packages = {n.partition(".")[0] for n in _imports(path, top_level_only=True)}
+            assert not packages & HEAVY, path
+
+
+def test_reading_formulas_imports_sympy_only_when_asked() -> None:
+    for path in _files("symderiv/expressions"):
+        if path.name == "symbolic.py":  # the one module that builds expressions
+            continue
+        packages = {n.partition(".")[0] for n in _imports(path, top_level_only=True)}
+        assert not packages & (HEAVY - {"numpy"}), path
