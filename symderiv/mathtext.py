@@ -8,6 +8,7 @@ so everything that becomes HTML leaves through one XML serialiser and is escaped
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -236,6 +237,11 @@ def _tidy(root: Any) -> None:
             element.set("stretchy", "false")
         elif element.tag == "mo" and len(text) > 1 and text.isalpha():
             element.tag = "mi"
+        if element.tag == "mi" and len(text) == 1 and "Α" <= text <= "Ω":
+            element.set("mathvariant", "normal")
+        elif element.tag == "mo" and text == "/":
+            element.set("lspace", "0")
+            element.set("rspace", "0")
         align = element.attrib.pop("columnalign", None)
         if align:
             element.set("style", f"text-align:{align}")
@@ -243,6 +249,9 @@ def _tidy(root: Any) -> None:
             element.set("width", "-0.167em")
     for element in list(root.iter()):
         _space_function_names(element)
+        _mark_signs(element)
+        if element.tag == "msub" and element[0].text in ("lim", "max", "min"):
+            element.tag = "munder"
 
 
 def _bold(letter: str, *, italic: bool) -> str:
@@ -266,6 +275,18 @@ def _space_function_names(parent: Any) -> None:
         if _is_name(children[index]) and before.tag not in ("mo", "mspace"):
             space = ElementTree.Element("mspace", {"width": "0.167em"})
             parent.insert(index, space)
+
+
+def _mark_signs(parent: Any) -> None:
+    """A sign after a relation, a comma or an opening bracket is a prefix, not an operation."""
+    children = list(parent)
+    for before, sign in itertools.pairwise(children):
+        opens = before.get("form") == "prefix" or (before.text or "") in _BEFORE_A_SIGN
+        if sign.tag == "mo" and sign.text in ("−", "+") and before.tag == "mo" and opens:
+            sign.set("form", "prefix")
+
+
+_BEFORE_A_SIGN = frozenset("=<>≤≥≈∝→(,[+−")
 
 
 def _is_name(element: Any) -> bool:

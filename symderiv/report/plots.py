@@ -111,11 +111,12 @@ def error_figure(cases: Sequence[Case]) -> Figure:
         for index, case in enumerate(cases):
             _draw_error(axis, case, _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)])
         axis.set(
-            xscale="log",
-            yscale="log",
             xlabel=r"$\alpha$  (examples per input dimension)",
             ylabel=r"generalisation error $\epsilon_g$",
         )
+        if any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases):
+            # an empty logarithmic axis cannot be drawn
+            axis.set(xscale="log", yscale="log")
         _add_legend(figure, _legend(axis, cases))
         return figure
 
@@ -258,7 +259,8 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
                 markerfacecolor="white",
                 elinewidth=0.8,
             )
-    axis.set_xscale("log")
+    if alpha.size:
+        axis.set_xscale("log")
     if first:
         axis.set_ylabel(rf"${name}$")
         axis.legend(loc="best", ncols=2 if len(pairs) > 3 else 1, fontsize=8, handlelength=1.2)
@@ -280,8 +282,9 @@ def exponent_figure(cases: Sequence[Case]) -> Figure:
             label = case.label or "equations"
             axis.plot(alpha, exponent, color=_colour(index, len(cases)), label=label)
         axis.axhspan(-FLAT, FLAT, color="#999999", alpha=0.25, linewidth=0)
+        if axis.lines:
+            axis.set_xscale("log")
         axis.set(
-            xscale="log",
             xlabel=r"$\alpha$",
             ylabel=r"$-\,\mathrm{d}\ln\epsilon_g/\mathrm{d}\ln\alpha$",
             ylim=(-0.3, 1.3 * highest),
