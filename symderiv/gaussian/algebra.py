@@ -10,6 +10,7 @@ short; both forms are tried when a polynomial is written out and the shorter one
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import gcd, lcm
 from typing import Any
 
 import sympy as sp
@@ -271,8 +272,9 @@ class Algebra:
             length += 2 + sum(isinstance(n, sp.Add) for n, _, _ in used)
         scale = sp.S.One
         if all(c.is_Rational for c, _ in items):
-            scale = sp.gcd_list([c for c, _ in items])
-        return scale, sp.Add(*(c / scale * body for c, body in items)), length
+            scale = sp.Rational(gcd(*(c.p for c, _ in items)), lcm(*(c.q for c, _ in items)))
+        content, total = sp.Add(*(c / scale * body for c, body in items)).primitive()
+        return scale * content, total, length
 
     def product(self, items: Iterable[tuple[Any, sp.Rational]]) -> sp.Expr:
         """∏ element^exponent with common factors combined and roots of squares taken.

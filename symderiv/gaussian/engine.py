@@ -200,8 +200,8 @@ class _Engine:
             real, imaginary = sp.S.Zero, sp.S.Zero
             for unit, weight in by_unit.items():
                 x, y = weights.real_and_imaginary(weight)
-                real += unit * view.weight(x, moments.symbolic)
-                imaginary += unit * view.weight(y, moments.symbolic)
+                real += unit * view.weight(x, moments.symbolic, given)
+                imaginary += unit * view.weight(y, moments.symbolic, given)
             if real == 0 and imaginary == 0:
                 continue
             self.sign_factors = max(self.sign_factors, len(signs))
@@ -211,7 +211,9 @@ class _Engine:
                 (sp.cos(phase), sp.sin(phase)),
                 means.mean(given, signs),
             ])  # fmt: skip
-            result.append(density * value[0] * (2 if oscillating else 1))
+            # One product, so that a weight can cancel against the root in the density.
+            content, body = value[0].primitive() if value[0].is_Add else (sp.S.One, value[0])
+            result.append(sp.Mul(2 if oscillating else 1, content, body, *sp.Mul.make_args(density)))
         return sp.Add(*result)
 
     def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:

@@ -80,7 +80,9 @@ class Folded:
             name, real=True
         )
 
-    def weight(self, weight: Weight, symbolic: dict[int, sp.Expr]) -> sp.Expr:
+    def weight(
+        self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions
+    ) -> sp.Expr:
         def value(entry: Entry) -> sp.Expr:
             if entry[0] == "s":
                 return sp.sign(symbolic[int(str(entry[1]))])

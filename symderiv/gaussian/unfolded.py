@@ -41,7 +41,9 @@ class Unfolded:
 
     # -- weights ---------------------------------------------------------------------------
 
-    def weight(self, weight: Weight, symbolic: dict[int, sp.Expr]) -> sp.Expr:
+    def weight(
+        self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions
+    ) -> sp.Expr:
         rational: dict[sp.Expr, Weight] = {}
         for monomial, c in weight.items():
             signs = sp.Mul(*(
@@ -49,9 +51,9 @@ class Unfolded:
             ))  # fmt: skip
             rest = tuple(item for item in monomial if item[0][0] != "s")
             rational.setdefault(signs, {})[rest] = c
-        return sp.Add(*(s * self._rational(w) for s, w in rational.items()))
+        return sp.Add(*(s * self._rational(w, given) for s, w in rational.items()))
 
-    def _rational(self, weight: Weight) -> sp.Expr:
+    def _rational(self, weight: Weight, given: Conditions) -> sp.Expr:
         """Over one denominator and factored if that is short, else as products of entries."""
         algebra = self.g.algebra
         if not algebra.numeric and self._length(weight) > _LONG:
@@ -67,7 +69,7 @@ class Unfolded:
         if algebra.numeric:
             return self._written(total, common)
         total, common = self._cancelled(total, common)
-        return self._shortest(total, common)
+        return self._shortest(total, common, {self.g.d(given), *common})
 
     def _as_products(self, weight: Weight) -> sp.Expr:
         return sp.Add(*(
@@ -126,20 +128,23 @@ class Unfolded:
         items = [(total, sp.S.One), *((d, sp.Integer(-p)) for d, p in common.items())]
         return self.g.algebra.product(items)
 
-    def _shortest(self, total: Any, common: Denominators, depth: int = 2) -> sp.Expr:
+    def _shortest(
+        self, total: Any, common: Denominators, minors: set[Any], depth: int = 2
+    ) -> sp.Expr:
         """One fraction, or quotient plus remainder by one of the minors, whichever is shorter."""
         best = self._written(total, common)
         if not depth or not 3 < _terms_of(total) < _SPLIT:
             return best
-        for d in sorted(common, key=_terms_of, reverse=True):
+        for d in sorted(minors, key=lambda d: (-_terms_of(d), str(d))):
             if _terms_of(d) < 2:
                 continue
             quotient, rest = divmod(total, d)
             if not quotient or not rest:
                 continue
-            reduced = {e: p - (e == d) for e, p in common.items() if p - (e == d)}
-            split = self._shortest(quotient, reduced, depth - 1)
-            split += self._shortest(rest, common, depth - 1)
+            reduced = dict(common)
+            reduced[d] = reduced.get(d, 0) - 1
+            split = self._shortest(quotient, reduced, minors, depth - 1)
+            split += self._shortest(rest, common, minors, depth - 1)
             if sp.count_ops(split) < sp.count_ops(best):
                 best = split
         return best
@@ -174,7 +179,8 @@ class Unfolded:
         g = self.g
         mean, variance, size = g.n(given, i, row), g.n(given, i, i), g.d(given)
         if g.algebra.numeric:
-            return g.algebra.product([(mean, sp.S.One), (variance * size, -_HALF)])
+            root = g.algebra.product([(mean, sp.S.One), (variance * size, -_HALF)])
+            return self._sign(given) * root
         return g.algebra.product([(mean, sp.S.One), (variance, -_HALF), (size, -_HALF)])
 
     def slope(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
