@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from symderiv_codegen import print_numba
 
-from symderiv.errors import ToleranceError
 from symderiv.learning.equations import derive_equations
 from symderiv.learning.problem import learning_problem
 from symderiv.learning.program import solver_program
@@ -42,29 +41,24 @@ def generate(name: str, student: str, teacher: str | None = None) -> str:
     return str(print_numba(solver_program(equations, name)))
 
 
-def write_checked_in(directory: Path, check: bool = False) -> list[Path]:
-    """Writes the modules of :data:`RECIPES`, or compares them byte for byte.
+def write_checked_in(directory: Path, check: bool = False) -> list[str]:
+    """Brings the modules of :data:`RECIPES` up to date, or only compares them.
 
     Args:
         directory: Where the modules are, e.g. ``generated/symderiv_kernels``.
-        check: Compare only; nothing is written.
+        check: Write nothing.
 
     Returns:
-        The files that were written or that are as they should be.
-
-    Raises:
-        ToleranceError: With ``check``, a file is missing or differs.
+        The names of the modules that were missing or differed in any byte from what their recipe
+        gives (and that now are as they should be, unless ``check``).
     """
-    files = []
+    differing = []
     for name, (student, teacher) in RECIPES.items():
         path = directory / f"{name}.py"
         text = generate(name, student, teacher).encode()
+        if path.is_file() and path.read_bytes() == text:
+            continue
+        differing.append(name)
         if not check:
             path.write_bytes(text)
-        elif not path.is_file() or path.read_bytes() != text:
-            state = "differs from what its recipe gives" if path.is_file() else "is missing"
-            raise ToleranceError(
-                f"{path.name} {state}; write it with: python -m symderiv.learning {directory.name}"
-            )
-        files.append(path)
-    return files
+    return differing

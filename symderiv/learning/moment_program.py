@@ -1,0 +1,181 @@
+r"""The moment form as an indexed program, to be printed for any number of digits.
+
+State: Q^(l), R^(l) for l = 0 … L-1, and v. The highest moments Q^(L), R^(L) follow from the
+closure. Moments of a power-law spectrum explode with L and c_l alternate in sign, so this form is meant for
+the mpmath printer; the solver in double precision is the spectral one.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+from symderiv_codegen import Array, Assignment, Call, Procedure, Program, Vector
+
+from symderiv.learning import symbols as s
+from symderiv.learning.equations import Equations
+from symderiv.learning.moments import cross_moment, student_moment
+from symderiv.learning.program import (
+    DV,
+    EQUATIONS,
+    ERROR,
+    FIELDS,
+    GAMMA,
+    RATES,
+    V_TEACHER,
+    A,
+    B,
+    Q,
+    R,
+    T,
+    V,
+    activation_functions,
+    constants,
+    error_procedures,
+    lower,
+    recipe,
+    title,
+)
+
+_STUDENT = Array("student_moment", ("L", "K", "K"), "Q^(l) = sum_k w_k rho_k^l Q_k", True)
+_CROSS = Array("cross_moment", ("L", "K", "M"), "R^(l) = sum_k w_k rho_k^(l-1) r_k")
+_TEACHER = Array(
+    "teacher_moment", ("L", "M", "M"), "T^(l+1) = sum_k w_k rho_k^(l-1) t_k, shifted by one", True
+)
+_CLOSURE = Array("closure", ("L",), "coefficients c_l of prod_k (rho - rho_k), c_L = 1")
+_SPECTRAL = Array(
+    "spectral_moment", ("L",), "nu_(l+1) = sum_k w_k rho_k^(l+1), shifted by one like T"
+)
+_STUDENT_TOP = Array("student_highest", ("K", "K"), "Q^(L)", True)
+_CROSS_TOP = Array("cross_highest", ("K", "M"), "R^(L)")
+_STUDENT_NEXT = Array("student_next", ("L", "K", "K"), "Q^(l+1)", True)
+_CROSS_NEXT = Array("cross_next", ("L", "K", "M"), "R^(l+1)")
+_D_STUDENT = Array("d_student_moment", ("L", "K", "K"), "time derivative", True)
+_D_CROSS = Array("d_cross_moment", ("L", "K", "M"), "time derivative")
+_D_V = Array("d_v", ("K",), "time derivative")
+
+MOMENT_EQUATIONS = (
+    "Q = Q^(1),  R = R^(1),  sum_l c_l Q^(l) = 0,  sum_l c_l R^(l) = 0  (l = 0 ... L, c_L = 1)",
+    "dQ^(l)/dalpha = -eta (A Q^(l+1) + B R^(l+1)^T + transpose) + eta^2 nu_(l+1) Gamma "
+    "- 2 kappa Q^(l)",
+    "dR^(l)/dalpha = -eta (A R^(l+1) + B T^(l+1)) - kappa R^(l)",
+    "dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i",
+)
+
+
+def _stored(expression: sp.Expr) -> sp.Expr:
+    """Moments of order l + 1 read from the arrays that hold them at place l."""
+    nexts = {"student_moment": _STUDENT_NEXT, "cross_moment": _CROSS_NEXT}
+    shifted = {"teacher_moment": _TEACHER, "spectral_moment": _SPECTRAL}
+
+    def place(element: sp.Indexed) -> sp.Expr:
+        name = str(element.base.label)
+        order, *units = element.indices
+        array = {**nexts, **shifted}.get(name)
+        if array is None or order == s.l:
+            return element
+        return sp.IndexedBase(array.name)[(order - 1, *units)]
+
+    return expression.xreplace(
+        {element: place(element) for element in expression.atoms(sp.Indexed)}
+    )
+
+
+def _next_moments() -> tuple[Assignment, ...]:
+    """Q^(l+1), R^(l+1): from the state below the highest order, from the closure there."""
+    result = []
+    for base, top, following, units in (
+        (student_moment, _STUDENT_TOP, _STUDENT_NEXT, (s.i, s.j)),
+        (cross_moment, _CROSS_TOP, _CROSS_NEXT, (s.i, s.n)),
+    ):
+        value = sp.Piecewise(
+            (base[(s.l + 1, *units)], sp.Lt(s.l + 1, s.L)),
+            (sp.IndexedBase(top.name)[units], True),
+        )
+        target = sp.IndexedBase(following.name)[(s.l, *units)]
+        result.append(Assignment(target, value, symmetric=following.symmetric))
+    return tuple(result)
+
+
+def moment_program(equations: Equations, name: str) -> Program:
+    """The equations in moment form; arguments and errors as for ``solver_program``."""
+    problem = equations.problem
+    lowered = lower(equations)
+    return Program(
+        name=name,
+        title=title(problem) + ", moment form",
+        recipe=recipe(problem),
+        equations=EQUATIONS + MOMENT_EQUATIONS,
+        ranges=("K", "M", "L"),
+        functions=(*activation_functions(problem), *lowered.functions),
+        procedures=(*error_procedures(lowered), *_procedures(equations)),
+        state=Vector("state", (_STUDENT, _CROSS, V)),
+        parameters=Vector("parameters", (_CLOSURE, _SPECTRAL, _TEACHER, T, V_TEACHER, *RATES)),
+        constants=constants(problem),
+    )
+
+
+def _procedures(equations: Equations) -> tuple[Procedure, ...]:
+    moments = equations.moments
+    state = (_STUDENT, _CROSS, _CLOSURE)
+    highest = (_STUDENT_TOP, _CROSS_TOP)
+    student_top, cross_top = (sp.IndexedBase(array.name) for array in highest)
+    first = sp.Integer(1)
+    d_student, d_cross, d_v = (sp.IndexedBase(a.name) for a in (_D_STUDENT, _D_CROSS, _D_V))
+    names = tuple(array.name for array in state)
+    fields = tuple(array.name for array in FIELDS)
+    return (
+        Procedure(
+            "order_parameters",
+            "Covariances of the fields and the highest moments.",
+            state,
+            (Q, R, *highest),
+            (),
+            (
+                Assignment(student_top[s.i, s.j], moments.student_closure, symmetric=True),
+                Assignment(cross_top[s.i, s.n], moments.cross_closure),
+                Assignment(
+                    s.Q[s.i, s.j],
+                    sp.Piecewise(
+                        (student_moment[first, s.i, s.j], sp.Lt(1, s.L)),
+                        (student_top[s.i, s.j], True),
+                    ),
+                    symmetric=True,
+                ),
+                Assignment(
+                    s.R[s.i, s.n],
+                    sp.Piecewise(
+                        (cross_moment[first, s.i, s.n], sp.Lt(1, s.L)),
+                        (cross_top[s.i, s.n], True),
+                    ),
+                ),
+            ),
+        ),
+        Procedure(
+            "observables",
+            "Covariances of the fields and, returned, the generalisation error of a state.",
+            (*state, T, V, V_TEACHER),
+            (Q, R, ERROR),
+            highest,
+            (
+                Call("order_parameters", (*names, "Q", "R", *(a.name for a in highest))),
+                Call("generalization_error", (*fields, ERROR.name)),
+            ),
+        ),
+        Procedure(
+            "right_hand_side",
+            "Time derivatives of the moments and the output weights.",
+            (_STUDENT, _CROSS, V, _CLOSURE, _SPECTRAL, _TEACHER, T, V_TEACHER, *RATES),
+            (_D_STUDENT, _D_CROSS, _D_V),
+            (Q, R, *highest, _STUDENT_NEXT, _CROSS_NEXT, A, B, DV, GAMMA),
+            (
+                Call("order_parameters", (*names, "Q", "R", *(a.name for a in highest))),
+                Call("gradients", (*fields, "A", "B", "dv")),
+                Call("noise", (*fields, "label_noise", "Gamma"), when=sp.Ne(s.full_order, 0)),
+                *_next_moments(),
+                Assignment(
+                    d_student[s.l, s.i, s.j], _stored(moments.student_moment), symmetric=True
+                ),
+                Assignment(d_cross[s.l, s.i, s.n], _stored(moments.cross_moment)),
+                Assignment(d_v[s.i], equations.spectral.second_layer),
+            ),
+        ),
+    )
