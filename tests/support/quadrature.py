@@ -264,7 +264,7 @@ def _contract(first: _Block, second: _Block, c: mpmath.matrix, digits: int) -> m
 def _grid(axis: _Axis, precision: mpf, digits: int) -> list[tuple[mpf, mpf]]:
     """Nodes and weights for a function that grows like exp(K y^2 / 2) off the real axis."""
     curvature = precision + 2 * axis.growth
-    target = digits * mp.log(10) + 6
+    target = digits * mp.log(10) + 12  # polynomials and sin grow too, but less
     if axis.whole_line:
         ((begin, end),) = axis.pieces
         step = mp.sqrt(2 * mp.pi**2 / (curvature * target))
