@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -166,6 +167,17 @@ def descend(
     return -1
 
 
+def _as_value(function: Any) -> Any:
+    """A compiled scalar function that can be passed to another one.
+
+    The generated modules leave these functions to be compiled on first call; a function that is
+    passed must have been compiled before.
+    """
+    if hasattr(function, "compile"):
+        function.compile((types.float64,))
+    return function
+
+
 @dataclass
 class _Run:
     """One run: what it has recorded so far."""
@@ -188,8 +200,20 @@ class _Simulation:
         self.study, self.kernel, self.vectors, self.state = study, kernel, vectors, state
         self.stop = threading.Event()
         # compiled functions take writable arrays; those of a state are read-only
-        self.T = state.T.copy()
         self.v_teacher = state.teacher_weights.copy()
+        self.functions = [
+            _as_value(getattr(kernel.module, name))
+            for name in (
+                "student_activation",
+                "student_activation_derivative",
+                "teacher_activation",
+            )
+        ]
+        # The error of given Q and R is that of a problem with one eigenvalue 1: this is the
+        # function that the integration uses, so there is nothing more to compile.
+        self.sizes = np.array([state.K, state.M, 1], dtype=np.int64)
+        T = state.T.ravel()
+        self.parameters = np.concatenate([np.ones(2), T, T, self.v_teacher, np.zeros(6)])
         N = vectors.variance.size
         self.examples = np.rint(study.simulation_alpha * N).astype(np.int64)
         K, M, P = state.K, state.M, self.examples.size
@@ -200,7 +224,7 @@ class _Simulation:
 
     def go(self, index: int) -> None:
         """Make one run."""
-        run, study, module = self.runs[index], self.study, self.kernel.module
+        run, study = self.runs[index], self.study
         random = stream(study.initial.seed, RUNS, index)
         random_noise = stream(study.initial.seed, RUNS, index, 1)
         scale = np.sqrt(self.vectors.variance)
@@ -240,9 +264,7 @@ class _Simulation:
                     used = 0
                 upto = min(block, used + int(self.examples[run.recorded]) - run.made)
                 bad = descend(
-                    module.student_activation,
-                    module.student_activation_derivative,
-                    module.teacher_activation,
+                    *self.functions,
                     J,
                     B,
                     v,
@@ -266,8 +288,9 @@ class _Simulation:
         run.Q[at] = J @ J.T / N
         run.R[at] = J @ B.T / N
         run.v[at] = v
-        run.error[at] = self.kernel.module.generalization_error(
-            run.Q[at], run.R[at], self.T, v, self.v_teacher
+        flat = np.concatenate([run.Q[at].ravel(), run.R[at].ravel(), v])
+        run.error[at] = self.kernel.module.flat_observables(
+            flat, self.sizes, self.parameters, np.empty_like(run.Q[at]), np.empty_like(run.R[at])
         )
         run.recorded += 1
 

@@ -253,10 +253,12 @@ def load_state(path: str | Path) -> State:
     """
     path = Path(path)
     try:
-        # np.load would unpickle or map other formats; only a zip of arrays is a state file
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise InputError("is a single array, not an .npz archive")
+        # np.load would try other formats too; only a zip of arrays is a state file
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise InputError("is not an .npz archive")
+            file.seek(0)
+            archive = np.load(file, allow_pickle=False)
             arrays: dict[str, np.ndarray] = {}
             for name in ARRAYS:
                 if name not in archive.files:

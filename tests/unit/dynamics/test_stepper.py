@@ -1,0 +1,178 @@
+"""The time stepper: its table, its order, its results between steps, its ways to end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate._ivp import dop853_coefficients as scipy_table
+from support import small_systems as systems
+
+from symderiv.dynamics import dop853_table as table
+from symderiv.dynamics.stepper import integrate_flat, outside_cone
+
+
+def run(rhs, state, asked, rtol=1e-10, atol=1e-14, **options):
+    return integrate_flat(
+        rhs,
+        np.array(state),
+        systems.SIZES,
+        systems.PARAMETERS,
+        np.array(asked, dtype=float),
+        relative_tolerance=rtol,
+        absolute_tolerance=atol,
+        cone_tolerance=1e-7,
+        **options,
+    )
+
+
+def test_the_table_is_scipys():
+    np.testing.assert_array_equal(table.NODES, scipy_table.C[:12])
+    np.testing.assert_array_equal(table.STAGES, scipy_table.A[:12, :12])
+    np.testing.assert_array_equal(table.SOLUTION, scipy_table.B)
+    np.testing.assert_array_equal(table.ERROR_5, scipy_table.E5[:12])
+    np.testing.assert_array_equal(table.ERROR_3, scipy_table.E3[:12])
+
+
+def test_the_table_meets_the_order_conditions():
+    A, b, c = table.STAGES, table.SOLUTION, table.NODES
+    np.testing.assert_allclose(A.sum(axis=1), c, atol=2e-15)
+    assert not np.any(np.triu(A))
+    for k in range(8):
+        assert b @ c**k == pytest.approx(1 / (k + 1), abs=1e-15), k
+    # trees with two and three levels: b A c^k = 1 / ((k+1)(k+2)), b c A c^k, b A A c^k
+    for k in range(1, 7):
+        assert b @ A @ c**k == pytest.approx(1 / ((k + 1) * (k + 2)), abs=1e-14), k
+    for k in range(1, 6):
+        assert (b * c) @ A @ c**k == pytest.approx(1 / ((k + 1) * (k + 3)), abs=1e-14), k
+        expected = 1 / ((k + 1) * (k + 2) * (k + 3))
+        assert b @ A @ A @ c**k == pytest.approx(expected, abs=1e-14), k
+    for k in range(1, 3):
+        # (A c^k)^2 under a node of weight c
+        expected = 1 / ((k + 1) ** 2 * (2 * k + 4))
+        assert (b * c) @ (A @ c**k) ** 2 == pytest.approx(expected, abs=1e-14)
+    # the embedded solutions: b minus the difference has order 5 and 3
+    for weights, order in ((b - table.ERROR_5, 5), (b - table.ERROR_3, 3)):
+        for k in range(order):
+            assert weights @ c**k == pytest.approx(1 / (k + 1), abs=1e-14)
+        assert abs(weights @ c ** (order + 2) - 1 / (order + 3)) > 1e-6
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_results_meet_the_tolerance_also_between_steps(rtol):
+    asked = np.linspace(0, 20, 333)
+    result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, rtol)
+    assert result.cause == "done"
+    assert result.reached == asked.size
+    assert result.steps < 200
+    exact = np.stack([2 + np.sin(asked), 0 * asked, np.cos(asked)], axis=1)
+    # the error per step is kept; over 20 units of time it may add up
+    assert np.max(np.abs(result.results - exact)) < 30 * rtol
+    assert result.error_sum < 100 * rtol
+
+
+def test_halving_the_step_divides_the_error_by_two_to_the_eighth():
+    # one step of given length: the shorter step of its own that an asked time gets
+    errors = []
+    for part in (0.8, 0.4):
+        asked = [part, 30.0]
+        result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, 1e-1, atol=1e3)
+        exact = np.array([2 + np.sin(part), 0.0, np.cos(part)])
+        errors.append(np.max(np.abs(result.results[0] - exact)))
+    # the local error is of order 9; pure ninth order would give 512
+    assert 350 < errors[0] / errors[1] < 700
+
+
+def test_counts_are_those_of_the_calls():
+    few = run(systems.oscillation, [2.0, 0.0, 1.0], [20.0])
+    tried = few.steps + few.rejected
+    # slope at the start and for the first step, 11 per attempt, 1 per acceptance
+    assert few.rhs_evaluations == 2 + 11 * tried + few.steps
+    more = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 3.3, 20.0])
+    assert more.steps == few.steps
+    assert more.rhs_evaluations == few.rhs_evaluations + 11
+
+
+def test_a_result_does_not_depend_on_how_the_run_is_sliced_or_what_else_is_asked():
+    plain = run(systems.oscillation, [2.0, 0.0, 1.0], [7.7, 20.0])
+    seen: list[tuple[float, int]] = []
+    watched = run(
+        systems.oscillation,
+        [2.0, 0.0, 1.0],
+        [0.0, 1.0, 7.7, 20.0],
+        progress=lambda alpha, steps: seen.append((alpha, steps)),
+    )
+    np.testing.assert_array_equal(plain.results, watched.results[2:])
+    assert seen[-1] == (20.0, watched.steps)
+
+
+def test_only_the_start_may_be_asked_for():
+    result = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0])
+    assert (result.cause, result.steps, result.rhs_evaluations) == ("done", 0, 1)
+    np.testing.assert_array_equal(result.results, [[2.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("rhs", "cause", "end"),
+    [
+        (systems.not_a_number_at_one, "not-a-number", 1.0),
+        (systems.explosion, "step-underflow", 1.0),
+        (systems.out_of_the_cone, "cone-left", 2.0),
+        (systems.never_a_number, "not-a-number", 0.0),
+    ],
+)
+def test_a_failure_ends_the_run_with_its_cause_and_keeps_what_was_computed(rhs, cause, end):
+    asked = np.linspace(0, 4, 41)
+    result = run(rhs, [1.0, 0.0, 1.0], asked)
+    assert result.cause == cause
+    assert result.last_alpha <= end + 1e-6
+    assert result.last_alpha >= end - 0.6
+    assert result.reached == np.searchsorted(asked, result.last_alpha, side="right")
+    assert np.all(np.isfinite(result.results))
+    assert np.all(np.isfinite(result.last_state))
+    if rhs is systems.explosion:
+        np.testing.assert_allclose(result.results[:9, 0], 1 / (1 - asked[:9]), rtol=1e-8)
+
+
+def test_the_number_of_steps_can_be_limited():
+    result = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 1000.0], max_steps=7)
+    assert result.cause == "step-limit"
+    assert result.steps + result.rejected == 7
+    assert result.reached == 1
+
+
+def test_an_interrupt_keeps_what_was_computed():
+    def interrupt(alpha: float, steps: int) -> None:
+        raise KeyboardInterrupt
+
+    result = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 1e6], progress=interrupt)
+    assert result.cause == "interrupted"
+    assert result.reached == 1
+    assert result.last_alpha > 0
+
+
+def test_the_cone_test_agrees_with_eigenvalues():
+    random = np.random.default_rng(11)
+    for size in (1, 2, 5):
+        for _ in range(200):
+            axes, _ = np.linalg.qr(random.standard_normal((size, size)))
+            values = random.exponential(size=size)
+            values[0] = random.choice([-1.0, 1.0]) * 10.0 ** random.uniform(-6, 0)
+            matrix = axes @ np.diag(values) @ axes.T
+            matrix = 0.5 * (matrix + matrix.T)
+            assert outside_cone(matrix.copy(), 1e-9) == (values[0] < 0)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "outside"),
+    [
+        ([[0.0, 0.0], [0.0, 1.0]], False),
+        ([[0.0, 1e-3], [1e-3, 1.0]], True),
+        ([[1.0, 1.0], [1.0, 1.0]], False),
+        ([[1.0, 1.0 + 1e-12], [1.0 + 1e-12, 1.0]], False),
+        ([[1.0, 1.0 + 1e-5], [1.0 + 1e-5, 1.0]], True),
+        ([[-1e-3, 0.0], [0.0, 1.0]], True),
+        ([[np.nan, 0.0], [0.0, 1.0]], True),
+    ],
+)
+def test_the_edge_of_the_cone_belongs_to_it(matrix, outside):
+    assert outside_cone(np.array(matrix), 1e-9) == outside
