@@ -165,7 +165,9 @@ class Algebra:
         for attempt in range(6):
             point = {}
             for k, s in enumerate(symbols):
-                value = sp.Rational(2 * k + 31, 13) if s in large else sp.Rational(k + 3, 11 * k + 41)
+                value = (
+                    sp.Rational(2 * k + 31, 13) if s in large else sp.Rational(k + 3, 11 * k + 41)
+                )
                 if s not in large and not s.is_positive and (k + attempt) % 3 == 1:
                     value = -value
                 point[s] = value / (attempt + 1 if s not in large else 1)
@@ -233,10 +235,7 @@ class Algebra:
             plain = self._unshift(poly, used)
             candidates.append(self._primitive(plain, dict.fromkeys(used)))
         scale, factor, _ = min(candidates, key=lambda c: c[2])
-        if self.reference:
-            value = factor.xreplace(self.reference)
-        else:
-            value = factor
+        value = factor.xreplace(self.reference) if self.reference else factor
         if sign_of(value) == -1 or (sign_of(value) is None and factor.could_extract_minus_sign()):
             scale, factor = -scale, self._negated(factor)
         return scale, factor
@@ -298,4 +297,3 @@ class Algebra:
                 base = sp.Abs(f) if even_root else f
                 total[base] = total.get(base, sp.S.Zero) + p * e
         return sp.Mul(number, *(f**e for f, e in total.items() if e != 0))
-

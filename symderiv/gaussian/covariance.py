@@ -241,11 +241,8 @@ class Gaussian:
     def collinear(self, given: Conditions, i: int, j: int) -> bool:
         """Are the fluctuations of i and j proportional (both variances not zero)?"""
         cross = self.n(given, i, j)
-        return bool(cross) and not (
-            cross * cross - self.n(given, i, i) * self.n(given, j, j)
-        )
+        return bool(cross) and not (cross * cross - self.n(given, i, i) * self.n(given, j, j))
 
     def conditioned(self, given: Conditions, i: int) -> Conditions:
         """``given`` with i added, in canonical order."""
         return tuple(sorted((*given, i)))
-

@@ -40,11 +40,17 @@ def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
 
 
 def _extremum(*args: sp.Expr) -> sp.Expr:
-    if len(args) != 2:
-        return sp.Max(*args, evaluate=False)
-    a, b = args
-    gap = sp.expand(a - b)
-    return b + gap * sp.Heaviside(gap)
+    """Max as Σ f_i ∏_{j≠i} H(f_i - f_j); for two functions b + (a - b) H(a - b)."""
+    if len(args) == 2:
+        a, b = args
+        gap = sp.expand(a - b)
+        if gap.could_extract_minus_sign():
+            gap, b = -gap, a
+        return b + gap * sp.Heaviside(gap)
+    return sp.Add(*(
+        f * sp.Mul(*(sp.Heaviside(sp.expand(f - other)) for other in args if other != f))
+        for f in args
+    ))  # fmt: skip
 
 
 def _reduced_term(term: sp.Expr, x: sp.Symbol) -> sp.Expr:
@@ -82,6 +88,11 @@ def _at_delta(f: sp.Expr, rough: list[sp.Expr], delta: sp.Expr, x: sp.Symbol) ->
     if slope.has(x) or slope == 0:
         return sp.Mul(f, *rough, delta)
     place = sp.expand(-(argument - slope * x) / slope)
+    if slope.is_extended_real and slope.is_nonzero and slope != 1:
+        # δ^{(k)}(a y) = a^{-k} δ^{(k)}(y)/|a|, so that equal places are recognised.
+        f = f / (slope**order * sp.Abs(slope))
+        argument, slope = x - place, sp.S.One
+        delta = sp.DiracDelta(argument, order) if order else sp.DiracDelta(argument)
     if any(r.args[0].subs(x, place).is_zero is not False for r in rough):
         if order == 0 and f.subs(x, place) == 0:
             return sp.S.Zero

@@ -18,7 +18,7 @@ from symderiv.gaussian.narrate import Narrator
 from symderiv.gaussian.rules import Moments
 from symderiv.gaussian.setup import PreparedTerm, Problem, check_tilts, prepare
 from symderiv.gaussian.signs import SignMeans
-from symderiv.gaussian.terms import Reader, Terms, fields_used, sign_of
+from symderiv.gaussian.terms import Reader, Terms, restricted, sign_of
 from symderiv.gaussian.tidy import tidied
 from symderiv.gaussian.unfolded import Unfolded
 from symderiv.gaussian.views import View
@@ -102,12 +102,8 @@ def expectation(
     integrand = sp.sympify(integrand)
     entries, means = validated(covariance, mean, len(fields))
     _check_names(fields, entries, means)
-    terms = Reader(fields).read(integrand)
-    used = fields_used(terms, len(fields)) or []
-    used = sorted(set(used) | {i for i, x in enumerate(fields)
-                               if any(key.exponent.has(x) for key in terms)})  # fmt: skip
+    used, terms = restricted(Reader(fields).read(integrand), fields)
     kept = [fields[i] for i in used]
-    terms = Reader(kept).read(integrand)
     problem = prepare(
         terms, kept, [[entries[i][j] for j in used] for i in used], [means[i] for i in used]
     )
@@ -130,9 +126,7 @@ def _check_names(
 class _Engine:
     """One run: reduce every term, then write the sum in closed form."""
 
-    def __init__(
-        self, problem: Problem, integrand: sp.Expr, terms: Terms, folded: bool
-    ) -> None:
+    def __init__(self, problem: Problem, integrand: sp.Expr, terms: Terms, folded: bool) -> None:
         self.problem = problem
         self.folded = folded and not problem.algebra.numeric
         self.names: dict[str, sp.Expr] = {}
@@ -190,9 +184,7 @@ class _Engine:
             slot = total.setdefault((given, signs), {}).setdefault(unit, {})
             weights.add(slot, weights.times(weight, value))
 
-    def _sum(
-        self, gaussian: Gaussian, moments: Moments, total: _Sum, oscillating: bool
-    ) -> sp.Expr:
+    def _sum(self, gaussian: Gaussian, moments: Moments, total: _Sum, oscillating: bool) -> sp.Expr:
         view: View = Folded(gaussian, self.names) if self.folded else Unfolded(gaussian)
         means = SignMeans(view, self.forms)
         result = []
@@ -213,7 +205,9 @@ class _Engine:
             ])  # fmt: skip
             # One product, so that a weight can cancel against the root in the density.
             content, body = value[0].primitive() if value[0].is_Add else (sp.S.One, value[0])
-            result.append(sp.Mul(2 if oscillating else 1, content, body, *sp.Mul.make_args(density)))
+            result.append(
+                sp.Mul(2 if oscillating else 1, content, body, *sp.Mul.make_args(density))
+            )
         return sp.Add(*result)
 
     def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
@@ -256,5 +250,3 @@ def _complex_product(factors: Iterable[tuple[sp.Expr, sp.Expr]]) -> tuple[sp.Exp
     for x, y in factors:
         real, imaginary = real * x - imaginary * y, real * y + imaginary * x
     return real, imaginary
-
-

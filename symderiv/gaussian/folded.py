@@ -76,13 +76,11 @@ class Folded:
 
         condition = "_".join(label(k) for k in given)
         name = f"c_{label(i)}_{label(j)}_given_{condition}"
-        return sp.Symbol(name, positive=True) if i == j < self.g.real else sp.Symbol(
-            name, real=True
+        return (
+            sp.Symbol(name, positive=True) if i == j < self.g.real else sp.Symbol(name, real=True)
         )
 
-    def weight(
-        self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions
-    ) -> sp.Expr:
+    def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         def value(entry: Entry) -> sp.Expr:
             if entry[0] == "s":
                 return sp.sign(symbolic[int(str(entry[1]))])

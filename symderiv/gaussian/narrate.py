@@ -53,9 +53,7 @@ _STATEMENTS = {
     "certain sign": (
         r"A variable without fluctuations has a certain sign, with $\operatorname{sgn}(0) = 0$"
     ),
-    "parity": (
-        r"An odd product of centred variables has expectation zero (reflection $z \to -z$)"
-    ),
+    "parity": (r"An odd product of centred variables has expectation zero (reflection $z \to -z$)"),
 }
 
 _ORDER = (

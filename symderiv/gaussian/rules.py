@@ -142,6 +142,16 @@ class Moments:
         g = self.g
         algebra = g.algebra
         cross = g.n(given, i, j)
+        for t, _ in deltas:
+            certain = g.collinear(given, t, i) and not (
+                g.n(given, i, g.real) * g.n(given, t, t) - g.n(given, t, g.real) * g.n(given, t, i)
+            )
+            if certain:
+                names = ", ".join(g.variables[k].latex for k in (t, i, j))
+                raise DivergentError(
+                    f"delta and two signs of the proportional fields {names}: the limit depends "
+                    "on how the fields align; give coincident fields the same symbol"
+                )
         alike = self._sign(algebra.expression(cross) * self._orientation(given))
         both = tuple(a for a in signs if a not in (i, j))
         # s_j = λ s_i + d with λ = C_ij / C_ii; sgn(s_j) = sgn(λ) sgn(s_i + d/λ).

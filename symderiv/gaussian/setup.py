@@ -9,7 +9,7 @@ conditioning, and the same noisy variables serve both.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import sympy as sp
@@ -58,9 +58,7 @@ class Problem:
         return self.gaussians[shift]
 
 
-def _split_exponent(
-    exponent: sp.Expr, fields: Sequence[sp.Symbol]
-) -> tuple[sp.Matrix, Shift]:
+def _split_exponent(exponent: sp.Expr, fields: Sequence[sp.Symbol]) -> tuple[sp.Matrix, Shift]:
     """exp(exponent) = exp(-zᵀ A z/2) exp(shift): the matrix A and the linear part."""
     imaginary = sp.expand(exponent.coeff(sp.I)) if exponent.has(sp.I) else sp.S.Zero
     real = sp.expand(exponent - sp.I * imaginary)

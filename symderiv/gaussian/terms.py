@@ -7,7 +7,7 @@ every l affine in the fields. sin and cos are exponentials with imaginary linear
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
 
@@ -366,11 +366,29 @@ def write_term(key: Key, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) -> s
     return sp.Mul(*factors)
 
 
-def fields_used(terms: Mapping[Key, sp.Expr], count: int) -> list[int]:
-    """Indices of the fields a normal form depends on is decided by the engine from this bound."""
-    used = set()
-    for key in terms:
-        used |= {i for i in range(count) if key.powers[i]}
-        forms = [*key.signs, *(f for f, _ in key.erfs), *(f for f, _ in key.deltas)]
-        used |= {i for form in forms for i in range(count) if form.coefficients[i] != 0}
-    return sorted(used)
+def restricted(terms: Terms, fields: Sequence[sp.Symbol]) -> tuple[list[int], Terms]:
+    """The fields a normal form depends on, and the normal form in these fields alone."""
+    used = [i for i, x in enumerate(fields) if any(_depends(key, i, x) for key in terms)]
+
+    def form(f: Affine) -> Affine:
+        return Affine(tuple(f.coefficients[i] for i in used), f.constant)
+
+    return used, {
+        Key(
+            tuple(key.powers[i] for i in used),
+            key.exponent,
+            tuple(form(f) for f in key.signs),
+            tuple((form(f), n) for f, n in key.erfs),
+            tuple((form(f), n) for f, n in key.deltas),
+        ): value
+        for key, value in terms.items()
+    }
+
+
+def _depends(key: Key, index: int, field: sp.Symbol) -> bool:
+    forms = [*key.signs, *(f for f, _ in key.erfs), *(f for f, _ in key.deltas)]
+    return (
+        key.powers[index] > 0
+        or key.exponent.has(field)
+        or any(f.coefficients[index] != 0 for f in forms)
+    )

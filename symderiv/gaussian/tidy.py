@@ -63,9 +63,7 @@ def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
     return found
 
 
-def _partner(
-    exponent: sp.Expr, others: list[tuple[sp.Expr, int]]
-) -> tuple[sp.Expr, int] | None:
+def _partner(exponent: sp.Expr, others: list[tuple[sp.Expr, int]]) -> tuple[sp.Expr, int] | None:
     """The exponent that differs from this one only by signs of terms, as few as possible."""
     mine = _as_dict(exponent)
     best = None

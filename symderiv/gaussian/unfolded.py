@@ -41,9 +41,7 @@ class Unfolded:
 
     # -- weights ---------------------------------------------------------------------------
 
-    def weight(
-        self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions
-    ) -> sp.Expr:
+    def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         rational: dict[sp.Expr, Weight] = {}
         for monomial, c in weight.items():
             signs = sp.Mul(*(

@@ -19,9 +19,7 @@ class View(Protocol):
 
     g: Gaussian
 
-    def weight(
-        self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions
-    ) -> sp.Expr:
+    def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         """A polynomial in conditional entries, which multiplies the density of ``given``."""
 
     def correlation(self, given: Conditions, i: int, j: int) -> sp.Expr:
