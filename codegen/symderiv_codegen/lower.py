@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import sympy as sp
 
+from symderiv_codegen.coincidence import tidy_condition
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
@@ -97,6 +98,8 @@ class _Lowering:
         """``target = value``; a case distinction at the top becomes branches."""
         if isinstance(value, sp.Piecewise) and not _inline(value):
             body.append(self._branches(target, value))
+        elif isinstance(value, Total) and isinstance(target, sp.Symbol):
+            self._total(target, value, body)
         else:
             body.append(Set(target, self._value(value, body)))
 
@@ -105,7 +108,7 @@ class _Lowering:
         for expression, condition in value.args:
             inside: list[Node] = []
             self._set(target, expression, inside)
-            cases.append((condition, tuple(inside)))
+            cases.append((tidy_condition(condition), tuple(inside)))
         return Branch(tuple(cases))
 
     def _value(self, expression: sp.Expr, body: list[Node]) -> sp.Expr:
@@ -113,13 +116,8 @@ class _Lowering:
         if isinstance(expression, sp.Indexed) or not expression.has(Total, sp.Piecewise):
             return expression
         if isinstance(expression, Total):
-            index, low, high = expression.limit
-            total = Temporary(self.names.take(f"sum_over_{index}"), real=True)
-            inside: list[Node] = []
-            self._increase(total, expression.summand, inside)
-            body.append(Set(total, sp.Integer(0)))
-            body.append(Loop(index, low, high + 1, tuple(inside)))
-            return total
+            name = self.names.take(f"sum_over_{expression.limit[0]}")
+            return self._total(Temporary(name, real=True), expression, body)
         if isinstance(expression, sp.Piecewise):
             if _inline(expression):
                 return expression
@@ -127,6 +125,15 @@ class _Lowering:
             body.append(self._branches(case, expression))
             return case
         return expression.func(*(self._value(argument, body) for argument in expression.args))
+
+    def _total(self, total: sp.Symbol, value: Total, body: list[Node]) -> sp.Symbol:
+        """``total`` as the value of a sum."""
+        index, low, high = value.limit
+        inside: list[Node] = []
+        self._increase(total, value.summand, inside)
+        body.append(Set(total, sp.Integer(0)))
+        body.append(Loop(index, low, high + 1, tuple(inside)))
+        return total
 
     def _increase(self, total: sp.Symbol, value: sp.Expr, body: list[Node]) -> None:
         """``total += value``; nested sums add to the same total, vanishing cases are left out."""
@@ -148,7 +155,8 @@ class _Lowering:
                     continue
                 inside = []
                 self._increase(total, rest * expression, inside)
-                cases.append((sp.And(condition, *(sp.Not(e) for e in excluded)), tuple(inside)))
+                holds = sp.And(condition, *(sp.Not(e) for e in excluded))
+                cases.append((tidy_condition(holds), tuple(inside)))
             body.append(Branch(tuple(cases)))
             return
         body.append(Increase(total, self._value(value, body)))

@@ -27,12 +27,20 @@ from symderiv_codegen.walk import (
     subexpressions,
 )
 
-RESERVED = frozenset({"math", "np", "njit", "mp", "numba", "range", "len", "float64", "int64"})
+# Names that generated modules use themselves.
+RESERVED = frozenset(
+    {"math", "np", "njit", "mp", "range", "len", "abs", "max", "min", "RECIPE"}
+    | {"sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
+)
+FLAT_NAMES = frozenset({"start", "sizes", "derivative"})
 
 
 def _check_identifier(name: str, what: str) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
-        raise ProgramError(f"{what} {name!r}: choose an identifier that is free in Python")
+    taken = keyword.iskeyword(name) or name in RESERVED or name.startswith("_")
+    if taken or not name.isidentifier():
+        raise ProgramError(
+            f"{what} {name!r}: choose an identifier that is free in generated modules"
+        )
 
 
 def _check_distinct(names: Iterable[str], where: str) -> None:
@@ -392,6 +400,8 @@ class Program:
         }
         if len(fields) != len(self.state.fields) + len(self.parameters.fields):
             raise ProgramError("state and parameters have a field in common")
+        if clash := sorted(FLAT_NAMES & set(fields)):
+            raise ProgramError(f"field {clash[0]!r}: the flat functions use this name themselves")
         for flat in filter(None, (procedure, self.procedure(self.observables))):
             for array in flat.inputs:
                 if fields.get(array.name) != array.shape and array.name != "alpha":

@@ -13,11 +13,12 @@ evaluated. The rules, in the order in which they are applied to one sum:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from symderiv_codegen.coincidence import partitions, resolved
 from symderiv_codegen.program import Array, ScalarFunction
 from symderiv_codegen.walk import (
     Total,
@@ -61,7 +62,7 @@ class SumRewriter:
         if isinstance(node, Total):
             return self._sum(node.summand, [node.limit])
         changed = node.func(*(self._rewrite(argument) for argument in node.args))
-        return _merged(changed) if isinstance(changed, sp.Add) else changed
+        return _common_factors_in_front(_merged(changed))
 
     def _sum(self, summand: sp.Expr, limits: list[Limit]) -> sp.Expr:
         summand, limits = _flattened(summand, limits)
@@ -103,10 +104,10 @@ class SumRewriter:
         if any(not _about_indices(condition) for condition in conditions):
             return False
         involved = {s for condition in conditions for s in condition.atoms(sp.Symbol)}
-        for groups in _partitions(sorted(involved, key=str)):
+        for groups in partitions(sorted(involved, key=str)):
             chosen = {index: group[0] for group in groups for index in group}
-            if self._canonical(_resolved(expression, chosen)) != self._canonical(
-                _resolved(swapped, chosen)
+            if self._canonical(resolved(expression, chosen)) != self._canonical(
+                resolved(swapped, chosen)
             ):
                 return False
         return True
@@ -143,29 +144,6 @@ def _about_indices(condition: sp.Basic) -> bool:
     ) and not condition.has(sp.Indexed)
 
 
-def _partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
-    """All ways to split the items into groups (of coinciding indices)."""
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for groups in _partitions(rest):
-        yield [[first], *groups]
-        for position, group in enumerate(groups):
-            yield [*groups[:position], [first, *group], *groups[position + 1 :]]
-
-
-def _resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
-    """The expression where indices coincide exactly as chosen; different names are different."""
-    represented = expression.xreplace(dict(chosen))
-    decided = {
-        relation: sp.true if isinstance(relation, sp.Ne) else sp.false
-        for relation in represented.atoms(sp.Eq, sp.Ne)
-        if relation.free_symbols <= set(chosen.values())
-    }
-    return represented.xreplace(decided)
-
-
 def _flattened(summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
     """Nested sums as one sum over several indices, where nothing but factors is in between."""
     while True:
@@ -188,32 +166,29 @@ def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
     """Sum over one index: factors and case distinctions without the index go in front."""
     index, low, high = limit
     summand = _common_factors_in_front(summand)
-    outside: list[sp.Expr] = []
-    inside: list[sp.Expr] = []
-    for factor in sp.Mul.make_args(summand):
-        (inside if str(index) in free_names(factor) else outside).append(factor)
+    factors = [part for f in sp.Mul.make_args(summand) for part in _cases_apart(f)]
+    outside = [factor for factor in factors if str(index) not in free_names(factor)]
+    inside = [factor for factor in factors if factor not in outside]
     if not inside:
         return sp.Mul(*outside, high - low + 1)
-    kernel = sp.Mul(*inside)
     for case in inside:
         if isinstance(case, sp.Piecewise) and all(
             str(index) not in free_names(condition) for _, condition in case.args
         ):
-            rest = _without(kernel, case)
-            kernel_cases = ((_single(rest * value, limit), c) for value, c in case.args)
-            return sp.Mul(*outside, sp.Piecewise(*kernel_cases))
-    if isinstance(kernel, sp.Piecewise):
-        common = [f for f in _common_to_cases(kernel) if str(index) not in free_names(f)]
-        outside += common
-        kernel = sp.Piecewise(*((_without(value, *common), c) for value, c in kernel.args))
-    return sp.Mul(*outside, Total(kernel, *limit))
+            rest = _without(sp.Mul(*inside), case)
+            cases = [(_single(rest * value, limit), c) for value, c in case.args]
+            return sp.Mul(*outside, *_cases_apart(sp.Piecewise(*cases)))
+    return sp.Mul(*outside, Total(sp.Mul(*inside), *limit))
 
 
-def _common_to_cases(cases: sp.Piecewise) -> list[sp.Expr]:
-    """Factors, other than numbers, that every case has which does not vanish."""
-    values = [sp.Mul.make_args(value) for value, _ in cases.args if value != 0]
-    first, *others = values
-    return [f for f in first if not f.is_Number and all(f in other for other in others)]
+def _cases_apart(factor: sp.Expr) -> list[sp.Expr]:
+    """A case distinction as the factors that all its cases have, and what is left of the cases."""
+    if not isinstance(factor, sp.Piecewise):
+        return [factor]
+    first, *others = [sp.Mul.make_args(value) for value, _ in factor.args if value != 0]
+    common = [f for f in first if not f.is_Number and all(f in other for other in others)]
+    left = sp.Piecewise(*((_without(value, *common), c) for value, c in factor.args))
+    return [*common, left]
 
 
 def _common_factors_in_front(expression: sp.Expr) -> sp.Expr:

@@ -219,12 +219,13 @@ def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
     """
     pad = " " * indent
     shown = []
-    for paragraph in paragraphs:
+    for number, paragraph in enumerate(paragraphs):
+        quotes_width = 0 if number else 3
         clean = paragraph.strip().replace("\\", "\\\\").replace('"""', "'''")
-        if "\n" in clean or len(pad) + len(clean) <= WIDTH:
+        if "\n" in clean or len(pad) + len(clean) + quotes_width <= WIDTH:
             shown.append("\n".join((pad + line).rstrip() for line in clean.split("\n")))
         else:
-            shown.append(filled(clean, indent))
+            shown.append(filled(clean, indent, WIDTH - quotes_width))
     text = "\n\n".join(shown).strip()
     single = len(shown) == 1 and "\n" not in text and len(pad) + len(text) + 6 <= WIDTH
     quotes = '"""'

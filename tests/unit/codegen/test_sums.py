@@ -125,3 +125,30 @@ def test_kronecker_delta_is_a_case_distinction() -> None:
     vector, other = RANDOM.normal(size=(2, 3))
     expected = vector.sum() * other.sum() + vector @ other
     assert run(value, v=vector, w=other) == pytest.approx(expected, rel=1e-13)
+
+
+def test_factors_that_all_cases_have_leave_the_cases() -> None:
+    cases = sp.Piecewise((g(v[j]), sp.Eq(i, j)), (g(w[j]), True))
+    value = sp.Sum(v[i] * v[j] * cases, j)
+    program = one_procedure(
+        (V, W),
+        (Array("out", ("K",)),),
+        Assignment(out[i], value),
+        functions=(ScalarFunction("g", (x,), (), sp.exp(x), ""),),
+    )
+    text = text_of(program)
+    assert "case = g(v[j])" in text
+    assert "sum_over_j += v[j] * case" in text
+    assert "out[i] = v[i] * sum_over_j" in text
+
+
+def test_a_scalar_that_is_a_sum_is_the_accumulator() -> None:
+    program = one_procedure((V, W), (Array("total"),), Assignment(total, sp.Sum(v[i] * w[i], i)))
+    assert text_of(program) == (
+        "def p(v, w):\n"
+        "    K = v.shape[0]\n"
+        "    total = 0.0\n"
+        "    for i in range(K):\n"
+        "        total += v[i] * w[i]\n"
+        "    return total"
+    )

@@ -1,0 +1,64 @@
+"""Conditions on which indices coincide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import sympy as sp
+
+
+def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
+    """All ways to split the items into groups (of coinciding indices)."""
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for groups in partitions(rest):
+        yield [[first], *groups]
+        for position, group in enumerate(groups):
+            yield [*groups[:position], [first, *group], *groups[position + 1 :]]
+
+
+def resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
+    """The expression where indices coincide exactly as chosen; different names are different."""
+    represented = expression.xreplace(dict(chosen))
+    decided = {
+        relation: sp.true if isinstance(relation, sp.Ne) else sp.false
+        for relation in represented.atoms(sp.Eq, sp.Ne)
+        if relation.free_symbols <= set(chosen.values())
+    }
+    return represented.xreplace(decided)
+
+
+def tidy_condition(condition: sp.Basic) -> sp.Basic:
+    """A condition made of equalities of indices as alternatives, each as weak as it can be.
+
+    SymPy multiplies alternatives out when it merges cases, so that "i = p and j = q, or i = q and
+    j = p" becomes four clauses. Found again from the ways in which the indices can coincide.
+    """
+    equalities_only = all(
+        isinstance(part, sp.Eq | sp.And | sp.Or | sp.Symbol)
+        for part in sp.preorder_traversal(condition)
+    )
+    if not equalities_only or not isinstance(condition, sp.And) or not condition.has(sp.Or):
+        return condition
+    indices = sorted(condition.free_symbols, key=str)
+    holding = []
+    for groups in partitions(indices):
+        chosen = {index: group[0] for group in groups for index in group}
+        if resolved(condition, chosen) == sp.true:
+            holding.append({frozenset(pair) for pair in _pairs(groups)})
+    weakest = [pairs for pairs in holding if not any(other < pairs for other in holding)]
+    return sp.Or(*(sp.And(*(_equality(pair) for pair in pairs)) for pairs in weakest))
+
+
+def _pairs(groups: list[list[sp.Symbol]]) -> Iterator[tuple[sp.Symbol, sp.Symbol]]:
+    """All pairs of coinciding indices."""
+    for group in groups:
+        for position, first in enumerate(group):
+            for second in group[position + 1 :]:
+                yield first, second
+
+
+def _equality(pair: frozenset[sp.Symbol]) -> sp.Basic:
+    return sp.Eq(*sorted(pair, key=str))

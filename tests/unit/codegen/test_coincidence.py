@@ -1,0 +1,38 @@
+"""Conditions on coinciding indices."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import sympy as sp
+from symderiv_codegen.coincidence import partitions, tidy_condition
+
+i, j, p, q = sp.symbols("i j p q", integer=True)
+
+
+def test_there_are_as_many_ways_to_coincide_as_bell_numbers_say() -> None:
+    assert [len(list(partitions([i, j, p, q][:n]))) for n in range(5)] == [1, 1, 2, 5, 15]
+
+
+def test_alternatives_that_were_multiplied_out_are_found_again() -> None:
+    pairs = sp.Or(sp.And(sp.Eq(i, p), sp.Eq(j, q)), sp.And(sp.Eq(i, q), sp.Eq(j, p)))
+    clauses = sp.And(
+        *(
+            sp.Or(first, second)
+            for first, second in product((sp.Eq(i, p), sp.Eq(j, q)), (sp.Eq(i, q), sp.Eq(j, p)))
+        )
+    )
+    assert tidy_condition(clauses) == pairs
+
+
+def test_a_tidy_condition_holds_for_the_same_indices() -> None:
+    clauses = sp.And(sp.Or(sp.Eq(i, j), sp.Eq(i, p)), sp.Or(sp.Eq(j, p), sp.Eq(p, q)))
+    tidy = tidy_condition(clauses)
+    for values in product(range(3), repeat=4):
+        at = dict(zip((i, j, p, q), values, strict=True))
+        assert tidy.subs(at) == clauses.subs(at)
+
+
+def test_other_conditions_are_left_alone() -> None:
+    for condition in (sp.Ne(i, j), sp.And(sp.Eq(i, j), sp.Ne(p, q)), i < j, sp.true):
+        assert tidy_condition(condition) == condition
