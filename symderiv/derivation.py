@@ -126,8 +126,9 @@ class Derivation:
 
 
 def _lines(step: Step) -> list[str]:
-    """The step's formula in lines of readable length; a long one breaks before the equals sign."""
-    if step.before and mathtext.visible_length(step.latex) > mathtext.LINE_LENGTH:
+    """The step's formula in lines of readable length; a long left side has a line of its own."""
+    wide = mathtext.visible_length(step.before) > 0.3 * mathtext.LINE_LENGTH
+    if step.before and wide and mathtext.visible_length(step.latex) > mathtext.LINE_LENGTH:
         return [*mathtext.break_lines(step.before), *mathtext.break_lines(f"= {step.after}")]
     return mathtext.break_lines(step.latex)
 
@@ -142,7 +143,8 @@ def _text_lines(derivation: Derivation, width: int) -> Iterator[str]:
         for step in section.steps:
             words = f"[{step.rule}] {mathtext.text_prose(step.statement)}"
             yield from ("", *textwrap.wrap(words, width))
-            if step.before and mathtext.text_length(step.latex) > width - 4:
+            wide = mathtext.text_length(step.before) > 0.3 * width
+            if wide and mathtext.text_length(step.latex) > width - 4:
                 yield from _formula(step.before, width)
                 yield from _formula(f"= {step.after}", width)
             else:

@@ -5,6 +5,7 @@ It knows the commands that SymPy's printer and this package use. An unknown comm
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -137,6 +138,9 @@ class _Reader:
     fraction: Callable[[str, str], str]
     scripts: bool
     position: int = 0
+    start: int = 0
+    subscript: int = 0
+    position_after_subscript: int = -1
 
     def sequence(self, closing: str | None = None) -> str:
         """Text up to the ``closing`` token (consumed) or to the end."""
@@ -164,7 +168,11 @@ class _Reader:
         if token in ("}", "&"):
             return "" if token == "}" else "  "
         if token in ("^", "_"):
-            return self._script(token, self.argument())
+            self.start = self.position - 1
+            start = self.start
+            body = self.argument()
+            self.start = start
+            return self._script(token, body)
         if token.startswith("\\"):
             return self._command(token)
         if token.isspace():
@@ -227,7 +235,7 @@ class _Reader:
     def _script(self, token: str, body: str) -> str:
         body = body.strip()
         if not self.scripts:
-            return body
+            return self._script_width(token, len(body.replace(" ", "")))
         if body in ("′", "″"):
             return body
         table = _SUPERSCRIPT if token == "^" else _SUBSCRIPT
@@ -235,6 +243,15 @@ class _Reader:
         if compact and all(c in table for c in compact):
             return "".join(table[c] for c in compact)
         return f"{token}{body}" if len(body) == 1 else f"{token}{{{body}}}"
+
+    def _script_width(self, token: str, length: int) -> str:
+        """As many characters as a script takes beside the script below or above it."""
+        length = math.ceil(0.7 * length)
+        stacked = token == "^" and self.position_after_subscript == self.start
+        extra = max(0, length - self.subscript) if stacked else length
+        if token == "_":
+            self.subscript, self.position_after_subscript = length, self.position
+        return "x" * extra
 
     def _skip_space(self) -> None:
         while self.position < len(self.tokens) and self.tokens[self.position].isspace():
@@ -267,11 +284,12 @@ def to_unicode(latex: str) -> str:
 
 
 def width(latex: str) -> int:
-    """The number of characters side by side in the typeset formula, stacked parts counted once."""
+    """About how many characters wide the typeset formula is, stacked parts counted once."""
     text = _Reader(
         _TOKEN.findall(latex), lambda top, bottom: max(top, bottom, key=len), False
     ).sequence()
-    return len(re.sub(r"\s+", "", text))
+    signs = sum(text.count(f" {sign} ") for sign in "=+-<>≤≥≈→")
+    return len(re.sub(r"\s+", "", text)) + 2 * signs
 
 
 _OPENING = {"{", r"\left", r"\begin", "(", "[", r"\Bigl"}
@@ -360,7 +378,7 @@ def split_fractions(latex: str, length: int) -> str:
         if token == r"\frac" and depth == 0:
             top, middle = _group(tokens, position + 1)
             bottom, after = _group(tokens, middle)
-            if width(top) > length:
+            if width(top) > length and width(bottom) < length // 2:
                 body = rf"\left({top}\right)" if len(top_level_terms(top)) > 1 else top
                 out.append(rf"\frac{{1}}{{{bottom}}} {body}")
                 position = after

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from symderiv import mathparse
 
-LINE_LENGTH = 72
+LINE_LENGTH = 88
 """Visible characters of a displayed formula that fit on a page of text width 160 mm."""
 
 _DOLLARS = re.compile(r"\$([^$]+)\$")
@@ -154,13 +154,12 @@ def mathml(latex: str) -> str:
 
 def mathml_display(lines: Sequence[str]) -> str:
     """The lines of one displayed formula, one ``<math displaystyle="true">`` element each."""
-    formulas = []
-    for index, line in enumerate(lines):
-        wide = visible_length(line)
-        style = "" if wide <= 1.25 * LINE_LENGTH else _shrink(wide)
-        classes = "line" if index == 0 else "line continued"
-        formulas.append(f'<div class="{classes}"{style}>{_mathml(line, True)}</div>')
-    return "".join(formulas)
+    widest = max(map(visible_length, lines), default=0)
+    style = "" if widest <= 1.25 * LINE_LENGTH else _shrink(widest)
+    return "".join(
+        f'<div class="line{" continued" if index else ""}"{style}>{_mathml(line, True)}</div>'
+        for index, line in enumerate(lines)
+    )
 
 
 def _shrink(wide: int) -> str:

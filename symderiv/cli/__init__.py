@@ -35,7 +35,8 @@ def main() -> None:
     from symderiv.errors import InputError, SymderivError
 
     # The base class of every complaint about usage has no public name that all versions share.
-    usage_error = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+    bases: Any = typer.BadParameter.__mro__
+    usage_error: type[Exception] = next(c for c in bases if c.__name__ == "ClickException")
     try:
         # With standalone_mode the library would write its own boxes and exit by itself.
         code = build_app()(standalone_mode=False)

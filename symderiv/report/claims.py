@@ -117,11 +117,12 @@ def describe_decay(found: Decay) -> str:
 def describe_agreement(found: Agreement) -> str:
     """The comparison with the simulation in words."""
     verdict = "agree" if found.agrees else "DISAGREE"
+    times = len(found.deviations)
     return (
-        f"equations and {found.runs} SGD runs {verdict}: {found.within} of "
-        f"{len(found.deviations)} times within {number(found.bound, 2)} standard errors, largest "
-        f"deviation {number(found.largest, 2)}, root mean square "
-        f"{number(found.root_mean_square, 2)}"
+        f"equations and {found.runs} SGD runs {verdict}: {found.within_three} of {times} times "
+        f"within 3 standard errors, {found.within} of {times} within {number(found.bound, 2)} (the "
+        f"bound for {found.runs} runs); largest deviation {number(found.largest, 2)}, root mean "
+        f"square {number(found.root_mean_square, 2)}"
     )
 
 

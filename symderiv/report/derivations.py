@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
-from symderiv.derivation import Derivation, Section
+from symderiv.derivation import Derivation, Section, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import sympy as sp
 
@@ -76,17 +77,42 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
             ("I4, one teacher", "i4_cross", (g, g, g, h)),
             ("I4, two teachers", "i4_teacher", (g, g, h, h)),
         ]
-    functions = {"i2": gaussian.i2, "i3": gaussian.i3, "i4": gaussian.i4}
+    functions: dict[str, Callable[..., Any]] = {
+        "i2": gaussian.i2,
+        "i3": gaussian.i3,
+        "i4": gaussian.i4,
+    }
     sections = []
     for name, key, activations in wanted:
-        found = functions[key[:2]](*activations)
+        found = functions[key[:2]](*activations, folded=True)
         result = f"{found.statement} = {_latex(found.value)}"
-        sections.append(Section(f"Gaussian integral {name}", key, tuple(found.steps), result))
+        for symbol, value in found.definitions:
+            result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"
+        steps = tuple(
+            Step(step.rule, step.statement, _readable(step.before), _readable(step.after))
+            for step in found.steps
+        )
+        sections.append(Section(f"Gaussian integral {name}", key, steps, _readable(result)))
     return sections
 
 
 def _latex(value: sp.Expr) -> str:
     import sympy as sp
 
-    text: str = sp.latex(value, inv_trig_style="full")
+    text: str = sp.latex(value)
     return text
+
+
+_CONDITIONAL = re.compile(r"c_\{([s\d ]+) given ([s\d ]+)\}")
+
+
+def _readable(latex: str) -> str:
+    """Conditional covariances ``c_{s3 2 given s1}`` and inverse functions as they are printed."""
+    latex = re.sub(r"\\operatorname\{a(sin|cos|tan)\}", r"\\arc\1", latex)
+    return _CONDITIONAL.sub(
+        lambda match: rf"c_{{{_fields(match[1])} \mid {_fields(match[2])}}}", latex
+    )
+
+
+def _fields(names: str) -> str:
+    return re.sub(r"s(\d+)", r"s_{\1}", names)

@@ -181,6 +181,11 @@ class Agreement:
         return sum(abs(d) <= self.bound for d in self.deviations)
 
     @property
+    def within_three(self) -> int:
+        """At how many times the deviation is at most 3 standard errors."""
+        return sum(abs(d) <= 3.0 for d in self.deviations)
+
+    @property
     def largest(self) -> float:
         """The largest absolute deviation."""
         return max(abs(d) for d in self.deviations)

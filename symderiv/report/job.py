@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv import __version__
 from symderiv.errors import InputError
 from symderiv.report.claims import Findings, claims, findings, letter
 from symderiv.report.curves import Case, Curve, Points
@@ -310,4 +309,4 @@ def _subtitle(study: Study) -> str:
         parts.append(inputs)
     for key, values in study.sweep.items():
         parts.append(f"{letter(key)} = {', '.join(str(value) for value in values)}")
-    return "; ".join(parts) + f". symderiv {__version__}."
+    return "; ".join(parts)

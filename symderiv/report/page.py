@@ -33,11 +33,12 @@ CRITERION = (
 )
 
 _DEFINITIONS = (
-    "Local exponent: −d ln ε_g / d ln α. Plateau: a time after the initial transient (the first "
-    f"maximum of the local exponent) at which the local exponent has a minimum below "
-    f"{features.FLAT}; its height is ε_g there, it begins when ε_g comes within 10 % of the height "
-    "and ends when ε_g has fallen below half of it. Final decay: means of −d ln ε_g / dα (rate) "
-    "and −d ln ε_g / d ln α (exponent) over the last fifth of the time."
+    "The local exponent is −d ln ε_g / d ln α. A plateau is a time after the initial transient "
+    f"(the first maximum of the local exponent) where the local exponent has a minimum below "
+    f"{features.FLAT}: its height is ε_g there, it begins when ε_g comes within 10 % of the height "
+    "and ends when ε_g has fallen below half of it. Slowest: the smallest local exponent after the "
+    "transient. Rate and exponent of the final decay: means of −d ln ε_g / dα and of "
+    "−d ln ε_g / d ln α over the last fifth of the time. Times are in units of α."
 )
 
 
@@ -150,21 +151,21 @@ def feature_table(found: Sequence[Findings]) -> Table:
     """Plateau and decay, one row per case."""
     heads = [
         "Case",
-        "Plateau height ε_g",
-        "begins at α",
-        "ends at α",
+        "height",
+        "begins",
+        "ends",
         "length",
-        "smallest local exponent",
-        "final rate per α",
-        "final exponent",
-        "ε_g at the end",
+        "slowest",
+        "rate",
+        "exponent",
+        "last ε_g",
     ]
     rows = []
     for one in found:
         plateau, decay = one.plateau, one.decay
         cells = ["—"] * 5
         if plateau is not None:
-            cells[4] = f"{number(plateau.exponent, 2)} at α = {number(plateau.alpha)}"
+            cells[4] = number(plateau.exponent, 2)
         if plateau is not None and plateau.exists:
             open_end = plateau.end is None
             cells[:4] = [
@@ -242,7 +243,8 @@ def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Pict
     marked = any(one.plateau is not None and one.plateau.exists for one in found)
     band = "; broad bands: plateaus, vertical ticks: their ends" if marked else ""
     captions = {
-        "error": f"Generalisation error. Lines: order-parameter equations{dots}{band}.",
+        "error": "Generalisation error over log α (left) and α (right). "
+        f"Lines: order-parameter equations{dots}{band}.",
         "overlaps": f"Student overlaps Q and student-teacher overlaps R{dots}.",
         "exponent": "Local exponent of the generalisation error; a plateau lies in the grey band.",
     }

@@ -104,29 +104,29 @@ def _positive(alpha: Floats, *columns: Floats) -> tuple[Floats, ...]:
 
 
 def error_figure(cases: Sequence[Case]) -> Figure:
-    """ε_g(α) on logarithmic axes: equations as lines, simulations as points, plateaus marked."""
+    """ε_g(α) over log α and over α: equations as lines, simulations as points, plateaus marked."""
     with _styled():
-        figure, axes = _new(1, 1, (8.0, 4.4))
-        axis = axes[0, 0]
-        for index, case in enumerate(cases):
-            _draw_error(axis, case, _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)])
-        axis.set(
-            xlabel=r"$\alpha$  (examples per input dimension)",
-            ylabel=r"generalisation error $\epsilon_g$",
-        )
-        if any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases):
-            # an empty logarithmic axis cannot be drawn
-            axis.set(xscale="log", yscale="log")
-        _add_legend(figure, _legend(axis, cases))
+        figure, axes = _new(1, 2, (9.2, 4.6), sharey=True)
+        drawable = any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases)
+        for axis, scale in zip(axes[0], ("log", "linear"), strict=True):
+            for index, case in enumerate(cases):
+                colour, marker = _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)]
+                _draw_error(axis, case, colour, marker, scale)
+            axis.set_xlabel(r"$\alpha$  (examples per input dimension)")
+            if drawable:
+                # an empty logarithmic axis cannot be drawn
+                axis.set(xscale=scale, yscale="log")
+        axes[0, 0].set_ylabel(r"generalisation error $\epsilon_g$")
+        _add_legend(figure, _legend(axes[0, 0], cases), "outside lower center", columns=4)
         return figure
 
 
-def _add_legend(figure: Figure, handles: list[Any]) -> None:
+def _add_legend(figure: Figure, handles: list[Any], place: str, columns: int) -> None:
     if handles:
-        figure.legend(loc="outside right upper", handles=handles)
+        figure.legend(loc=place, handles=handles, ncols=min(columns, len(handles)))
 
 
-def _draw_error(axis: Axes, case: Case, colour: Any, marker: str) -> None:
+def _draw_error(axis: Axes, case: Case, colour: Any, marker: str, scale: str) -> None:
     label = case.label or "equations"
     axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=label)
     found = plateau(case.curve)
@@ -134,7 +134,7 @@ def _draw_error(axis: Axes, case: Case, colour: Any, marker: str) -> None:
         _mark_plateau(axis, found, colour)
     if case.points is not None:
         alpha, mean, se = _positive(case.points.alpha, case.points.error, case.points.error_se)
-        chosen = _thinned(alpha, 22)
+        chosen = _thinned(alpha, 22, scale)
         axis.errorbar(
             alpha[chosen],
             mean[chosen],
@@ -196,13 +196,13 @@ def _downward_limited(mean: Floats, se: Floats) -> Floats:
     return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
 
 
-def _thinned(alpha: Floats, count: int) -> list[int]:
-    """Indices of about ``count`` times, evenly spread on the logarithmic axis."""
+def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:
+    """Indices of about ``count`` times, evenly spread on the axis."""
     if not alpha.size:
         return []
-    logs = np.log(alpha)
-    wanted = np.linspace(logs[0], logs[-1], min(count, alpha.size))
-    return sorted({int(np.argmin(np.abs(logs - w))) for w in wanted})
+    places = np.log(alpha) if scale == "log" else alpha
+    wanted = np.linspace(places[0], places[-1], min(count, alpha.size))
+    return sorted({int(np.argmin(np.abs(places - w))) for w in wanted})
 
 
 _MOST_LINES = 12
@@ -289,5 +289,5 @@ def exponent_figure(cases: Sequence[Case]) -> Figure:
             ylabel=r"$-\,\mathrm{d}\ln\epsilon_g/\mathrm{d}\ln\alpha$",
             ylim=(-0.3, 1.3 * highest),
         )
-        _add_legend(figure, axis.get_legend_handles_labels()[0])
+        _add_legend(figure, axis.get_legend_handles_labels()[0], "outside right upper", columns=1)
         return figure

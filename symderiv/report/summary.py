@@ -32,7 +32,9 @@ def print_summary(console: Console, title: str, found: Sequence[Findings]) -> No
         for warning in one.case.curve.warnings:
             console.print(Text(f"warning  {warning}", style="yellow"))
     content = feature_table(found)
-    table = Table(title=content.title, title_justify="left", header_style="bold", box=None)
+    table = Table(
+        title=content.title, title_justify="left", header_style="bold", box=None, padding=(0, 1)
+    )
     for index, head in enumerate(content.heads):
         table.add_column(head, justify="left" if index == 0 else "right")
     for row in content.rows:
@@ -65,6 +67,7 @@ def _case_json(label: str, found: Agreement) -> dict[str, Any]:
         "deviations": list(found.deviations),
         "bound": found.bound,
         "within": found.within,
+        "within_three": found.within_three,
         "times": len(found.deviations),
         "largest": found.largest,
         "root_mean_square": found.root_mean_square,
