@@ -21,12 +21,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2 11, i2_11 15,
-    i2_12 12, i4 48, generalization_error 21, gradients 28, noise 31, order_parameters 5,
+    i2_12 12, i4 48, generalization_error 21, gradients 27, noise 27, order_parameters 5,
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
     program  4d1b52c03b737656c0de59b48480ceaf2b8f9f42d1d32973de9b3423006e4ad2
-    code     8516360b42460cda338e532615a032e446e7f7b5caa7e6d68eafcb66868605b5
+    code     974c048ffe2cc2345c874ce316e389ce6b22bd18857f2a7c379cd03f6febe0b9
 Ordered by SymPy 1.14.
 """
 
@@ -186,7 +186,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         for p in range(K):
             sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
             sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        curvature[i] = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
                 (1.0 if i == j else 0.0) * curvature[i]
@@ -217,21 +217,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
-                sum_over_m += v_teacher[m] * sum_over_n
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
@@ -244,20 +230,37 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                             Q[p, q], Q[q, q],
                         )
                     )
-                sum_over_m_2 = 0.0
+                sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m_2 += (
+                    sum_over_m += (
                         v_teacher[m]
                         * i4(
                             Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
                             R[p, m], T[m, m],
                         )
                     )
-                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
+                v[i]
+                * v[j]
+                * (
+                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
             )
             Gamma[j, i] = Gamma[i, j]
 

@@ -1,4 +1,5 @@
-"""Order-parameter dynamics of a two-layer student and teacher, g(x) = erf(x/sqrt(2)), h(x) = sign(x)
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = erf(x/sqrt(2)), h(x) =
+sign(x)
 
 Generated, do not edit: change the recipe and generate again. The module stands alone; it needs
 math, numpy and numba and nothing else.
@@ -22,12 +23,12 @@ Equations:
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2_11_ss 15,
     i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 9, i4_ss 48, i4_st 47, i4_tt
-    46, generalization_error 21, gradients 28, noise 31, order_parameters 5, observables 0,
-    right_hand_side 33
+    46, i4_tt_aabb 8, i4_tt_aabc 28, i4_tt_abcc 12, generalization_error 21, gradients 27, noise 30,
+    order_parameters 5, observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  77c1fa22e00e399045c73383fe01ae31672e68a01dda2af91b71be6a1dc103fa
-    code     f71f1b91bf0d62a9cc5313b366d50099c65a08b1e0eee2c6ead6f7b81ca43aca
+    program  60fbbefecf1261ac960c1c8380dd69be4cc695a19d6f97c036b017b9aa989803
+    code     9a57afb4ea4a866ca4142b791d3514bcb9822f8e5ae2193be0a6f2ad1b478eb9
 Ordered by SymPy 1.14.
 """
 
@@ -258,6 +259,41 @@ def i4_tt(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
 
 
 @njit(cache=True, error_model="numpy")
+def i4_tt_aabb(c11, c12, c22):
+    """E[g'(a) g'(a) h(b) h(b)]."""
+    return (math.sqrt(2.0) / math.pi) / math.sqrt(c11 + 0.5)
+
+
+@njit(cache=True, error_model="numpy")
+def i4_tt_aabc(c11, c12, c13, c22, c23, c33):
+    """E[g'(a) g'(a) h(b) h(c)]."""
+    total = c11 + 0.5
+    inverse_total = _ratio(1.0, total)
+    c_2_2_given_s1 = c22 - inverse_total * c12 * c12
+    c_2_3_given_s1 = c23 - c12 * c13 * inverse_total
+    c_3_3_given_s1 = c33 - inverse_total * c13 * c13
+    return (
+        (2.0 * math.sqrt(2.0) / math.pi**2)
+        * _ratio(
+            _clipped_asin(
+                _ratio(
+                    c_2_3_given_s1, _clipped_sqrt(c_2_2_given_s1) * _clipped_sqrt(c_3_3_given_s1)
+                )
+            ),
+            _clipped_sqrt(total),
+        )
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def i4_tt_abcc(c11, c12, c13, c22, c23, c33):
+    """E[g'(a) g'(b) h(c) h(c)]."""
+    one_plus_c11 = c11 + 1.0
+    c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
+    return (2.0 / math.pi) / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+
+
+@njit(cache=True, error_model="numpy")
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -277,7 +313,11 @@ def generalization_error(Q, R, T, v, v_teacher):
     for m in range(M):
         sum_over_n = 0.0
         for n in range(m + 1):
-            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2_tt(T[m, m], T[m, n], T[n, n])
+            if m == n:
+                case = 1.0
+            else:
+                case = i2_tt(T[m, m], T[m, n], T[n, n])
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case
         sum_over_m += v_teacher[m] * sum_over_n
     sum_over_p = 0.0
     for p in range(K):
@@ -322,7 +362,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         for p in range(K):
             sum_over_p += v[p] * i2_11_ss(Q[i, i], Q[i, p], Q[p, p])
             sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        curvature[i] = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
                 (1.0 if i == j else 0.0) * curvature[i]
@@ -353,21 +393,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4_tt(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
-                sum_over_m += v_teacher[m] * sum_over_n
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
@@ -380,20 +406,41 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                             Q[p, q], Q[q, q],
                         )
                     )
-                sum_over_m_2 = 0.0
+                sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m_2 += (
+                    sum_over_m += (
                         v_teacher[m]
                         * i4_st(
                             Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
                             R[p, m], T[m, m],
                         )
                     )
-                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    if i == j and m == n:
+                        case = i4_tt_aabb(Q[i, i], R[i, m], T[m, m])
+                    elif i == j:
+                        case = i4_tt_aabc(Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n])
+                    elif m == n:
+                        case = i4_tt_abcc(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
+                    else:
+                        case = i4_tt(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case
+                sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                label_noise_squared_v_i * v[j] * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
+                v[i]
+                * v[j]
+                * (
+                    label_noise_squared * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
             )
             Gamma[j, i] = Gamma[i, j]
 

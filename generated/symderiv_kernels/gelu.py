@@ -21,12 +21,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 8, student_activation_derivative 20, teacher_activation 1, i2 30, i2_11 25,
-    i2_12 30, i4 489, generalization_error 21, gradients 28, noise 31, order_parameters 5,
+    i2_12 30, i4 523, generalization_error 21, gradients 27, noise 27, order_parameters 5,
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  89f71e25f552c245fd1715abe9194c408b0d9861a2c36668a143a6cb453788ce
-    code     d63eeec1e879c11fcb1eb2406cfd72b1fe76d3a76ea9ea59ecd3fb9b6771e36b
+    program  8be027dee1dba30a0848149900e78bcfb508f448a870e2516d380692a31c1518
+    code     1253745996b90c634ff1f75f7b9fa1b7f4bb752aa12467c7c5adbac0a359329d
 Ordered by SymPy 1.14.
 """
 
@@ -472,177 +472,244 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     c_s4_4_given_s1_s2_s3 = c_s4_4_given_s1_s2 - product_3
     c_s4_4_given_s2 = c44 - c24_squared_inverse_one_plus_c22
     c_s4_4_given_s3 = c44 - c34_squared_inverse_one_plus_c33
-    product_6 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
-    product_7 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
-    product_8 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
-    root_one_plus_c44 = math.sqrt(one_plus_c44)
-    inverse_root_one_plus_c44 = 1.0 / root_one_plus_c44
     root_one_plus_c11 = math.sqrt(one_plus_c11)
     inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
-    product_9 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
     root_one_plus_c22 = math.sqrt(one_plus_c22)
     inverse_root_one_plus_c22 = 1.0 / root_one_plus_c22
-    product_10 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
-    root_one_plus_c33 = math.sqrt(one_plus_c33)
-    inverse_root_one_plus_c33 = 1.0 / root_one_plus_c33
-    product_11 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
-    product_12 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
-    product_13 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
-    product_14 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
-    root_c_s4_s4_given_s3 = math.sqrt(c_s4_s4_given_s3)
-    quotient = (
-        inverse_root_one_plus_c33
-        * (0.25 * c33 * c_s4_4_given_s3 + 0.25 * c34 * c_s3_4_given_s4)
-        / root_c_s4_s4_given_s3
-    )
-    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
-    quotient_2 = (
-        (
-            0.25 * c13 * c_3_4_given_s1
-            + 0.25 * c33 * c_s1_4_given_s3
-            + 0.25 * c_1_3_given_s1 * c_3_4_given_s1
-            + 0.25 * c_1_3_given_s1 * c_s4_3_given_s1_s3
-            + 0.25 * c_1_4_given_s1 * c_s3_3_given_s1
-        )
-        / root_c_s3_s3_given_s1
-    )
-    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
-    quotient_3 = (
-        (
-            0.25 * c23 * c_s4_3_given_s2
-            + 0.25 * c33 * c_s2_4_given_s3
-            + 0.25 * c_2_3_given_s2 * c_s4_3_given_s2
-            + 0.25 * c_2_3_given_s2 * c_s4_3_given_s2_s3
-            + 0.25 * c_2_4_given_s2 * c_s3_3_given_s2
-        )
-        / root_c_s3_s3_given_s2
-    )
-    root_c_s4_s4_given_s1 = math.sqrt(c_s4_s4_given_s1)
-    quotient_4 = (
-        (
-            0.25 * c13 * c_s4_4_given_s1
-            + 0.25 * c34 * c_s1_4_given_s4
-            + 0.25 * c_1_3_given_s1 * c_s4_4_given_s1
-            + 0.25 * c_1_4_given_s1 * c_3_4_given_s1
-            + 0.25 * c_1_4_given_s1 * c_3_4_given_s1_s4
-        )
-        / root_c_s4_s4_given_s1
-    )
-    root_c_s4_s4_given_s2 = math.sqrt(c_s4_s4_given_s2)
-    quotient_5 = (
-        (
-            0.25 * c23 * c_s4_4_given_s2
-            + 0.25 * c34 * c_s2_4_given_s4
-            + 0.25 * c_2_3_given_s2 * c_s4_4_given_s2
-            + 0.25 * c_2_4_given_s2 * c_3_4_given_s2_s4
-            + 0.25 * c_2_4_given_s2 * c_s4_3_given_s2
-        )
-        / root_c_s4_s4_given_s2
-    )
-    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
-    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
     root_c_s2_s2_given_s1 = math.sqrt(c_s2_s2_given_s1)
-    quotient_6 = inverse_root_one_plus_c11 / root_c_s2_s2_given_s1
-    product_15 = (
-        quotient_6
-        * (
-            0.25 * c13 * c_s2_4_given_s1
-            + 0.25 * c23 * c_s1_4_given_s2
-            + 0.25 * c_1_2_given_s1_s2 * c_3_4_given_s1_s2
-            + 0.25 * c_1_3_given_s1 * c_s2_4_given_s1
-            + 0.25 * c_1_3_given_s1_s2_c_2_4_given_s1_s2
-            + 0.25 * c_1_4_given_s1 * c_s2_3_given_s1
-            + 0.25 * c_1_4_given_s1_s2_c_2_3_given_s1_s2
-            + 0.25 * c_2_3_given_s2 * c_s1_4_given_s2
-            + 0.25 * c_2_4_given_s2 * c_s1_3_given_s2
-            + 0.25 * c_3_4_given_s1_s2 * c_s1_2_given_s2
-            + 0.25 * c_3_4_given_s1_s2 * c_s2_1_given_s1
-        )
-    )
+    inverse_root_c_s2_s2_given_s1 = 1.0 / root_c_s2_s2_given_s1
+    c13_c_s2_4_given_s1 = c13 * c_s2_4_given_s1
+    c23_c_s1_4_given_s2 = c23 * c_s1_4_given_s2
+    c_1_2_given_s1_s2_c_3_4_given_s1_s2 = c_1_2_given_s1_s2 * c_3_4_given_s1_s2
+    c_1_3_given_s1_c_s2_4_given_s1 = c_1_3_given_s1 * c_s2_4_given_s1
+    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
+    c_1_4_given_s1_c_s2_3_given_s1 = c_1_4_given_s1 * c_s2_3_given_s1
+    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
+    c_2_3_given_s2_c_s1_4_given_s2 = c_2_3_given_s2 * c_s1_4_given_s2
+    c_2_4_given_s2_c_s1_3_given_s2 = c_2_4_given_s2 * c_s1_3_given_s2
+    c_3_4_given_s1_s2_c_s1_2_given_s2 = c_3_4_given_s1_s2 * c_s1_2_given_s2
+    c_3_4_given_s1_s2_c_s2_1_given_s1 = c_3_4_given_s1_s2 * c_s2_1_given_s1
     root_c_s3_s3_given_s1_s2 = math.sqrt(c_s3_s3_given_s1_s2)
     inverse_root_c_s3_s3_given_s1_s2 = 1.0 / root_c_s3_s3_given_s1_s2
-    product_16 = c_3_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
-    product_17 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
-    product_18 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    quotient = (1.0 / math.pi**2) * inverse_root_c_s2_s2_given_s1 * inverse_root_one_plus_c11
+    product_6 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_7 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_8 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
+    product_9 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
+    product_10 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
+    root_one_plus_c44 = math.sqrt(one_plus_c44)
+    inverse_root_one_plus_c44 = 1.0 / root_one_plus_c44
+    product_11 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
+    product_12 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
+    root_one_plus_c33 = math.sqrt(one_plus_c33)
+    inverse_root_one_plus_c33 = 1.0 / root_one_plus_c33
+    product_13 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
+    product_14 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
+    product_15 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
+    product_16 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
+    c33_c_s4_4_given_s3 = c33 * c_s4_4_given_s3
+    c34_c_s3_4_given_s4 = c34 * c_s3_4_given_s4
+    root_c_s4_s4_given_s3 = math.sqrt(c_s4_s4_given_s3)
+    quotient_2 = inverse_root_one_plus_c33 / root_c_s4_s4_given_s3
+    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
+    inverse_root_c_s3_s3_given_s1 = 1.0 / root_c_s3_s3_given_s1
+    c13_c_3_4_given_s1 = c13 * c_3_4_given_s1
+    c33_c_s1_4_given_s3 = c33 * c_s1_4_given_s3
+    c_1_3_given_s1_c_3_4_given_s1 = c_1_3_given_s1 * c_3_4_given_s1
+    c_1_3_given_s1_c_s4_3_given_s1_s3 = c_1_3_given_s1 * c_s4_3_given_s1_s3
+    c_1_4_given_s1_c_s3_3_given_s1 = c_1_4_given_s1 * c_s3_3_given_s1
+    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
+    inverse_root_c_s3_s3_given_s2 = 1.0 / root_c_s3_s3_given_s2
+    c23_c_s4_3_given_s2 = c23 * c_s4_3_given_s2
+    c33_c_s2_4_given_s3 = c33 * c_s2_4_given_s3
+    c_2_3_given_s2_c_s4_3_given_s2 = c_2_3_given_s2 * c_s4_3_given_s2
+    c_2_3_given_s2_c_s4_3_given_s2_s3 = c_2_3_given_s2 * c_s4_3_given_s2_s3
+    c_2_4_given_s2_c_s3_3_given_s2 = c_2_4_given_s2 * c_s3_3_given_s2
+    root_c_s4_s4_given_s1 = math.sqrt(c_s4_s4_given_s1)
+    inverse_root_c_s4_s4_given_s1 = 1.0 / root_c_s4_s4_given_s1
+    c13_c_s4_4_given_s1 = c13 * c_s4_4_given_s1
+    c34_c_s1_4_given_s4 = c34 * c_s1_4_given_s4
+    c_1_3_given_s1_c_s4_4_given_s1 = c_1_3_given_s1 * c_s4_4_given_s1
+    c_1_4_given_s1_c_3_4_given_s1 = c_1_4_given_s1 * c_3_4_given_s1
+    c_1_4_given_s1_c_3_4_given_s1_s4 = c_1_4_given_s1 * c_3_4_given_s1_s4
+    root_c_s4_s4_given_s2 = math.sqrt(c_s4_s4_given_s2)
+    inverse_root_c_s4_s4_given_s2 = 1.0 / root_c_s4_s4_given_s2
+    c23_c_s4_4_given_s2 = c23 * c_s4_4_given_s2
+    c34_c_s2_4_given_s4 = c34 * c_s2_4_given_s4
+    c_2_3_given_s2_c_s4_4_given_s2 = c_2_3_given_s2 * c_s4_4_given_s2
+    c_2_4_given_s2_c_3_4_given_s2_s4 = c_2_4_given_s2 * c_3_4_given_s2_s4
+    c_2_4_given_s2_c_s4_3_given_s2 = c_2_4_given_s2 * c_s4_3_given_s2
     return (
         0.0625
         * c34
-        * sign_mean4(product_10, product_11, product_9, product_14, product_12, product_13)
-        + (0.125 / math.pi) * c34 * math.asin(product_10)
+        * sign_mean4(product_11, product_12, product_13, product_14, product_15, product_16)
         + (0.125 / math.pi) * c34 * math.asin(product_11)
         + (0.125 / math.pi) * c34 * math.asin(product_12)
         + (0.125 / math.pi) * c34 * math.asin(product_13)
         + (0.125 / math.pi) * c34 * math.asin(product_14)
-        + (0.125 / math.pi) * c34 * math.asin(product_9)
+        + (0.125 / math.pi) * c34 * math.asin(product_15)
+        + (0.125 / math.pi) * c34 * math.asin(product_16)
         + 0.0625 * c34
-        + (1.0 / math.pi**2)
+        + (0.125 / math.pi)
+        * inverse_root_c_s2_s2_given_s1
         * inverse_root_one_plus_c11
-        * quotient_2
+        * (
+            c13_c_s2_4_given_s1
+            + c23_c_s1_4_given_s2
+            + c_1_2_given_s1_s2_c_3_4_given_s1_s2
+            + c_1_3_given_s1_c_s2_4_given_s1
+            + c_1_3_given_s1_s2_c_2_4_given_s1_s2
+            + c_1_4_given_s1_c_s2_3_given_s1
+            + c_1_4_given_s1_s2_c_2_3_given_s1_s2
+            + c_2_3_given_s2_c_s1_4_given_s2
+            + c_2_4_given_s2_c_s1_3_given_s2
+            + c_3_4_given_s1_s2_c_s1_2_given_s2
+            + c_3_4_given_s1_s2_c_s2_1_given_s1
+        )
+        + (1.0 / math.pi**2)
+        * inverse_root_c_s3_s3_given_s1
+        * inverse_root_one_plus_c11
+        * (
+            0.25 * c13_c_3_4_given_s1
+            + 0.25 * c33_c_s1_4_given_s3
+            + 0.25 * c_1_3_given_s1_c_3_4_given_s1
+            + 0.25 * c_1_3_given_s1_c_s4_3_given_s1_s3
+            + 0.25 * c_1_4_given_s1_c_s3_3_given_s1
+        )
         * math.asin(
             c_s2_4_given_s1_s3 / (math.sqrt(c_s2_s2_given_s1_s3) * math.sqrt(c_s4_s4_given_s1_s3))
         )
-        + (0.5 / math.pi) * inverse_root_one_plus_c11 * quotient_2
-        + (1.0 / math.pi**2)
+        + (0.125 / math.pi)
+        * inverse_root_c_s3_s3_given_s1
         * inverse_root_one_plus_c11
-        * quotient_4
-        * math.asin(
-            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
+        * (
+            c13_c_3_4_given_s1
+            + c33_c_s1_4_given_s3
+            + c_1_3_given_s1_c_3_4_given_s1
+            + c_1_3_given_s1_c_s4_3_given_s1_s3
+            + c_1_4_given_s1_c_s3_3_given_s1
         )
-        + (0.5 / math.pi) * inverse_root_one_plus_c11 * quotient_4
         + (1.0 / math.pi**2)
+        * inverse_root_c_s3_s3_given_s2
         * inverse_root_one_plus_c22
-        * quotient_3
+        * (
+            0.25 * c23_c_s4_3_given_s2
+            + 0.25 * c33_c_s2_4_given_s3
+            + 0.25 * c_2_3_given_s2_c_s4_3_given_s2
+            + 0.25 * c_2_3_given_s2_c_s4_3_given_s2_s3
+            + 0.25 * c_2_4_given_s2_c_s3_3_given_s2
+        )
         * math.asin(
             c_s1_4_given_s2_s3 / (math.sqrt(c_s1_s1_given_s2_s3) * math.sqrt(c_s4_s4_given_s2_s3))
         )
-        + (0.5 / math.pi) * inverse_root_one_plus_c22 * quotient_3
-        + (1.0 / math.pi**2)
+        + (0.125 / math.pi)
+        * inverse_root_c_s3_s3_given_s2
         * inverse_root_one_plus_c22
-        * quotient_5
+        * (
+            c23_c_s4_3_given_s2
+            + c33_c_s2_4_given_s3
+            + c_2_3_given_s2_c_s4_3_given_s2
+            + c_2_3_given_s2_c_s4_3_given_s2_s3
+            + c_2_4_given_s2_c_s3_3_given_s2
+        )
+        + (1.0 / math.pi**2)
+        * inverse_root_c_s4_s4_given_s1
+        * inverse_root_one_plus_c11
+        * (
+            0.25 * c13_c_s4_4_given_s1
+            + 0.25 * c34_c_s1_4_given_s4
+            + 0.25 * c_1_3_given_s1_c_s4_4_given_s1
+            + 0.25 * c_1_4_given_s1_c_3_4_given_s1
+            + 0.25 * c_1_4_given_s1_c_3_4_given_s1_s4
+        )
+        * math.asin(
+            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
+        )
+        + (0.125 / math.pi)
+        * inverse_root_c_s4_s4_given_s1
+        * inverse_root_one_plus_c11
+        * (
+            c13_c_s4_4_given_s1
+            + c34_c_s1_4_given_s4
+            + c_1_3_given_s1_c_s4_4_given_s1
+            + c_1_4_given_s1_c_3_4_given_s1
+            + c_1_4_given_s1_c_3_4_given_s1_s4
+        )
+        + (1.0 / math.pi**2)
+        * inverse_root_c_s4_s4_given_s2
+        * inverse_root_one_plus_c22
+        * (
+            0.25 * c23_c_s4_4_given_s2
+            + 0.25 * c34_c_s2_4_given_s4
+            + 0.25 * c_2_3_given_s2_c_s4_4_given_s2
+            + 0.25 * c_2_4_given_s2_c_3_4_given_s2_s4
+            + 0.25 * c_2_4_given_s2_c_s4_3_given_s2
+        )
         * math.asin(
             c_s1_3_given_s2_s4 / (math.sqrt(c_s1_s1_given_s2_s4) * math.sqrt(c_s3_s3_given_s2_s4))
         )
-        + (0.5 / math.pi) * inverse_root_one_plus_c22 * quotient_5
-        + (1.0 / math.pi**2)
-        * product_15
+        + (0.125 / math.pi)
+        * inverse_root_c_s4_s4_given_s2
+        * inverse_root_one_plus_c22
+        * (
+            c23_c_s4_4_given_s2
+            + c34_c_s2_4_given_s4
+            + c_2_3_given_s2_c_s4_4_given_s2
+            + c_2_4_given_s2_c_3_4_given_s2_s4
+            + c_2_4_given_s2_c_s4_3_given_s2
+        )
+        + quotient
+        * (
+            0.25 * c13_c_s2_4_given_s1
+            + 0.25 * c23_c_s1_4_given_s2
+            + 0.25 * c_1_2_given_s1_s2_c_3_4_given_s1_s2
+            + 0.25 * c_1_3_given_s1_c_s2_4_given_s1
+            + 0.25 * c_1_3_given_s1_s2_c_2_4_given_s1_s2
+            + 0.25 * c_1_4_given_s1_c_s2_3_given_s1
+            + 0.25 * c_1_4_given_s1_s2_c_2_3_given_s1_s2
+            + 0.25 * c_2_3_given_s2_c_s1_4_given_s2
+            + 0.25 * c_2_4_given_s2_c_s1_3_given_s2
+            + 0.25 * c_3_4_given_s1_s2_c_s1_2_given_s2
+            + 0.25 * c_3_4_given_s1_s2_c_s2_1_given_s1
+        )
         * math.asin(
             c_3_4_given_s1_s2 * inverse_root_c_s3_s3_given_s1_s2 / math.sqrt(c_s4_s4_given_s1_s2)
         )
-        + (0.5 / math.pi) * product_15
         + (1.0 / math.pi**2)
-        * quotient
+        * quotient_2
+        * (0.25 * c33_c_s4_4_given_s3 + 0.25 * c34_c_s3_4_given_s4)
         * math.asin(
             c_s1_s2_given_s3_s4 / (math.sqrt(c_s1_s1_given_s3_s4) * math.sqrt(c_s2_s2_given_s3_s4))
         )
-        + (0.5 / math.pi) * quotient
-        + (0.25 / math.pi**2)
+        + (0.125 / math.pi) * quotient_2 * (c33_c_s4_4_given_s3 + c34_c_s3_4_given_s4)
+        + 0.25
         * inverse_root_c_s3_s3_given_s1_s2
-        * quotient_6
+        * quotient
         * (
-            c_1_2_given_s1_s2 * product_16
-            + c_1_2_given_s1_s2 * product_17
+            c_1_2_given_s1_s2 * product_6
+            + c_1_2_given_s1_s2_c_3_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
             + c_1_3_given_s1 * c_s2_3_given_s1_s3 * c_s4_4_given_s1_s2_s3
-            + c_1_3_given_s1 * c_s2_4_given_s1_s3_s4 * c_s4_3_given_s1_s3
+            + c_1_3_given_s1_c_s4_3_given_s1_s3 * c_s2_4_given_s1_s3_s4
             + c_1_3_given_s1_s2_c_2_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
             + c_1_4_given_s1 * c_s2_3_given_s1_s4 * c_s3_4_given_s1_s2_s4
             + c_1_4_given_s1 * c_s2_4_given_s1_s3_s4 * c_s3_3_given_s1_s4
             + c_1_4_given_s1_s2_c_2_3_given_s1_s2 * c_s4_3_given_s1_s2_s3
-            + c_2_3_given_s1_s2 * product_18
-            + c_2_3_given_s1_s2_s3 * product_18
+            + c_2_3_given_s1_s2 * product_7
+            + c_2_3_given_s1_s2_s3 * product_7
             + c_2_3_given_s2 * c_s1_3_given_s2_s3 * c_s4_4_given_s1_s2_s3
-            + c_2_3_given_s2 * c_s1_4_given_s2_s3_s4 * c_s4_3_given_s2_s3
-            + c_2_4_given_s1_s2 * product_8
-            + c_2_4_given_s1_s2_s4 * product_8
+            + c_2_3_given_s2_c_s4_3_given_s2_s3 * c_s1_4_given_s2_s3_s4
+            + c_2_4_given_s1_s2 * product_10
+            + c_2_4_given_s1_s2_s4 * product_10
             + c_2_4_given_s2 * c_s1_3_given_s2_s4 * c_s3_4_given_s1_s2_s4
             + c_2_4_given_s2 * c_s1_4_given_s2_s3_s4 * c_s3_3_given_s2_s4
-            + c_3_4_given_s1_s2_s3_s4 * product_6
-            + c_3_4_given_s1_s2_s3_s4 * product_7
-            + c_s1_2_given_s2 * product_16
-            + c_s1_2_given_s2 * product_17
-            + c_s2_1_given_s1 * product_16
-            + c_s2_1_given_s1 * product_17
-            + c_s3_4_given_s1_s2_s4 * product_7
-            + c_s4_3_given_s1_s2_s3 * product_6
+            + c_3_4_given_s1_s2_c_s1_2_given_s2 * c_s3_4_given_s1_s2_s4
+            + c_3_4_given_s1_s2_c_s2_1_given_s1 * c_s3_4_given_s1_s2_s4
+            + c_3_4_given_s1_s2_s3_s4 * product_8
+            + c_3_4_given_s1_s2_s3_s4 * product_9
+            + c_s1_2_given_s2 * product_6
+            + c_s2_1_given_s1 * product_6
+            + c_s3_4_given_s1_s2_s4 * product_9
+            + c_s4_3_given_s1_s2_s3 * product_8
         )
         / math.sqrt(c_s4_s4_given_s1_s2_s3)
     )
@@ -713,7 +780,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         for p in range(K):
             sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
             sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        curvature[i] = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
                 (1.0 if i == j else 0.0) * curvature[i]
@@ -744,21 +811,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
-                sum_over_m += v_teacher[m] * sum_over_n
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
@@ -771,20 +824,37 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                             Q[p, q], Q[q, q],
                         )
                     )
-                sum_over_m_2 = 0.0
+                sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m_2 += (
+                    sum_over_m += (
                         v_teacher[m]
                         * i4(
                             Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
                             R[p, m], T[m, m],
                         )
                     )
-                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
+                v[i]
+                * v[j]
+                * (
+                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
             )
             Gamma[j, i] = Gamma[i, j]
 

@@ -21,12 +21,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 0, student_activation_derivative 0, teacher_activation 1, i2 0, i4 0,
-    generalization_error 21, gradients 10, noise 29, order_parameters 5, observables 0,
+    generalization_error 21, gradients 10, noise 25, order_parameters 5, observables 0,
     right_hand_side 33
 
 Digests (SHA-256):
     program  b427c8c83e7d4c6d40b8f8a8f39bd70c52672ab067309f3ed675851f8abc7eae
-    code     8d7cbb6d3aafe9dabf6f009f2135ac3e3aa88a771654bbb12566c8988f568816
+    code     c1db8bd431dead58eebcd2cfbe351120fae917f0c1df4a128f39750cf68e9b77
 Ordered by SymPy 1.14.
 """
 
@@ -163,21 +163,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
-                sum_over_m += v_teacher[m] * sum_over_n
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
@@ -190,21 +176,30 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                             Q[p, q], Q[q, q],
                         )
                     )
-                sum_over_m_2 = 0.0
+                sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m_2 += (
+                    sum_over_m += (
                         v_teacher[m]
                         * i4(
                             Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
                             R[p, m], T[m, m],
                         )
                     )
-                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
-            Gamma[i, j] = (
-                label_noise_squared_v_i * v[j]
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
-            )
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m_2 += v_teacher[m] * sum_over_n
+            Gamma[i, j] = v[i] * v[j] * (label_noise_squared + sum_over_m_2 - 2.0 * sum_over_p)
             Gamma[j, i] = Gamma[i, j]
 
 

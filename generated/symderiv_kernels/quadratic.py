@@ -21,12 +21,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 1, student_activation_derivative 1, teacher_activation 1, i2 4, i2_11 0,
-    i2_12 1, i4 23, generalization_error 21, gradients 28, noise 31, order_parameters 5, observables
+    i2_12 1, i4 23, generalization_error 21, gradients 27, noise 27, order_parameters 5, observables
     0, right_hand_side 33
 
 Digests (SHA-256):
     program  4f853b7aa6a83de787a349f471e6adfa48273ed305146ed57f760a7a0c2a3e41
-    code     5287d47afdade73461457d4bd8282ce38472d590dba8f4845293b077be0a96e8
+    code     f47a440f787cd75c762a847c183692a799773e3df1981a9d4df38ed03a1710a6
 Ordered by SymPy 1.14.
 """
 
@@ -160,7 +160,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         for p in range(K):
             sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
             sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+        curvature[i] = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
                 (1.0 if i == j else 0.0) * curvature[i]
@@ -191,21 +191,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
-                sum_over_m += v_teacher[m] * sum_over_n
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
@@ -218,20 +204,37 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                             Q[p, q], Q[q, q],
                         )
                     )
-                sum_over_m_2 = 0.0
+                sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m_2 += (
+                    sum_over_m += (
                         v_teacher[m]
                         * i4(
                             Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
                             R[p, m], T[m, m],
                         )
                     )
-                sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0)
+                        * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
+                v[i]
+                * v[j]
+                * (
+                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
             )
             Gamma[j, i] = Gamma[i, j]
 

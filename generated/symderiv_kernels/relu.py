@@ -21,13 +21,13 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 21, i2_11 10,
-    i2_12 11, i4 291, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 72, i4_abaa 24, i4_abab 21, i4_abac
-    72, i4_abcc 72, generalization_error 21, gradients 28, noise 95, order_parameters 5, observables
-    0, right_hand_side 33
+    i2_12 11, i2_aa 1, i4 299, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 70, i4_abaa 24, i4_abab
+    21, i4_abac 70, i4_abcc 70, generalization_error 23, gradients 29, noise 56, order_parameters 5,
+    observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  ef5d43d673a65de32eeca0cf6b923e53ab8888dd252943575fe3def036a06422
-    code     7196c9a39c2bb44940cdde09d4b57a07808a46f65d3d28682aff5220ba4b3098
+    program  8e10358dff0c28bf5e7263e944b861538dd3e4804b5862b38da30a89495f7c5d
+    code     6aceb96dca12107432a5d6e0ed992fbb6f0f0b107e0cdf0abeb16f74c8d38b48
 Ordered by SymPy 1.14.
 """
 
@@ -332,6 +332,12 @@ def i2_12(c11, c12, c22):
 
 
 @njit(cache=True, error_model="numpy")
+def i2_aa(c11):
+    """E[g(a) g(a)]."""
+    return 0.5 * c11
+
+
+@njit(cache=True, error_model="numpy")
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     c12_squared = c12 * c12
@@ -412,14 +418,17 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     product_7 = c24 * inverse_root_c22 * inverse_root_c44
     product_8 = c34 * inverse_root_c33 * inverse_root_c44
     root_c_2_2_given_1 = _clipped_sqrt(c_2_2_given_1)
-    quotient = _ratio(0.25 * c13 * c_2_4_given_1 + 0.25 * c23 * c_1_4_given_2, root_c_2_2_given_1)
+    inverse_root_c_2_2_given_1 = _ratio(1.0, root_c_2_2_given_1)
+    c13_c_2_4_given_1 = c13 * c_2_4_given_1
+    c23_c_1_4_given_2 = c23 * c_1_4_given_2
     root_c_3_3_given_1 = _clipped_sqrt(c_3_3_given_1)
-    quotient_2 = _ratio(0.25 * c13 * c_3_4_given_1 + 0.25 * c33 * c_1_4_given_3, root_c_3_3_given_1)
+    inverse_root_c_3_3_given_1 = _ratio(1.0, root_c_3_3_given_1)
+    c13_c_3_4_given_1 = c13 * c_3_4_given_1
+    c33_c_1_4_given_3 = c33 * c_1_4_given_3
+    c23_c_3_4_given_2 = c23 * c_3_4_given_2
+    c33_c_2_4_given_3 = c33 * c_2_4_given_3
     root_c_3_3_given_2 = _clipped_sqrt(c_3_3_given_2)
-    quotient_3 = _ratio(
-        inverse_root_c22 * (0.25 * c23 * c_3_4_given_2 + 0.25 * c33 * c_2_4_given_3),
-        root_c_3_3_given_2,
-    )
+    quotient = _ratio(inverse_root_c22, root_c_3_3_given_2)
     return (
         0.0625 * c34 * sign_mean4(product_3, product_4, product_5, product_6, product_7, product_8)
         + (0.125 / math.pi) * c34 * _clipped_asin(product_3)
@@ -431,18 +440,26 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         + 0.0625 * c34
         + (1.0 / math.pi**2)
         * inverse_root_c11
-        * quotient
+        * inverse_root_c_2_2_given_1
+        * (0.25 * c13_c_2_4_given_1 + 0.25 * c23_c_1_4_given_2)
         * _clipped_asin(
             _ratio(c_3_4_given_1_2, _clipped_sqrt(c_3_3_given_1_2) * _clipped_sqrt(c_4_4_given_1_2))
         )
-        + (0.5 / math.pi) * inverse_root_c11 * quotient
+        + (0.125 / math.pi)
+        * inverse_root_c11
+        * inverse_root_c_2_2_given_1
+        * (c13_c_2_4_given_1 + c23_c_1_4_given_2)
         + (1.0 / math.pi**2)
         * inverse_root_c11
-        * quotient_2
+        * inverse_root_c_3_3_given_1
+        * (0.25 * c13_c_3_4_given_1 + 0.25 * c33_c_1_4_given_3)
         * _clipped_asin(
             _ratio(c_2_4_given_1_3, _clipped_sqrt(c_2_2_given_1_3) * _clipped_sqrt(c_4_4_given_1_3))
         )
-        + (0.5 / math.pi) * inverse_root_c11 * quotient_2
+        + (0.125 / math.pi)
+        * inverse_root_c11
+        * inverse_root_c_3_3_given_1
+        * (c13_c_3_4_given_1 + c33_c_1_4_given_3)
         + (0.25 / math.pi**2)
         * product
         * _clipped_asin(
@@ -456,11 +473,12 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         )
         + (0.125 / math.pi) * product_2
         + (1.0 / math.pi**2)
-        * quotient_3
+        * quotient
+        * (0.25 * c23_c_3_4_given_2 + 0.25 * c33_c_2_4_given_3)
         * _clipped_asin(
             _ratio(c_1_4_given_2_3, _clipped_sqrt(c_1_1_given_2_3) * _clipped_sqrt(c_4_4_given_2_3))
         )
-        + (0.5 / math.pi) * quotient_3
+        + (0.125 / math.pi) * quotient * (c23_c_3_4_given_2 + c33_c_2_4_given_3)
         + (0.25 / math.pi**2)
         * root_c33_root_c_4_4_given_3
         * _clipped_asin(
@@ -525,9 +543,9 @@ def i4_aabc(c11, c12, c13, c22, c23, c33):
         + (0.25 / math.pi) * c23 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
         + 0.125 * c23
         + (0.25 / math.pi) * root_c22 * _clipped_sqrt(c_3_3_given_2)
-        + (0.5 / math.pi)
+        + (0.25 / math.pi)
         * _ratio(
-            inverse_root_c11 * (0.5 * c12 * c_2_3_given_1 + 0.5 * c22 * c_1_3_given_2),
+            inverse_root_c11 * (c12 * c_2_3_given_1 + c22 * c_1_3_given_2),
             _clipped_sqrt(c_2_2_given_1),
         )
     )
@@ -585,9 +603,9 @@ def i4_abac(c11, c12, c13, c22, c23, c33):
         + (0.25 / math.pi) * c13 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
         + 0.125 * c13
         + (0.25 / math.pi) * root_c11 * _clipped_sqrt(c_3_3_given_1)
-        + (0.5 / math.pi)
+        + (0.25 / math.pi)
         * _ratio(
-            inverse_root_c11 * (0.5 * c11 * c_2_3_given_1 + 0.5 * c12 * c_1_3_given_2),
+            inverse_root_c11 * (c11 * c_2_3_given_1 + c12 * c_1_3_given_2),
             _clipped_sqrt(c_2_2_given_1),
         )
     )
@@ -618,9 +636,9 @@ def i4_abcc(c11, c12, c13, c22, c23, c33):
         + (0.25 / math.pi) * c33 * _clipped_asin(c23_inverse_root_c22 * inverse_root_c33)
         + (0.25 / math.pi) * c33 * _clipped_asin(c12 * inverse_root_c11 * inverse_root_c22)
         + 0.125 * c33
-        + (0.5 / math.pi)
+        + (0.25 / math.pi)
         * _ratio(
-            inverse_root_c11 * (0.5 * c13 * c_2_3_given_1 + 0.5 * c23 * c_1_3_given_2),
+            inverse_root_c11 * (c13 * c_2_3_given_1 + c23 * c_1_3_given_2),
             _clipped_sqrt(c_2_2_given_1),
         )
     )
@@ -646,13 +664,21 @@ def generalization_error(Q, R, T, v, v_teacher):
     for m in range(M):
         sum_over_n = 0.0
         for n in range(m + 1):
-            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+            if m == n:
+                case = i2_aa(T[m, m])
+            else:
+                case = i2(T[m, m], T[m, n], T[n, n])
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case
         sum_over_m += v_teacher[m] * sum_over_n
     sum_over_p = 0.0
     for p in range(K):
         sum_over_q = 0.0
         for q in range(p + 1):
-            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q[p, p], Q[p, q], Q[q, q])
+            if p == q:
+                case_2 = i2_aa(Q[p, p])
+            else:
+                case_2 = i2(Q[p, p], Q[p, q], Q[q, q])
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * case_2
         sum_over_m_2 = 0.0
         for m in range(M):
             sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
@@ -689,14 +715,20 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         sum_over_p = 0.0
         sum_over_p_2 = 0.0
         for p in range(K):
-            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = 2.0 * v[i] * sum_over_p - 2.0 * v[i] * sum_over_m
+            if i != p:
+                sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+            if i == p:
+                case_2 = i2_aa(Q[i, i])
+            else:
+                case_2 = i2(Q[i, i], Q[i, p], Q[p, p])
+            sum_over_p_2 += v[p] * case_2
+        curvature[i] = v[i] * (sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
-            A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature[i]
-                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-            )
+            if i == j:
+                case = 0.5
+            else:
+                case = i2_12(Q[i, i], Q[i, j], Q[j, j])
+            A[i, j] = v[i] * v[j] * case + (1.0 if i == j else 0.0) * curvature[i]
             A[j, i] = A[i, j]
         for n in range(M):
             B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
@@ -722,149 +754,102 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
-        label_noise_squared_v_i = label_noise_squared * v[i]
         for j in range(i + 1):
-            sum_over_m = 0.0
-            for m in range(M):
-                for n in range(m + 1):
-                    if i == j and m == n:
-                        case = v_teacher[m] * v_teacher[n] * i4_aabb(Q[i, i], R[i, m], T[m, m])
-                    elif i == j:
-                        case = (
-                            v_teacher[m]
-                            * v_teacher[n]
-                            * i4_aabc(Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n])
-                        )
-                    elif m == n:
-                        case = (
-                            v_teacher[m]
-                            * v_teacher[n]
-                            * i4_abcc(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
-                        )
-                    else:
-                        case = (
-                            v_teacher[m]
-                            * v_teacher[n]
-                            * i4(
-                                Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                T[m, m], T[m, n], T[n, n],
-                            )
-                        )
-                    sum_over_m += (1.0 if m == n else 2.0) * case
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
                 for q in range(p + 1):
                     if i == j and i == p and i == q:
-                        case_2 = v[p] * v[q] * i4_aaaa(Q[i, i])
+                        case = i4_aaaa(Q[i, i])
                     elif i == j and i == p:
-                        case_2 = v[p] * v[q] * i4_aaab(Q[i, i], Q[i, q], Q[q, q])
-                    elif (
-                        (i == p or i == q)
-                        and (i == p or j == p)
-                        and (i == q or j == q)
-                        and (j == p or j == q)
-                    ):
-                        case_2 = v[p] * v[q] * i4_abab(Q[i, i], Q[i, j], Q[j, j])
+                        case = i4_aaab(Q[i, i], Q[i, q], Q[q, q])
+                    elif (i == p and j == q) or (i == q and j == p):
+                        case = i4_abab(Q[i, i], Q[i, j], Q[j, j])
                     elif i == j and i == q:
-                        case_2 = v[p] * v[q] * i4_aaab(Q[i, i], Q[i, p], Q[p, p])
+                        case = i4_aaab(Q[i, i], Q[i, p], Q[p, p])
                     elif i == j and p == q:
-                        case_2 = v[p] * v[q] * i4_aabb(Q[i, i], Q[i, p], Q[p, p])
+                        case = i4_aabb(Q[i, i], Q[i, p], Q[p, p])
                     elif i == p and i == q:
-                        case_2 = v[p] * v[q] * i4_abaa(Q[i, i], Q[i, j], Q[j, j])
+                        case = i4_abaa(Q[i, i], Q[i, j], Q[j, j])
                     elif j == p and j == q:
-                        case_2 = v[p] * v[q] * i4_abaa(Q[j, j], Q[i, j], Q[i, i])
+                        case = i4_abaa(Q[j, j], Q[i, j], Q[i, i])
                     elif i == j:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_aabc(Q[i, i], Q[i, p], Q[i, q], Q[p, p], Q[p, q], Q[q, q])
-                        )
+                        case = i4_aabc(Q[i, i], Q[i, p], Q[i, q], Q[p, p], Q[p, q], Q[q, q])
                     elif i == p:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_abac(Q[i, i], Q[i, j], Q[i, q], Q[j, j], Q[j, q], Q[q, q])
-                        )
+                        case = i4_abac(Q[i, i], Q[i, j], Q[i, q], Q[j, j], Q[j, q], Q[q, q])
                     elif i == q:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_abac(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
-                        )
+                        case = i4_abac(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
                     elif j == p:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_abac(Q[j, j], Q[i, j], Q[j, q], Q[i, i], Q[i, q], Q[q, q])
-                        )
+                        case = i4_abac(Q[j, j], Q[i, j], Q[j, q], Q[i, i], Q[i, q], Q[q, q])
                     elif j == q:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_abac(Q[j, j], Q[i, j], Q[j, p], Q[i, i], Q[i, p], Q[p, p])
-                        )
+                        case = i4_abac(Q[j, j], Q[i, j], Q[j, p], Q[i, i], Q[i, p], Q[p, p])
                     elif p == q:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4_abcc(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
-                        )
+                        case = i4_abcc(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
                     else:
-                        case_2 = (
-                            v[p]
-                            * v[q]
-                            * i4(
-                                Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                Q[p, p], Q[p, q], Q[q, q],
-                            )
+                        case = i4(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
                         )
-                    sum_over_q += (1.0 if p == q else 2.0) * case_2
+                    sum_over_q += (1.0 if p == q else 2.0) * v[q] * case
                 if i == j and i == p:
-                    sum_over_m_2 = 0.0
+                    case_2 = 0.0
                     for m in range(M):
-                        sum_over_m_2 += v_teacher[m] * i4_aaab(Q[i, i], R[i, m], T[m, m])
-                    case_3 = v[p] * sum_over_m_2
+                        case_2 += v_teacher[m] * i4_aaab(Q[i, i], R[i, m], T[m, m])
                 elif i == j:
-                    sum_over_m_3 = 0.0
+                    case_2 = 0.0
                     for m in range(M):
-                        sum_over_m_3 += (
+                        case_2 += (
                             v_teacher[m]
                             * i4_aabc(Q[i, i], Q[i, p], R[i, m], Q[p, p], R[p, m], T[m, m])
                         )
-                    case_3 = v[p] * sum_over_m_3
                 elif i == p:
-                    sum_over_m_4 = 0.0
+                    case_2 = 0.0
                     for m in range(M):
-                        sum_over_m_4 += (
+                        case_2 += (
                             v_teacher[m]
                             * i4_abac(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
                         )
-                    case_3 = v[p] * sum_over_m_4
                 elif j == p:
-                    sum_over_m_5 = 0.0
+                    case_2 = 0.0
                     for m in range(M):
-                        sum_over_m_5 += (
+                        case_2 += (
                             v_teacher[m]
                             * i4_abac(Q[j, j], Q[i, j], R[j, m], Q[i, i], R[i, m], T[m, m])
                         )
-                    case_3 = v[p] * sum_over_m_5
                 else:
-                    sum_over_m_6 = 0.0
+                    case_2 = 0.0
                     for m in range(M):
-                        sum_over_m_6 += (
+                        case_2 += (
                             v_teacher[m]
                             * i4(
                                 Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
                                 Q[p, p], R[p, m], T[m, m],
                             )
                         )
-                    case_3 = v[p] * sum_over_m_6
-                sum_over_p += case_3 - 0.5 * sum_over_q
+                sum_over_p += v[p] * (case_2 - 0.5 * sum_over_q)
+            if i == j:
+                case_3 = 0.5
+            else:
+                case_3 = i2_12(Q[i, i], Q[i, j], Q[j, j])
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    if i == j and m == n:
+                        case_4 = i4_aabb(Q[i, i], R[i, m], T[m, m])
+                    elif i == j:
+                        case_4 = i4_aabc(Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n])
+                    elif m == n:
+                        case_4 = i4_abcc(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
+                    else:
+                        case_4 = i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case_4
+                sum_over_m += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                label_noise_squared_v_i * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                + v[i] * v[j] * sum_over_m
-                - 2.0 * v[i] * v[j] * sum_over_p
+                v[i] * v[j] * (label_noise_squared * case_3 + sum_over_m - 2.0 * sum_over_p)
             )
             Gamma[j, i] = Gamma[i, j]
 

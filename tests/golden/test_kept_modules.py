@@ -1,0 +1,27 @@
+"""The kept solver modules are, byte for byte, what their recipes give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sympy as sp
+import symderiv_kernels
+
+from symderiv.learning import RECIPES, generate
+
+KEPT = Path(symderiv_kernels.__path__[0])
+
+
+@pytest.mark.skipif(not sp.__version__.startswith("1.14"), reason="the text depends on SymPy")
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_kept_module_is_reproduced_byte_for_byte(name: str) -> None:
+    path = KEPT / f"{name}.py"
+    assert path.is_file(), "missing; write it with: symderiv generate --checked-in"
+    text = generate(name, *RECIPES[name])
+    assert path.read_bytes() == text.encode(), "stale; run: symderiv generate --checked-in"
+
+
+def test_there_is_no_module_without_a_recipe() -> None:
+    found = {path.stem for path in KEPT.glob("*.py")} - {"__init__"}
+    assert found == set(RECIPES)

@@ -1,0 +1,125 @@
+"""The derived equations: their form, their steps, and which activations are refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import DivergentError
+from symderiv.learning import derive_equations, generate, learning_problem, solver_program
+from symderiv.learning import symbols as s
+from symderiv.learning.moments import closure_coefficients, definition, student_moment
+
+SECTIONS = [
+    "setup",
+    "update",
+    "order_parameters",
+    "generalization_error",
+    "drift",
+    "noise",
+    "second_layer",
+    "equations",
+    "moment_equations",
+]
+
+
+@pytest.fixture(scope="module")
+def equations():
+    return derive_equations(learning_problem("erf"))
+
+
+def test_the_derivation_has_its_sections_in_order(equations) -> None:
+    assert list(equations.steps) == SECTIONS
+    for steps in equations.steps.values():
+        assert steps
+        assert all(step.rule and step.statement and step.after for step in steps)
+
+
+def test_the_overlap_of_two_students_is_symmetric_in_them(equations) -> None:
+    rate = equations.spectral.student_overlap
+    swapped = rate.xreplace({s.i: s.j, s.j: s.i})
+
+    def sorted_symmetric(expression):
+        def order(element):
+            name = str(element.base.label)
+            if name in ("student_overlap", "Gamma"):
+                *first, a, b = element.indices
+                return element.base[(*first, *sorted((a, b), key=str))]
+            return element
+
+        return expression.xreplace({e: order(e) for e in expression.atoms(sp.Indexed)})
+
+    assert sp.expand(sorted_symmetric(rate) - sorted_symmetric(swapped)) == 0
+
+
+def test_weight_decay_acts_twice_on_overlaps_of_two_students(equations) -> None:
+    assert equations.spectral.student_overlap.coeff(s.kappa) == (
+        -2 * s.student_overlap[s.k, s.i, s.j]
+    )
+    assert equations.spectral.cross_overlap.coeff(s.kappa) == -s.cross_overlap[s.k, s.i, s.n]
+
+
+def test_the_second_order_term_is_the_eigenvalue_times_gamma(equations) -> None:
+    assert equations.spectral.student_overlap.coeff(s.eta, 2) == (
+        s.eigenvalue[s.k] * s.Gamma[s.i, s.j]
+    )
+    assert equations.spectral.cross_overlap.coeff(s.eta, 2) == 0
+
+
+def test_the_component_axis_sums_over_probabilities(equations) -> None:
+    for rate in (equations.components.student_overlap, equations.components.cross_overlap):
+        for term in sp.Add.make_args(rate):
+            assert term.has(s.probability) or term.has(s.kappa)
+
+
+def test_moments_of_one_eigenvalue_are_powers_of_it() -> None:
+    value = definition(student_moment[2, s.i, s.j]).xreplace({s.L: sp.Integer(1)}).doit()
+    assert value == s.weight[0] * s.eigenvalue[0] ** 2 * s.student_overlap[0, s.i, s.j]
+
+
+def test_the_closure_polynomial_vanishes_at_every_eigenvalue() -> None:
+    eigenvalues = [Fraction(3, 2), Fraction(1, 3), Fraction(2, 7), Fraction(5)]
+    coefficients = [*closure_coefficients(eigenvalues), 1]
+    for rho in eigenvalues:
+        assert sum(c * rho**power for power, c in enumerate(coefficients)) == 0
+
+
+def test_a_sign_student_is_refused_and_the_diverging_term_is_named() -> None:
+    with pytest.raises(DivergentError, match=r"Γ_ii.*sign\(x\).*teacher's") as caught:
+        generate("sign", "sign", "erf")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_step_student_is_refused_too() -> None:
+    with pytest.raises(DivergentError, match="Γ_ii"):
+        generate("step", "step")
+
+
+def test_equal_activations_share_their_functions() -> None:
+    program = solver_program(derive_equations(learning_problem("erf")), "shared")
+    names = [function.name for function in program.functions]
+    assert "i2" in names
+    assert not any(name.endswith(("_ss", "_st", "_tt")) for name in names)
+
+
+def test_a_formula_equal_to_a_named_activation_gives_the_same_functions() -> None:
+    named = solver_program(derive_equations(learning_problem("erf")), "a")
+    spelled = solver_program(derive_equations(learning_problem("erf(x/sqrt(2))")), "a")
+    assert named == spelled
+
+
+@pytest.mark.parametrize(
+    ("student", "teacher", "distinguishes"),
+    [("erf", "erf", False), ("gelu", "gelu", False), ("relu", "relu", True), ("erf", "sign", True)],
+)
+def test_coinciding_indices_are_told_apart_only_where_it_matters(
+    student: str, teacher: str, distinguishes: bool
+) -> None:
+    program = solver_program(derive_equations(learning_problem(student, teacher)), "cases")
+    assert any("_aa" in function.name for function in program.functions) == distinguishes
+
+
+def test_generation_is_deterministic() -> None:
+    assert generate("one", "x**3/3 + x", "sin") == generate("one", "x**3/3 + x", "sin")

@@ -1,0 +1,90 @@
+"""The update algebra: renaming, contraction, recognition, orders in 1/N."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import SymderivError
+from symderiv.learning import fields
+from symderiv.learning import symbols as s
+from symderiv.learning.terms import Term, at, contract, derivative, orders, spread, terms
+
+STUDENT = sp.Sum(s.v[s.p] * s.StudentActivation(0, s.x[s.p]), (s.p, 0, s.K - 1))
+
+
+def unrolled(expression: sp.Expr, K: int = 3, M: int = 2) -> sp.Expr:
+    """Sums written out at small sizes, as an independent reading of an expression."""
+    result = expression.xreplace({s.K: sp.Integer(K), s.M: sp.Integer(M)})
+    for total in sorted(result.atoms(sp.Sum), key=lambda t: len(str(t)), reverse=True):
+        if result.has(total):
+            values = total.function
+            for index, low, high in total.limits:
+                values = sp.Add(
+                    *(values.xreplace({index: sp.Integer(a)}) for a in range(low, high + 1))
+                )
+            result = result.xreplace({total: unrolled(values, K, M)})
+    return sp.expand(result)
+
+
+def test_a_square_of_a_sum_gets_two_indices() -> None:
+    squared = spread(STUDENT**2)
+    assert len(terms(squared)[0].limits) == 2
+    assert unrolled(squared) == sp.expand(unrolled(STUDENT) ** 2)
+
+
+def test_differentiation_does_not_capture_the_index_of_the_variable() -> None:
+    for index in s.STUDENTS:
+        slope = derivative(STUDENT**2, s.x[index])
+        expected = sp.diff(unrolled(STUDENT**2), s.x[1])
+        assert unrolled(at(slope, {index: sp.Integer(1)})) == sp.expand(expected)
+
+
+def test_moving_to_other_indices_does_not_capture_them() -> None:
+    force = derivative(STUDENT**2, s.x[s.i])
+    for index in s.STUDENTS[1:]:
+        moved = at(force, {s.i: index})
+        assert unrolled(moved.xreplace({index: sp.Integer(2)})) == unrolled(
+            force.xreplace({s.i: sp.Integer(2)})
+        )
+
+
+def test_contraction_carries_out_a_sum_over_a_kronecker_delta() -> None:
+    total = sp.Sum(sp.KroneckerDelta(s.i, s.p) * s.v[s.p] * s.Q[s.p, s.j], (s.p, 0, s.K - 1))
+    assert contract(total) == s.v[s.i] * s.Q[s.i, s.j]
+
+
+def test_an_empty_summand_counts_its_range() -> None:
+    assert Term(s.v[s.i], ((s.p, 0, s.K - 1),)).expression() == s.K * s.v[s.i]
+
+
+def test_orders_are_exact_powers_and_anything_else_is_refused() -> None:
+    found = orders(s.eta / s.N + s.v[s.i] / s.N**2, s.N)
+    assert found == {sp.Integer(-1): s.eta, sp.Integer(-2): s.v[s.i]}
+    with pytest.raises(SymderivError, match="not a power"):
+        orders(1 / (1 + s.N), s.N)
+
+
+def test_overlaps_are_recognised_whatever_their_indices() -> None:
+    total = sp.Sum(s.J[s.q, s.k, s.b] * s.J[s.i, s.k, s.b], (s.b, 1, s.multiplicity[s.k]))
+    found = fields.recognise(3 * total, fields.OVERLAPS)
+    assert found == 3 * s.multiplicity[s.k] * s.student_overlap[s.k, s.i, s.q]
+
+
+def test_covariances_of_fields_follow_from_those_of_the_input() -> None:
+    x, y, c = s.x, s.y, s.c
+    assert fields.covariance(s.x_mode[s.k, s.i], x[s.j], c) == (
+        s.eigenvalue[c, s.k] * s.student_overlap[s.k, s.i, s.j]
+    )
+    assert fields.covariance(s.x_mode[s.k, s.i], y[s.n], c) == s.cross_overlap[c, s.k, s.i, s.n]
+    assert fields.covariance(s.y_mode[s.d, s.k, s.n], x[s.j], c) == (
+        s.eigenvalue[c, s.k] * s.cross_overlap[s.d, s.k, s.j, s.n]
+    )
+    assert fields.covariance(y[s.n], y[s.m], c) in (s.T[c, s.n, s.m], s.T[c, s.m, s.n])
+
+
+def test_odd_powers_of_the_label_noise_vanish_and_the_second_is_its_variance() -> None:
+    expression = (s.v[s.i] - s.sigma * s.zeta) ** 2
+    assert fields.mean_over_example(sp.expand(expression)) == s.v[s.i] ** 2 + s.sigma**2
+    with pytest.raises(SymderivError, match="label noise"):
+        fields.mean_over_example(s.zeta**4)
