@@ -286,6 +286,16 @@ def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, object]) -> 
     assert np.isfinite(mean(*outside[np.triu_indices(4)]))  # type: ignore[operator]
 
 
+def test_exchanging_fields_changes_only_the_rounding(compiled: dict[str, object]) -> None:
+    rng = np.random.default_rng(SEED)
+    mean = compiled["sign_mean4_cov"]
+    upper = np.triu_indices(4)
+    for kind in ("regular", "two pairs", "rank three"):
+        c = covariances(rng, kind, 1e-9)
+        values = [mean(*c[np.ix_(order, order)][upper]) for order in permutations(range(4))]  # type: ignore[operator]
+        assert max(values) - min(values) < 1e-14
+
+
 def test_scaling_the_fields_changes_nothing(compiled: dict[str, object]) -> None:
     rng = np.random.default_rng(SEED)
     c = covariances(rng, "two pairs", 1e-6)
