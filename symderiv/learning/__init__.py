@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from symderiv.learning.equations import Equations, derive_equations
-    from symderiv.learning.moment_program import moment_program
+    from symderiv.learning.moment_form import moment_program
     from symderiv.learning.problem import LearningProblem, learning_problem
     from symderiv.learning.program import solver_program
     from symderiv.learning.recipes import RECIPES, generate, write_checked_in
@@ -22,7 +22,7 @@ _HOMES = {
     "derive_equations": "equations",
     "generate": "recipes",
     "learning_problem": "problem",
-    "moment_program": "moment_program",
+    "moment_program": "moment_form",
     "solver_program": "program",
     "write_checked_in": "recipes",
 }

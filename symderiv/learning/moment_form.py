@@ -1,8 +1,8 @@
 r"""The moment form as an indexed program, to be printed for any number of digits.
 
 State: Q^(l), R^(l) for l = 0 … L-1, and v. The highest moments Q^(L), R^(L) follow from the
-closure. Moments of a power-law spectrum explode with L and c_l alternate in sign, so this form is meant for
-the mpmath printer; the solver in double precision is the spectral one.
+closure. Moments of a power-law spectrum explode with L and c_l alternate in sign, so this form is
+meant for the mpmath printer; the solver in double precision is the spectral one.
 """
 
 from __future__ import annotations

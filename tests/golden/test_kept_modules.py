@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import sympy as sp
 import symderiv_kernels
+import sympy as sp
 
 from symderiv.learning import RECIPES, generate
 

@@ -1,7 +1,7 @@
 """Mean changes in one step of gradient descent, from the definition and explicit weights.
 
-No Stein, no Price, no closed form: means over the fields are sums over quadrature or sampling points,
-and the inputs enter through their regression on the fields. Everything is written per coordinate of
+No Stein, no Price, no closed form: means over the fields are sums over quadrature or sampling
+points, and the inputs enter through their regression on the fields. Everything is written per coordinate of
 explicit weight vectors in a small input space; what the engine calls overlaps appears only at the
 end, when the changes are projected on eigenspaces.
 """

@@ -95,7 +95,7 @@ def test_small_learning_rate_order_drops_the_noise_only(module: str) -> None:
     system = random_system(3, 2, 3)
     full, _ = kernel_rates(module, system, Rates())
     small, _ = kernel_rates(module, system, Rates(full_order=0.0))
-    K, M, L = system.sizes()
+    K, _, L = system.sizes()
     noise = (full - small)[: L * K * K].reshape(L, K, K)
     assert np.all(full[L * K * K :] == small[L * K * K :])
     Gamma = noise / (system.eigenvalue[:, None, None] * Rates().learning_rate ** 2)
