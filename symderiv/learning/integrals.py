@@ -3,7 +3,8 @@ r"""Means of products of activations as scalar functions of the covariance of th
 The closed forms come from the Gaussian calculus (nothing is known here about any activation).
 Indices may coincide in the sums of the equations; whether the general function may be used there
 is decided by computation: at a covariance with coinciding fields it must have a finite value equal
-to that of the function derived for the coinciding fields. Where it does not, or where a simpler
+to that of the function derived for the coinciding fields, away from the edge of every arcsine and
+root. Where it does not, or where a simpler
 function exists because fewer sign factors are left than a closed form allows, the call becomes a
 case distinction over the indices.
 """

@@ -55,7 +55,10 @@ def _number(expression: sp.Expr) -> sp.Expr | None:
 
 
 def agrees(general: Form, reduced: Form, places: Sequence[int]) -> bool:
-    """Whether the general function has the right, finite value where fields coincide.
+    """Whether the general function can be used where fields coincide.
+
+    It can if its value there is finite and right and no arcsine or root is at the edge of its
+    domain, where rounding of the arguments would cost half of the digits.
 
     Args:
         general: The function of distinct fields.
@@ -64,6 +67,8 @@ def agrees(general: Form, reduced: Form, places: Sequence[int]) -> bool:
     """
     small = _covariance(_size(reduced[0]))
     large = sp.Matrix(len(places), len(places), lambda a, b: small[places[a], places[b]])
+    if _on_edge(general, _entries(large)):
+        return False
     first = _number(_evaluated(general, _entries(large))[0])
     second = _number(_evaluated(reduced, _entries(small))[0])
     if first is None or second is None:

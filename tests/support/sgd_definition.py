@@ -1,9 +1,9 @@
 """Mean changes in one step of gradient descent, from the definition and explicit weights.
 
 No Stein, no Price, no closed form: means over the fields are sums over quadrature or sampling
-points, and the inputs enter through their regression on the fields. Everything is written per coordinate of
-explicit weight vectors in a small input space; what the engine calls overlaps appears only at the
-end, when the changes are projected on eigenspaces.
+points, and the inputs enter through their regression on the fields. Everything is written per
+coordinate of explicit weight vectors in a small input space; what the engine calls overlaps appears
+only at the end, when the changes are projected on eigenspaces.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def gradients(
 
     def value(expression: sp.Expr, indices: dict[str, int]) -> float:
         if isinstance(expression, sp.Sum):
-            (index, low, high), *others = expression.limits
+            (index, *_), *others = expression.limits
             inner = sp.Sum(expression.function, *others) if others else expression.function
             size = {"p": K, "q": K, "m": M, "n": M}[str(index)]
             return sum(value(inner, {**indices, str(index): a}) for a in range(size))
@@ -182,6 +182,7 @@ def test_the_kernel_and_the_lowered_equations_have_the_same_gradients() -> None:
     C = rational(system.field_covariance())
     A, B = gradients(lowered, system, C, K, M)
     numbers = np.array(C, dtype=float)
+    parts = numbers[:K, :K], numbers[:K, K:], numbers[K:, K:]
     found = np.empty((K, K)), np.empty((K, M)), np.empty(K)
     import_module("symderiv_kernels.relu").gradients(
         *(
