@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from symderiv.cli.output import Json, emit_json, status, write_text
-from symderiv.errors import InputError
+from symderiv.errors import InputError, ToleranceError
 
 ActivationOption = Annotated[
     str,
@@ -149,17 +149,18 @@ def _checked_in(*, check: bool, as_json: bool) -> None:
 
     directory = Path(symderiv_kernels.__path__[0])
     with status("Deriving the checked-in modules", quiet=as_json):
-        files = learning.write_checked_in(directory, check=check)
+        differing = learning.write_checked_in(directory, check=check)
     if as_json:
-        digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-        modules = [
-            {"path": str(file), "sha256": digest}
-            for file, digest in zip(files, digests, strict=True)
-        ]
-        emit_json({"path": str(directory), "modules": modules, "written": not check})
+        modules = sorted(learning.RECIPES)
+        emit_json({"path": str(directory), "modules": modules, "differing": differing})
     else:
-        done = "are as their derivation gives them" if check else "written"
-        print(f"{len(files)} modules {done}: {', '.join(file.name for file in files)}")
+        outcome = "differ from their derivation" if check else "rewritten"
+        print(f"{len(learning.RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}")
+    if check and differing:
+        raise ToleranceError(
+            f"the checked-in modules {', '.join(differing)} differ from what the derivation gives; "
+            "run: symderiv generate --checked-in"
+        )
 
 
 def register(app: typer.Typer) -> None:

@@ -33,7 +33,7 @@ def solve(
 ) -> None:
     """Integrate the order-parameter equations of a study.
 
-    Example:  symderiv solve STUDY.toml --output run.nc --plot error.svg
+    Example:  symderiv solve examples/two-units.toml --plot error.svg
     """
     from symderiv.dynamics import load_study, write_run
     from symderiv.dynamics import solve as integrate
@@ -105,7 +105,7 @@ def simulate(
 ) -> None:
     """Simulate a study by one-pass stochastic gradient descent, several times.
 
-    Example:  symderiv simulate STUDY.toml --runs 8 --output sim.nc
+    Example:  symderiv simulate examples/two-units.toml --runs 8
     """
     from symderiv.dynamics import load_study, write_simulation
     from symderiv.dynamics import simulate as descend

@@ -26,7 +26,7 @@ def study(
 ) -> None:
     """Derive, solve, simulate, compare, plot and report a study, with its sweep.
 
-    Example:  symderiv study STUDY.toml --output results
+    Example:  symderiv study examples/power-law-plateau.toml --output results
     """
     from symderiv.report.job import run_study
 
@@ -84,7 +84,7 @@ def sweep(
 ) -> None:
     """Solve a grid of studies on this machine's cores; a second call skips what is finished.
 
-    Example:  symderiv sweep STUDY.toml --over training.learning_rate=0.1,0.2,0.4
+    Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1,0.2,0.4
     """
     if scheduler is not None:
         raise NotYetError(

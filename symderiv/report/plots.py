@@ -121,7 +121,7 @@ def error_figure(cases: Sequence[Case]) -> Figure:
         return figure
 
 
-def _add_legend(figure: Figure, handles: list[Any], place: str, columns: int) -> None:
+def _add_legend(figure: Figure, handles: list[Any], place: Any, columns: int) -> None:
     if handles:
         figure.legend(loc=place, handles=handles, ncols=min(columns, len(handles)))
 

@@ -1,0 +1,281 @@
+"""The commands: exit codes, one-line errors, JSON keys, and what they import."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symderiv import cli
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+STUDY = """
+[network]
+activation = "erf"
+students = 2
+teachers = 2
+[data]
+model = "power-law"
+dimension = 64
+distinct_eigenvalues = 1
+exponent = 1.0
+[training]
+learning_rate = 0.5
+[initial]
+student_std = 0.1
+[simulation]
+runs = 3
+[time]
+end = 20.0
+points = 40
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study that takes a moment, in a directory of its own that is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(STUDY)
+    return path
+
+
+class Outcome:
+    """Exit code and output of one call."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> dict[str, Any]:
+        assert self.out.count("\n") == 1, "more than one line on standard output"
+        result: dict[str, Any] = json.loads(self.out)
+        return result
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Call the command in this process."""
+
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["symderiv", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 0
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+def _process(code: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+LOADED = "import sys; print('LOADED', sorted({name.partition('.')[0] for name in sys.modules}))"
+
+
+def _imports_of(arguments: list[str], cwd: Path | None = None) -> set[str]:
+    code = f"""
+import sys
+sys.argv = {["symderiv", *arguments]!r}
+from symderiv.cli import main
+try:
+    main()
+except SystemExit as error:
+    assert not error.code, error.code
+{LOADED}
+"""
+    done = _process(code, cwd)
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"'(\w+)'", done.stdout.rpartition("LOADED")[2]))
+
+
+def test_version_imports_next_to_nothing_and_takes_a_third_of_a_second_of_cpu() -> None:
+    loaded = _imports_of(["--version"])
+    assert not loaded & {"typer", "rich", "numpy", "sympy", "numba", "scipy"}
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, "-m", "symderiv", "--version"], capture_output=True, text=True, check=True
+    )
+    after = os.times()
+    spent = after.children_user + after.children_system
+    spent -= before.children_user + before.children_system
+    assert re.fullmatch(r"symderiv \d+\.\d+\.\d+\n", done.stdout)
+    assert spent < 0.3
+
+
+def test_help_imports_neither_sympy_numba_scipy_nor_matplotlib() -> None:
+    heavy = {"sympy", "numba", "scipy", "matplotlib", "xarray", "numpy"}
+    assert not _imports_of(["--help"]) & heavy
+    assert not _imports_of(["study", "--help"]) & heavy
+
+
+def test_solving_with_a_checked_in_module_does_without_the_engine(study: Path) -> None:
+    loaded = _imports_of(["solve", study.name, "--json"], study.parent)
+    assert "numba" in loaded
+    assert not loaded & {"sympy", "scipy", "xarray", "pandas", "matplotlib"}
+
+
+@pytest.mark.parametrize("command", ["derive", "generate", "solve", "simulate", "study", "sweep"])
+def test_every_command_has_help_with_an_example(run: Any, command: str) -> None:
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    assert f"symderiv {command}" in outcome.out.partition("Example:")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["solve"], "STUDY.toml"),
+        (["solve", "--nope"], "--nope"),
+        (["bogus"], "bogus"),
+        (["solve", "missing.toml"], "missing.toml"),
+        (["solve", "small.toml", "--output", "no/such/run.nc"], "no/such"),
+        (["solve", "small.toml", "--plot", "figure.doc"], "figure.doc"),
+        (["simulate", "small.toml", "--runs", "0"], "runs"),
+        (["simulate", "small.toml", "--runs", "many"], "--runs"),
+        (["derive", "--activation", "foo"], "foo"),
+        (["derive", "--activation", "__import__(x)"], "__import__"),
+        (["derive", "--activation", "erf", "--format", "pdf"], "pdf"),
+        (["generate", "--name", "g"], "--activation"),
+        (["generate", "--activation", "erf"], "--name"),
+        (["generate", "--activation", "erf", "--name", "../g"], "../g"),
+        (["generate", "--check"], "--checked-in"),
+        (["sweep", "small.toml", "--over", "data.exponent"], "data.exponent"),
+        (["sweep", "small.toml", "--over", "data.nope=1,2"], "data.nope"),
+        (["sweep", "small.toml", "--over", "data.distinct_eigenvalues=3"], "distinct_eigenvalues"),
+        (["sweep", "small.toml", "--scheduler", "tcp://x"], "--scheduler"),
+    ],
+)  # fmt: skip
+def test_bad_input_gives_one_line_that_names_it_and_exit_code_2(
+    run: Any, study: Path, arguments: list[str], named: str
+) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("symderiv: error: ")
+    assert outcome.err.count("\n") == 1
+    assert named in outcome.err
+
+
+def test_an_unknown_study_key_is_named(run: Any, study: Path) -> None:
+    study.write_text(STUDY.replace("end = 20.0", "end = 20.0\nedn = 3"))
+    outcome = run("solve", study)
+    assert outcome.code == 2
+    assert "time.edn" in outcome.err
+
+
+def test_solve_writes_the_run_and_its_figure_and_promises_its_keys(run: Any, study: Path) -> None:
+    outcome = run("solve", study, "--output", "run.nc", "--plot", "error.svg", "--json")
+    assert outcome.code == 0
+    assert {"output", "alpha_end", "generalization_error_end", "steps", "rhs_evaluations",
+            "wall_seconds"} <= set(outcome.json)  # fmt: skip
+    assert outcome.json["alpha_end"] == 20.0
+    assert outcome.err == ""
+    assert Path("run.nc").stat().st_size > 0
+    assert Path("error.svg").read_text().startswith("<?xml")
+
+
+def test_simulate_reports_mean_and_standard_error(run: Any, study: Path) -> None:
+    solved = run("solve", study, "--json").json
+    found = run("simulate", study, "--runs", "6", "--json").json
+    assert set(solved) - {"tolerance_reached"} <= set(found)
+    assert found["runs"] == 6
+    assert found["generalization_error_end_standard_error"] > 0
+    assert Path(found["output"]).exists()
+
+
+def test_study_does_everything_and_writes_a_report(run: Any, study: Path) -> None:
+    study.write_text(STUDY + '[sweep]\n"data.distinct_eigenvalues" = [1, 4]\n')
+    outcome = run("study", study, "--output", "results", "--json")
+    assert {"report", "figures", "agreement"} <= set(outcome.json)
+    assert outcome.code == (0 if outcome.json["agreement"]["agrees"] else 1)
+    assert [one["case"] for one in outcome.json["agreement"]["cases"]] == ["L = 1", "L = 4"]
+    page = Path(outcome.json["report"]).read_text(encoding="utf-8")
+    for words in ("Findings", "Gaussian integral I4", "<math", "L = 4"):
+        assert words in page
+    assert "<script" not in page
+    for name in (*outcome.json["figures"], *outcome.json["files"]):
+        assert Path(name).stat().st_size > 0
+
+
+def test_a_study_without_dimension_is_reported_without_simulation(run: Any, study: Path) -> None:
+    text = STUDY.replace("dimension = 64\n", "").replace(
+        "student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'
+    )
+    study.write_text(text)
+    outcome = run("study", study)
+    assert outcome.code == 0
+    page = Path("small-results/report.html").read_text(encoding="utf-8")
+    assert "Not simulated: data.dimension" in page
+    assert "plateau" in outcome.out
+
+
+def test_a_run_that_does_not_reach_its_end_is_kept_and_exits_with_1(run: Any, study: Path) -> None:
+    study.write_text(STUDY.replace('"erf"', '"quadratic"').replace("0.5", "50.0"))
+    outcome = run("solve", study, "--output", "run.nc", "--json")
+    assert outcome.code == 1
+    assert outcome.json["cause"] != "done"
+    assert "stopped at alpha" in outcome.err
+    assert Path("run.nc").exists()
+
+
+def test_sweep_skips_what_is_finished(run: Any, study: Path) -> None:
+    over = ["--over", "training.learning_rate=0.2,0.4", "--json"]
+    first = run("sweep", study, *over)
+    assert first.code == 0
+    assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep"}.items() <= (
+        first.json.items()
+    )
+    files = [Path(one["file"]) for one in first.json["runs"]]
+    files[0].unlink()
+    kept = files[1].stat().st_mtime_ns
+    second = run("sweep", study, *over).json
+    assert (second["completed"], second["skipped"]) == (2, 1)
+    assert files[0].exists()
+    assert files[1].stat().st_mtime_ns == kept
+
+
+@pytest.mark.parametrize("form", ["text", "latex", "html", "json"])
+def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None:
+    target = tmp_path / "derivation"
+    outcome = run("derive", "--activation", "erf", "--format", form, "--output", target)
+    assert outcome.code == 0
+    text = target.read_text(encoding="utf-8")
+    if form == "json":
+        data = json.loads(text)
+        assert data["activation"] == "erf(x/sqrt(2))"
+        assert {"update", "equations", "generalization_error", "i2", "i4"} <= set(data)
+    else:
+        start = {"text": "Learning dynamics", "latex": r"\documentclass", "html": "<!doctype html>"}
+        assert text.startswith(start[form])
+
+
+def test_generate_writes_a_module_and_tells_its_digest(run: Any, tmp_path: Path) -> None:
+    outcome = run("generate", "--activation", "x/2+1/3", "--name", "half", "--output", tmp_path,
+                  "--json")  # fmt: skip
+    assert outcome.code == 0
+    import hashlib
+
+    text = (tmp_path / "half.py").read_bytes()
+    assert outcome.json["sha256"] == hashlib.sha256(text).hexdigest()
+    assert {"generalization_error", "flat_right_hand_side"} <= set(outcome.json["functions"])
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+def test_the_examples_are_acceptable_studies(path: Path) -> None:
+    from symderiv.dynamics import expand_sweep, load_study
+
+    assert expand_sweep(load_study(path))
