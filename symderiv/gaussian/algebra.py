@@ -20,6 +20,8 @@ from symderiv.errors import InexactError, InputError
 from symderiv.gaussian.terms import sign_of
 
 _FACTOR_TERMS = 80
+# Exact arithmetic with k independent square roots happens in a field of degree 2**k.
+_MAX_SURDS = 5
 
 
 class Algebra:
@@ -112,6 +114,11 @@ class Algebra:
             if p.args[0].is_Rational and p.args[1].is_Rational and not p.is_Rational
         }  # fmt: skip
         base: Any = QQ
+        if len(surds) > _MAX_SURDS:
+            raise InputError(
+                f"the numbers contain {len(surds)} different roots; at most {_MAX_SURDS} are "
+                "handled exactly"
+            )
         if surds:
             base = QQ.algebraic_field(*sorted(surds, key=sp.default_sort_key))
         self.domain: Any = base

@@ -17,7 +17,7 @@ from symderiv.gaussian.functions import SignMean4
 from symderiv.gaussian.narrate import Narrator
 from symderiv.gaussian.rules import Moments
 from symderiv.gaussian.setup import PreparedTerm, Problem, check_tilts, prepare
-from symderiv.gaussian.signs import SignMeans
+from symderiv.gaussian.signs import FormUses, SignMeans
 from symderiv.gaussian.terms import Reader, Terms, restricted, sign_of
 from symderiv.gaussian.tidy import tidied
 from symderiv.gaussian.unfolded import Unfolded
@@ -130,7 +130,7 @@ class _Engine:
         self.problem = problem
         self.folded = folded and not problem.algebra.numeric
         self.names: dict[str, sp.Expr] = {}
-        self.forms: dict[str, int] = {}
+        self.forms: FormUses = {}
         self.narrator = Narrator(problem, integrand, terms)
         self.sign_factors = 0
 
@@ -203,11 +203,8 @@ class _Engine:
                 (sp.cos(phase), sp.sin(phase)),
                 means.mean(given, signs),
             ])  # fmt: skip
-            # One product, so that a weight can cancel against the root in the density.
-            content, body = value[0].primitive() if value[0].is_Add else (sp.S.One, value[0])
-            result.append(
-                sp.Mul(2 if oscillating else 1, content, body, *sp.Mul.make_args(density))
-            )
+            factors = [*_primitive_factors(value[0]), *sp.Mul.make_args(density)]
+            result.append(sp.Mul(2 if oscillating else 1, *factors))
         return sp.Add(*result)
 
     def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
@@ -239,6 +236,14 @@ def _units(value: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
     """A coefficient as rationals times units (roots, powers of π, parameters)."""
     return [term.as_coeff_Mul(rational=True) for term in sp.Add.make_args(sp.expand(value))
             if term != 0]  # fmt: skip
+
+
+def _primitive_factors(value: sp.Expr) -> list[sp.Expr]:
+    """Factors with the numbers taken out of sums, so that a sum meets its root in a density."""
+    found: list[sp.Expr] = []
+    for factor in sp.Mul.make_args(value):
+        found += factor.primitive() if factor.is_Add else [factor]
+    return found
 
 
 def _imaginary(power: int) -> Weight:

@@ -17,6 +17,8 @@ import sympy as sp
 from symderiv.errors import InputError, ToleranceError
 
 _MAX_EXTRA_DIGITS = 2000
+# A value that stays below half of this many extra digits is reported as zero, with that bound.
+_ZERO_DIGITS = 200
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
             last = context.mpf(10) ** (context.floor(context.log10(size)) + 1 - digits)
             text = context.nstr(now, digits, strip_zeros=False)
             return Value(text, context.nstr(max(difference, last), 2), False, method)
+        if guard > _ZERO_DIGITS and size < context.mpf(10) ** (-digits - guard // 2):
+            return Value("0", context.nstr(size + difference, 2), False, method)
         before = now
-    if size < context.mpf(10) ** (-_MAX_EXTRA_DIGITS // 2):
-        return Value("0", context.nstr(size + difference, 2), False, method)
     raise ToleranceError(f"{digits} digits were not reached for {str(expression)[:200]}")
 
 

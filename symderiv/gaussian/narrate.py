@@ -1,6 +1,6 @@
 r"""The derivation of an expectation as steps: each rule in general form, with what it did here.
 
-Equal applications are grouped: a step shows the first one and says how often the rule was used.
+Equal applications are grouped: a step shows a telling one and says how often the rule was used.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from symderiv.derivation import Step
 from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.rules import Moment, Witness
 from symderiv.gaussian.setup import Problem
+from symderiv.gaussian.signs import FormUse, FormUses
 from symderiv.gaussian.terms import Key, Terms, write_term
 from symderiv.gaussian.weights import IMAGINARY, Entry, Weight
 
 _SHOWN_TERMS = 6
+_SHOWN_PARTS = 3
+_SHOWN_DEFINITIONS = 6
 _SHOWN_OPERATIONS = 1200
 
 _STATEMENTS = {
@@ -110,14 +113,16 @@ class Narrator:
         self.terms = terms
         self.statement = rf"\mathbb{{E}}\left[{sp.latex(integrand)}\right]"
         self._count: dict[str, int] = {}
-        self._first: dict[str, tuple[Gaussian, Moment, list[tuple[Weight, Moment]]]] = {}
+        self._shown: dict[str, tuple[Gaussian, Moment, list[tuple[Weight, Moment]]]] = {}
 
     def witness(self, gaussian: Gaussian) -> Witness:
         """The callback of :class:`rules.Moments`."""
 
         def told(rule: str, before: Moment, parts: list[tuple[Weight, Moment]]) -> None:
             self._count[rule] = self._count.get(rule, 0) + 1
-            self._first.setdefault(rule, (gaussian, before, parts))
+            shown = self._shown.get(rule)
+            if shown is None or len(shown[2]) < len(parts) <= _SHOWN_PARTS:
+                self._shown[rule] = (gaussian, before, parts)
 
         return told
 
@@ -125,7 +130,7 @@ class Narrator:
         self,
         value: sp.Expr,
         definitions: Iterable[tuple[sp.Symbol, sp.Expr]],
-        forms: dict[str, int],
+        forms: FormUses,
     ) -> tuple[Step, ...]:
         """All steps from the question to the closed form."""
         found = [
@@ -135,14 +140,8 @@ class Narrator:
         found += self._reading()
         found += self._variables()
         found += [self._rule(name) for name in _ORDER if name in self._count]
-        found += [
-            Step(kind, text + self._times(forms[kind]), before, after)
-            for kind, (text, before, after) in _FORMS.items()
-            if kind in forms
-        ]
-        for symbol, definition in definitions:
-            found.append(Step("conditional covariance", "A conditional covariance gets a name",
-                              sp.latex(symbol), sp.latex(definition)))  # fmt: skip
+        found += [self._form(kind, forms[kind]) for kind in _FORMS if kind in forms]
+        found += self._definitions(list(definitions))
         found.append(Step("result", "All terms added", self.statement, _short(value)))
         return tuple(found)
 
@@ -235,7 +234,7 @@ class Narrator:
     # -- rules -----------------------------------------------------------------------------
 
     def _rule(self, name: str) -> Step:
-        gaussian, before, parts = self._first[name]
+        gaussian, before, parts = self._shown[name]
         text = _STATEMENTS[name] + self._times(self._count[name])
         terms = []
         for weight, moment in parts:
@@ -244,6 +243,29 @@ class Narrator:
             terms.append(f"{factor}{density}{self._moment(moment, gaussian)}")
         after = " + ".join(terms).replace("+ -", "- ") or "0"
         return Step(name, text, self._moment(before, gaussian), after)
+
+    def _form(self, kind: str, use: FormUse) -> Step:
+        text, before, after = _FORMS[kind]
+        moment = (use.given, (), use.signs, ())
+        general = f"; in general ${before} = {after}$"
+        return Step(
+            kind,
+            text + general + self._times(use.count),
+            self._moment(moment, use.gaussian),
+            _short(use.value),
+        )
+
+    @staticmethod
+    def _definitions(definitions: list[tuple[sp.Symbol, sp.Expr]]) -> list[Step]:
+        """Folded results: the names of the conditional covariances, the first ones shown."""
+        if not definitions:
+            return []
+        shown = definitions[:_SHOWN_DEFINITIONS]
+        after = r";\quad ".join(f"{sp.latex(s)} = {sp.latex(e)}" for s, e in shown)
+        if len(definitions) > len(shown):
+            after += r";\quad \dots"
+        text = f"{len(definitions)} conditional covariances get names, each from earlier ones"
+        return [Step("conditional covariances", text, "", after)]
 
     def _density(self, rule: str, before: Moment, after: Moment, g: Gaussian) -> str:
         if rule != "delta":

@@ -19,6 +19,8 @@ from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.covariance import Gaussian, Shift, Variable
 from symderiv.gaussian.terms import Affine, Key, Terms, sign_of
 
+_MAX_DEGREE = 400
+
 
 @dataclass
 class PreparedTerm:
@@ -178,6 +180,11 @@ def prepare(
     Raises:
         DivergentError: A growing exponential that does not (or not always) have an expectation.
     """
+    for key in terms:
+        if sum(key.powers) > _MAX_DEGREE:
+            raise InputError(
+                f"a monomial of degree {sum(key.powers)} is too large; at most {_MAX_DEGREE}"
+            )
     variables = _Variables(fields)
     drafts = [_draft(key, value, fields, variables) for key, value in terms.items()]
     listed, index = variables.build()

@@ -15,17 +15,29 @@ Independent groups factorise. Of one group with s signs:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import sympy as sp
 
 from symderiv.errors import NotYetError
-from symderiv.gaussian.covariance import Conditions
+from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.functions import OwenT, SignMean4
 from symderiv.gaussian.views import View
 
-#: Which closed form a group of signs used, for the steps.
-FormCounts = dict[str, int]
+
+@dataclass
+class FormUse:
+    """How often a closed form was used, and its first use."""
+
+    gaussian: Gaussian
+    given: Conditions
+    signs: tuple[int, ...]
+    value: sp.Expr
+    count: int = 1
+
+
+FormUses = dict[str, FormUse]
 
 
 class SignMeans:
@@ -33,10 +45,10 @@ class SignMeans:
 
     Args:
         view: How covariances are written.
-        used: Counts the closed forms that were needed.
+        used: Remembers which closed forms were needed.
     """
 
-    def __init__(self, view: View, used: FormCounts) -> None:
+    def __init__(self, view: View, used: FormUses) -> None:
         self.view = view
         self.g = view.g
         self.used = used
@@ -86,13 +98,13 @@ class SignMeans:
     def _centred(self, given: Conditions, group: tuple[int, ...]) -> sp.Expr:
         if len(group) % 2:
             return sp.S.Zero
+        pairs = combinations(group, 2)
         if len(group) == 2:
-            self._count("arcsine")
-            return 2 / sp.pi * sp.asin(self.view.correlation(given, *group))
+            value = 2 / sp.pi * sp.asin(self.view.correlation(given, *group))
+            return self._used("arcsine", given, group, value)
         if len(group) == 4:
-            self._count("orthant")
-            return SignMean4(*(self.view.correlation(given, i, j)
-                               for i, j in combinations(group, 2)))  # fmt: skip
+            value = SignMean4(*(self.view.correlation(given, i, j) for i, j in pairs))
+            return self._used("orthant", given, group, value)
         raise NotYetError(
             f"not yet: a product of s = {len(group)} correlated sign factors has no closed form; "
             "quadrature comes in a later version"
@@ -101,30 +113,39 @@ class SignMeans:
     def _single(
         self, given: Conditions, i: int, with_real: bool, with_imaginary: bool
     ) -> tuple[sp.Expr, sp.Expr]:
-        self._count("error function")
         g, root = self.g, sp.sqrt(2)
         if not with_imaginary:
-            return sp.erf(self.view.standard_mean(given, i, g.real) / root), sp.S.Zero
+            value = sp.erf(self.view.standard_mean(given, i, g.real) / root)
+            return self._used("error function", given, (i,), value), sp.S.Zero
         height = self.view.standard_mean(given, i, g.imaginary) / root
         if not with_real:
-            return sp.S.Zero, sp.erfi(height)
+            value = sp.erfi(height)
+            self._used("error function", given, (i,), sp.I * value)
+            return sp.S.Zero, value
         value = sp.erf(self.view.standard_mean(given, i, g.real) / root + sp.I * height)
+        self._used("error function", given, (i,), value)
         return sp.re(value, evaluate=False), sp.im(value, evaluate=False)
 
     def _owen(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
-        self._count("Owen's T")
         g, view = self.g, self.view
         unit = sp.S.One if row == g.real else sp.I
         for a, b in ((i, j), (j, i)):
             if not g.n(given, a, row):
                 h = view.standard_mean(given, b, row)
-                return 4 * OwenT(unit * h, view.tangent(given, i, j))
+                value = 4 * OwenT(unit * h, view.tangent(given, i, j))
+                return self._used("Owen's T", given, (i, j), value)
         total = sp.S.Zero
         for a, b in ((i, j), (j, i)):
             h = view.standard_mean(given, a, row)
             total -= 4 * OwenT(unit * h, view.slope(given, a, b, row))
         product = view.standard_mean(given, i, row) * view.standard_mean(given, j, row)
-        return sp.sign(product) + total
+        return self._used("Owen's T", given, (i, j), sp.sign(product) + total)
 
-    def _count(self, kind: str) -> None:
-        self.used[kind] = self.used.get(kind, 0) + 1
+    def _used(
+        self, form: str, given: Conditions, signs: tuple[int, ...], value: sp.Expr
+    ) -> sp.Expr:
+        if form in self.used:
+            self.used[form].count += 1
+        else:
+            self.used[form] = FormUse(self.g, given, signs, value)
+        return value

@@ -1,0 +1,73 @@
+"""Exact entries and their way back to tidy expressions."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import InexactError, InputError
+from symderiv.gaussian.algebra import Algebra
+from symderiv.gaussian.covariance import covariance_symbols
+
+C = covariance_symbols(2)
+C11, C12, C22 = C[0, 0], C[0, 1], C[1, 1]
+HALF = sp.Rational(1, 2)
+
+
+def algebra(shifts: dict[sp.Symbol, sp.Rational] | None = None) -> Algebra:
+    made = Algebra([C11, C12, C22], shifts or {}, [C11, C22])
+    made.choose_reference(C.tolist())
+    return made
+
+
+def test_determinants_appear_in_their_positive_orientation() -> None:
+    a = algebra()
+    negative = a.element(C12**2 - C11 * C22)
+    assert a.expression(negative) == -(C11 * C22 - C12**2)
+
+
+def test_a_root_of_a_ratio_is_split_and_cancelled() -> None:
+    a = algebra()
+    minor = a.element(C11 * C22 - C12**2)
+    root = a.product([(minor, sp.S.One), (minor * a.element(C11), -HALF)])
+    assert root == sp.sqrt(C11 * C22 - C12**2) / sp.sqrt(C11)
+
+
+def test_the_root_of_the_square_of_a_covariance_is_its_absolute_value() -> None:
+    a = algebra()
+    assert a.product([(a.element(C12**2), HALF)]) == sp.Abs(C12)
+    assert a.product([(a.element(C11**2), HALF)]) == C11
+
+
+def test_shifted_variances_keep_determinants_short() -> None:
+    a = algebra({C11: sp.S.One, C22: sp.S.One})
+    determinant = a.element((1 + C11) * (1 + C22) - C12**2)
+    assert a.expression(determinant) == (C11 + 1) * (C22 + 1) - C12**2
+    assert a.expression(a.element(C11)) == C11
+    assert a.expression(a.element(C11 + 1)) == C11 + 1
+
+
+def test_half_integer_shifts_are_written_with_integers() -> None:
+    a = algebra({C11: HALF})
+    assert a.expression(a.element(2 * C11 + 1)) == 2 * C11 + 1
+
+
+def test_zero_is_recognised_between_square_roots() -> None:
+    a = Algebra([sp.sqrt(2), sp.sqrt(3), sp.sqrt(6)], {}, [])
+    assert not a.element(sp.sqrt(2)) * a.element(sp.sqrt(3)) - a.element(sp.sqrt(6))
+
+
+def test_roots_of_symbols_and_constants_are_part_of_the_domain() -> None:
+    q = sp.Symbol("q", positive=True)
+    a = Algebra([sp.sqrt(q), q, sp.pi, sp.log(2)], {}, [q])
+    assert not a.element(sp.sqrt(q)) ** 2 - a.element(q)
+    assert a.expression(a.element(sp.pi * sp.sqrt(q))) == sp.pi * sp.sqrt(q)
+
+
+def test_floats_and_unrelated_functions_are_refused() -> None:
+    with pytest.raises(InexactError):
+        Algebra([sp.Float(0.5)], {}, [])
+    with pytest.raises(InputError, match="rational functions"):
+        Algebra([sp.sin(C12), sp.cos(C12)], {}, [])
+    with pytest.raises(InputError, match="roots"):
+        Algebra([sp.sqrt(p) for p in (2, 3, 5, 7, 11, 13)], {}, [])

@@ -1,0 +1,115 @@
+"""Covariances: validation, and conditional entries against explicit Schur complements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import InexactError, InputError, ShapeError
+from symderiv.gaussian.algebra import Algebra
+from symderiv.gaussian.covariance import Gaussian, Shift, Variable, covariance_symbols, validated
+from symderiv.gaussian.terms import Affine
+
+R = sp.Rational
+
+
+def unit(index: int, count: int, constant: object = 0) -> Affine:
+    return Affine(tuple(sp.Integer(k == index) for k in range(count)), sp.sympify(constant))
+
+
+def gaussian(
+    covariance: sp.Matrix, mean: Sequence[object] = (), noise: Sequence[object] = ()
+) -> Gaussian:
+    """One variable per field, with the given noise variances."""
+    n = covariance.shape[0]
+    means = [sp.sympify(m) for m in mean] or [sp.S.Zero] * n
+    noises = [sp.sympify(v) for v in noise] or [sp.S.Zero] * n
+    entries = [[covariance[i, j] for j in range(n)] for i in range(n)]
+    algebra = Algebra([*means, *noises, *covariance], {}, [entries[i][i] for i in range(n)])
+    if not algebra.numeric:
+        algebra.choose_reference(entries)
+    variables = [Variable(unit(i, n), noises[i], str(i), f"z_{i}") for i in range(n)]
+    return Gaussian(
+        algebra,
+        [[algebra.element(e) for e in row] for row in entries],
+        [algebra.element(m) for m in means],
+        variables,
+        Shift((sp.S.Zero,) * n, (sp.S.Zero,) * n),
+    )
+
+
+def quotient(g: Gaussian, given: tuple[int, ...], i: int, j: int) -> sp.Expr:
+    return g.algebra.expression(g.n(given, i, j)) / g.algebra.expression(g.d(given))
+
+
+@pytest.mark.parametrize("given", [(0,), (1, 2), (0, 1, 2)])
+def test_conditional_entries_and_means_are_schur_complements(given: tuple[int, ...]) -> None:
+    c = covariance_symbols(4)
+    mean = sp.symbols("m1:5", real=True)
+    g = gaussian(c, mean)
+    block = c.extract(list(given), list(given)).inv()
+    rest = [i for i in range(4) if i not in given]
+    for i in rest:
+        row = c.extract([i], list(given)) * block
+        explained = row * sp.Matrix([mean[k] for k in given])
+        assert sp.cancel(quotient(g, given, i, g.real) - mean[i] + explained[0]) == 0
+        for j in rest:
+            expected = c[i, j] - (row * c.extract(list(given), [j]))[0]
+            assert sp.cancel(quotient(g, given, i, j) - expected) == 0
+
+
+def test_the_corner_is_the_exponent_of_the_density() -> None:
+    c, m = covariance_symbols(2), sp.Matrix(sp.symbols("m1:3", real=True))
+    g = gaussian(c, list(m))
+    expected = -(m.T * c.inv() * m)[0]
+    assert sp.cancel(quotient(g, (0, 1), g.real, g.real) - expected) == 0
+
+
+def test_noise_enters_only_its_own_variance() -> None:
+    c = covariance_symbols(2)
+    g = gaussian(c, noise=[R(1, 2), 0])
+    assert g.algebra.expression(g.n((), 0, 1)) == c[0, 1]
+    assert sp.expand(g.algebra.expression(g.n((), 0, 0)) - c[0, 0] - R(1, 2)) == 0
+
+
+def test_rank_loss_is_recognised_exactly_also_with_square_roots() -> None:
+    s = sp.sqrt(6)
+    g = gaussian(sp.Matrix([[2, s], [s, 3]]))
+    assert g.collinear((), 0, 1)
+    assert g.is_zero((0,), 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error"),
+    [
+        ([[1, 0, 0], [0, 1, 0]], ShapeError),
+        ([[1, R(1, 2)], [R(1, 3), 1]], InputError),
+        ([[1, 2], [2, 1]], InputError),
+        ([[-1, 0], [0, 1]], InputError),
+        ([[0, 1], [1, 1]], InputError),
+        ([[sp.Float("1.0"), 0], [0, 1]], InexactError),
+        ([[sp.nan, 0], [0, 1]], InputError),
+        ([[sp.I, 0], [0, 1]], InputError),
+    ],
+)
+def test_bad_covariances_are_refused(
+    matrix: list[list[object]], error: type[InputError]
+) -> None:
+    with pytest.raises(error):
+        validated(sp.Matrix(matrix), None, 2)
+
+
+def test_a_singular_covariance_is_accepted() -> None:
+    matrix = sp.Matrix([[1, 2], [2, 4]])
+    assert validated(matrix, sp.Matrix([0, 1]), 2)[1] == [0, 1]
+
+
+def test_symbols_of_a_covariance_are_symmetric_with_positive_variances() -> None:
+    c = covariance_symbols(3)
+    assert c == c.T
+    assert c[0, 0].is_positive
+    assert c[0, 1].is_real
+    assert c[0, 1].is_positive is None
+    assert str(c[1, 2]) == "c23"
