@@ -28,7 +28,7 @@ from symderiv.expressions import activation
 FORMAT = 1
 
 _PACKAGE = "symderiv_kernels"
-_CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)(?::[^=]*)?=\s*(.+)$", re.M)
+_CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
 
 
 @dataclass(frozen=True)

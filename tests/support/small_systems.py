@@ -54,6 +54,14 @@ def out_of_the_cone(alpha, y, sizes, parameters, derivative):
     derivative[2] = 0.0
 
 
+@njit(_FLAT, cache=True, error_model="numpy")
+def noisy(alpha, y, sizes, parameters, derivative):
+    """Q' = -Q with errors of relative size 1e-7 that no smooth function has."""
+    derivative[0] = -y[0] * (1.0 + 1e-7 * math.sin(1e15 * y[0]))
+    derivative[1] = 0.0
+    derivative[2] = 0.0
+
+
 @njit("float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])")
 def observables(y, sizes, parameters, Q, R):
     Q[0, 0] = y[0]

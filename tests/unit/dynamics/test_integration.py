@@ -1,0 +1,196 @@
+"""From a study to a trajectory: failures keep what was computed, tolerances are measured."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from support import small_systems as systems
+
+from symderiv.dynamics import parse_study, solve
+from symderiv.dynamics.integrate import LOCAL_SUM, REPEATED, flat_parameters
+from symderiv.dynamics.state import State
+from symderiv.errors import InputError
+
+ERF = """
+[network]
+activation = "erf"
+students = 2
+teachers = 2
+[data]
+model = "power-law"
+dimension = 256
+distinct_eigenvalues = 4
+exponent = 1.0
+[training]
+learning_rate = 0.4
+weight_decay = 0.01
+label_noise = 0.2
+[initial]
+student_std = 0.1
+[time]
+end = 30.0
+points = 21
+"""
+
+
+@pytest.fixture
+def small_study(tmp_path):
+    one = np.ones(1)
+    zero = np.zeros((1, 1, 1))
+    State(one, one, zero + 1, zero, zero + 1, np.ones((1, 1)), one, one).save(
+        tmp_path / "state.npz"
+    )
+    return lambda values: parse_study(systems.STUDY.format(values=values), base=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rhs", "cause", "words", "end"),
+    [
+        (systems.not_a_number_at_one, "not-a-number", "not a number", 1.0),
+        (systems.explosion, "step-underflow", "diverges", 1.0),
+        (systems.out_of_the_cone, "cone-left", "positive semi-definite", 2.0),
+    ],
+)
+def test_a_failed_run_says_when_and_why_and_keeps_what_was_computed(
+    small_study, rhs, cause, words, end
+):
+    times = [0.0, 0.25, 0.5, 0.75, 3.0]
+    result = solve(small_study(times), kernel=systems.as_kernel(rhs))
+    assert result.cause == cause
+    assert not result.succeeded
+    assert words in result.message
+    assert f"alpha = {result.alpha_end:.10g}" in result.message
+    assert "\n" not in result.message
+    assert end - 0.6 < result.alpha_end < end + 1e-6
+    np.testing.assert_array_equal(result.alpha, times[:4])
+    assert result.Q.shape == (4, 1, 1)
+    assert np.all(np.isfinite(result.generalization_error))
+    assert np.all(np.isfinite(result.final.student_overlap))
+
+
+def test_a_run_that_fails_at_once_has_an_empty_or_initial_trajectory(small_study):
+    kernel = systems.as_kernel(systems.never_a_number)
+    assert solve(small_study([0.0, 1.0]), kernel=kernel).alpha.tolist() == [0.0]
+    empty = solve(small_study([0.5, 1.0]), kernel=kernel)
+    assert empty.alpha.size == 0
+    assert empty.Q.shape == (0, 1, 1)
+    assert empty.alpha_end == 0.0
+
+
+def test_a_network_that_learns_too_fast_ends_with_a_diverging_solution():
+    study = parse_study(
+        ERF.replace('"erf"', '"linear"')
+        .replace("learning_rate = 0.4", "learning_rate = 20.0")
+        .replace("end = 30.0", "end = 1e6")
+    )
+    result = solve(study)
+    assert result.cause in ("not-a-number", "step-underflow", "cone-left")
+    assert 0 < result.alpha_end < 1e6
+    assert 1 <= result.alpha.size < 21
+
+
+def test_the_trajectory_holds_what_its_fields_say():
+    study = parse_study(ERF)
+    result = solve(study)
+    assert result.succeeded
+    assert result.alpha.size == 21
+    assert result.alpha_end == 30.0
+    state = result.initial
+    np.testing.assert_allclose(result.Q[0], state.Q, rtol=1e-14)
+    np.testing.assert_allclose(result.R[0], state.R, rtol=1e-14)
+    weight, rho = state.weight, state.eigenvalue
+    np.testing.assert_allclose(
+        result.Q, np.einsum("k,pkij->pij", weight * rho, result.student_overlap), rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        result.R, np.einsum("k,pkin->pin", weight, result.cross_overlap), rtol=1e-12, atol=1e-14
+    )
+    np.testing.assert_allclose(result.final.Q, result.Q[-1], rtol=1e-13)
+    # E[(student - teacher)^2] / 2 from the fields' covariance, by sampling the fields
+    seed = 4
+    C = np.block([[result.Q[-1], result.R[-1]], [result.R[-1].T, result.T]])
+    z = np.random.default_rng(seed).multivariate_normal(np.zeros(4), C, size=200_000)
+    from scipy.special import erf
+
+    g = erf(z / np.sqrt(2)) * np.array([*result.v[-1], *(-result.teacher_weights)])
+    sampled = 0.5 * np.sum(g, axis=1) ** 2
+    error = np.std(sampled) / np.sqrt(sampled.size)
+    assert abs(np.mean(sampled) - result.generalization_error[-1]) < 4 * error, f"seed {seed}"
+
+
+def test_the_constants_of_a_run_are_laid_out_as_the_modules_read_them():
+    study = parse_study(ERF.replace("learning_rate = 0.4", 'learning_rate = 0.4\norder = "full"'))
+    result = solve(study)
+    parameters = flat_parameters(study, result.initial)
+    assert parameters.size == 4 + 4 + 4 * 4 + 4 + 2 + 6
+    assert parameters[-6:].tolist() == [0.4, 0.0, 0.01, 0.0, 0.2, 1.0]
+    small = parse_study(ERF.replace("rate = 0.4", 'rate = 0.4\norder = "small-learning-rate"'))
+    assert flat_parameters(small, result.initial)[-1] == 0.0
+
+
+def test_the_error_check_can_be_forced_or_left_out():
+    study = parse_study(ERF)
+    never = solve(study, check="never")
+    always = solve(study, check="always")
+    assert never.tolerance_method == LOCAL_SUM
+    assert always.tolerance_method == REPEATED
+    assert always.steps > 2 * never.steps
+    assert always.tolerance_reached <= 1e-9
+    # the one reported without a check is the sum over the steps, here on the safe side
+    assert always.tolerance_reached <= never.tolerance_reached < 1e-6
+
+
+def test_a_result_is_the_same_to_the_last_bit_when_made_again():
+    study = parse_study(ERF)
+    first, second = solve(study), solve(study)
+    np.testing.assert_array_equal(first.Q, second.Q)
+    np.testing.assert_array_equal(first.generalization_error, second.generalization_error)
+    assert first.steps == second.steps
+
+
+def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endless_steps(
+    small_study,
+):
+    started = time.process_time()
+    result = solve(small_study([0.0, 1.0, 2.0]), kernel=systems.as_kernel(systems.noisy))
+    assert time.process_time() - started < 5
+    assert result.cause == "done"
+    np.testing.assert_allclose(result.Q[:, 0, 0], np.exp([0.0, -1.0, -2.0]), rtol=1e-5)
+
+
+def test_the_warning_about_small_multiplicities_reaches_the_result():
+    text = ERF.replace("distinct_eigenvalues = 4", "distinct_eigenvalues = 128")
+    (warning,) = solve(parse_study(text)).warnings
+    assert "only 2 of 256 coordinates" in warning
+
+
+def test_the_mean_start_stays_on_the_symmetric_plateau():
+    study = parse_study(ERF.replace("student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'))
+    result = solve(study)
+    np.testing.assert_allclose(result.R[:, 0, 0], result.R[:, 1, 1], rtol=1e-12)
+    np.testing.assert_allclose(result.R[:, 0, 0], result.R[:, 0, 1], rtol=1e-12)
+
+
+def test_the_order_of_eigenvalues_and_their_splitting_do_not_matter():
+    # three eigenvalues; the same with the last one written as two of half the multiplicity
+    law = 'model = "power-law"\ndimension = 256\ndistinct_eigenvalues = 4\nexponent = 1.0'
+    text = ERF.replace("student_std = 0.1", 'student_std = 0.1\ndraw = "mean"\nteacher = "random"')
+    results = [
+        solve(parse_study(text.replace(law, f'model = "spectrum"\n{spectrum}')))
+        for spectrum in (
+            "eigenvalues = [2.0, 0.5]\nweights = [0.4, 0.6]",
+            "eigenvalues = [0.5, 2.0, 0.5]\nweights = [0.2, 0.4, 0.4]",
+        )
+    ]
+    np.testing.assert_allclose(results[0].Q, results[1].Q, rtol=1e-8)
+    np.testing.assert_allclose(
+        results[0].generalization_error, results[1].generalization_error, rtol=1e-8
+    )
+
+
+def test_a_study_with_a_sweep_is_not_one_run():
+    study = parse_study(ERF + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
+    with pytest.raises(InputError, match="^sweep: "):
+        solve(study)

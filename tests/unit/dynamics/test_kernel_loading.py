@@ -1,0 +1,152 @@
+"""Solver modules: found by formula without SymPy, otherwise derived once into the user's cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symderiv.dynamics import kernels, load_kernel
+from symderiv.errors import InputError, SymderivError
+
+COPY = '''
+from symderiv_kernels.erf import *
+FORMAT = {format}
+STUDENT_ACTIVATION = {student!r}
+TEACHER_ACTIVATION = {teacher!r}
+'''
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "symderiv" / "kernels"
+
+
+@pytest.fixture
+def generator(monkeypatch):
+    """Stands for the derivation, which takes seconds: writes a module, counts the calls."""
+    import symderiv.learning as learning
+
+    calls: list[tuple[str, str, str]] = []
+
+    def generate(name: str, student: str, teacher: str) -> str:
+        calls.append((name, student, teacher))
+        return COPY.format(format=1, student=student, teacher=teacher)
+
+    monkeypatch.setattr(learning, "generate", generate, raising=False)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("student", "teacher", "name"),
+    [
+        ("erf", None, "erf.py"),
+        ("erf( x / sqrt(2) )", "erf", "erf.py"),
+        ("erf", "sign", "erf_sign.py"),
+        ("relu", None, "relu.py"),
+        ("x", "linear", "linear.py"),
+    ],
+)
+def test_a_module_of_the_package_is_found_by_its_formulas(student, teacher, name, cache):
+    kernel = load_kernel(student, teacher)
+    assert kernel.checked_in
+    assert kernel.path.name == name
+    assert len(kernel.sha256) == 64
+    assert not cache.exists()
+
+
+def test_loading_and_running_a_module_of_the_package_imports_no_sympy(tmp_path):
+    study = Path(__file__).parents[2] / "support" / "smoke.toml"
+    code = (
+        "import sys\n"
+        "from symderiv.dynamics import load_study, solve, write_run\n"
+        f"result = solve(load_study({str(study)!r}))\n"
+        f"write_run({str(tmp_path / 'run.nc')!r}, result)\n"
+        "heavy = ('sympy', 'scipy.special', 'scipy.integrate', 'xarray', 'pandas', 'matplotlib')\n"
+        "print(result.cause, [m for m in heavy if m in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "done []"
+
+
+def test_another_activation_is_derived_once_and_then_read_from_the_cache(
+    cache, generator, monkeypatch
+):
+    notices: list[str] = []
+    first = load_kernel("x**2 - 1", notice=notices.append)
+    assert not first.checked_in
+    assert first.path.parent == cache
+    assert first.path.stem == generator[0][0]
+    assert generator[0][1:] == ("x**2-1", "x**2-1") or "x**2" in generator[0][1]
+    assert len(notices) == 1
+    assert [path.suffix for path in cache.glob("kernel_*")] == [".py"]
+    again = load_kernel("x**2-1", notice=notices.append)
+    assert again.path == first.path
+    assert again.module is first.module
+    assert len(generator) == 1
+    assert len(notices) == 1
+    # another teacher, another module
+    assert load_kernel("x**2-1", "x").path != first.path
+    # another engine, another module: what it would print may differ
+    monkeypatch.setattr(kernels, "_engine_digest", lambda: "changed")
+    assert load_kernel("x**2-1").path != first.path
+
+
+def test_a_derivation_that_fails_leaves_nothing_behind(cache, monkeypatch):
+    import symderiv.learning as learning
+
+    def generate(name: str, student: str, teacher: str) -> str:
+        raise SymderivError("no")
+
+    monkeypatch.setattr(learning, "generate", generate, raising=False)
+    with pytest.raises(SymderivError, match="no"):
+        load_kernel("x**2 - 2")
+    assert not cache.exists() or not list(cache.iterdir())
+
+
+def test_a_write_that_fails_leaves_nothing_behind(cache, generator, monkeypatch):
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        load_kernel("x**2 - 3")
+    assert not list(cache.iterdir())
+
+
+def test_a_module_of_another_format_is_refused(cache, monkeypatch):
+    import symderiv.learning as learning
+
+    monkeypatch.setattr(
+        learning,
+        "generate",
+        lambda name, student, teacher: COPY.format(format=99, student=student, teacher=teacher),
+        raising=False,
+    )
+    with pytest.raises(SymderivError, match="another version"):
+        load_kernel("x**2 - 4")
+
+
+def test_the_cache_folder_follows_the_standard(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert kernels.cache_folder() == Path.home() / ".cache" / "symderiv" / "kernels"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert kernels.cache_folder() == Path.home() / ".cache" / "symderiv" / "kernels"
+
+
+def test_an_unknown_activation_is_refused_before_anything_is_derived(cache, generator):
+    with pytest.raises(InputError):
+        load_kernel("nonsense(x)")
+    assert not generator
+
+
+def test_a_kernel_gives_the_functions_of_its_module():
+    kernel = load_kernel("erf")
+    assert kernel.student_activation_derivative(0.0) == pytest.approx(np.sqrt(2 / np.pi))
+    with pytest.raises(AttributeError):
+        _ = kernel.no_such_function
