@@ -17,6 +17,7 @@ import sympy as sp
 from sympy.polys.domains import QQ
 
 from symderiv.errors import InexactError, InputError
+from symderiv.gaussian.roots import exact_power
 from symderiv.gaussian.terms import sign_of
 
 _FACTOR_TERMS = 80
@@ -30,7 +31,7 @@ class Algebra:
     Args:
         expressions: Everything that will be converted (entries, means, constants).
         shifts: For a symbol c, the positive rational s such that c + s is the natural variable.
-        variances: The diagonal of the covariance; known to be positive.
+        opaque_roots: Leave roots of large integers alone (see :mod:`roots`).
 
     Raises:
         InexactError: An expression contains a Float.
@@ -41,7 +42,7 @@ class Algebra:
         self,
         expressions: Iterable[sp.Expr],
         shifts: Mapping[sp.Symbol, sp.Rational],
-        variances: Sequence[sp.Expr],
+        opaque_roots: bool = False,
     ) -> None:
         exprs = list(expressions)
         for e in exprs:
@@ -59,7 +60,7 @@ class Algebra:
         self._positive: set[sp.Expr] = set()
         self._factor_memo: dict[Any, tuple[sp.Expr, dict[sp.Expr, int]]] = {}
         self.reference: dict[sp.Symbol, sp.Rational] = {}
-        self._variances = [v for v in variances if v.free_symbols]
+        self.opaque_roots = opaque_roots
 
     # -- choosing the domain ---------------------------------------------------------------
 
@@ -290,7 +291,9 @@ class Algebra:
         """
         items = list(items)
         if self.numeric:
-            return sp.Mul(*(self.expression(a) ** e for a, e in items))
+            return sp.Mul(
+                *(exact_power(self.expression(a), e, self.opaque_roots) for a, e in items)
+            )
         for a, e in items:
             if not e.is_Integer:
                 self.declare_positive(a)
@@ -298,7 +301,7 @@ class Algebra:
         total: dict[sp.Expr, sp.Rational] = {}
         for a, e in items:
             scale, powers = self.factors(a)
-            number *= scale**e
+            number *= exact_power(scale, e, self.opaque_roots)
             for f, p in powers.items():
                 even_root = not e.is_Integer and (p * e).is_Integer and not self.is_positive(f)
                 base = sp.Abs(f) if even_root else f

@@ -104,11 +104,18 @@ def expectation(
     _check_names(fields, entries, means)
     used, terms = restricted(Reader(fields).read(integrand), fields)
     kept = [fields[i] for i in used]
-    problem = prepare(
-        terms, kept, [[entries[i][j] for j in used] for i in used], [means[i] for i in used]
-    )
-    check_tilts(problem)
-    return _Engine(problem, integrand, terms, folded).run()
+    block = [[entries[i][j] for j in used] for i in used]
+
+    def run(opaque_roots: bool) -> Expectation:
+        problem = prepare(terms, kept, block, [means[i] for i in used], opaque_roots)
+        check_tilts(problem)
+        return _Engine(problem, integrand, terms, folded).run()
+
+    try:
+        return run(opaque_roots=False)
+    except ValueError:
+        # SymPy failed to take a square out of a large integer.
+        return run(opaque_roots=True)
 
 
 def _check_names(

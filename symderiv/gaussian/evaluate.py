@@ -15,6 +15,7 @@ import mpmath
 import sympy as sp
 
 from symderiv.errors import InputError, ToleranceError
+from symderiv.gaussian.roots import OpaqueRoot
 
 _MAX_EXTRA_DIGITS = 2000
 # A value that stays below half of this many extra digits is reported as zero, with that bound.
@@ -93,6 +94,7 @@ class _Walker:
             sp.asin: context.asin, sp.atan: context.atan, sp.acos: context.acos,
             sp.erf: context.erf, sp.erfc: context.erfc, sp.erfi: context.erfi,
             sp.exp: context.exp, sp.log: context.log, sp.sin: context.sin, sp.cos: context.cos,
+            OpaqueRoot: context.sqrt,
             sp.sinh: context.sinh, sp.cosh: context.cosh, sp.tanh: context.tanh,
             sp.Abs: abs, sp.sign: context.sign, sp.re: context.re, sp.im: context.im,
         }  # fmt: skip

@@ -174,6 +174,7 @@ def prepare(
     fields: Sequence[sp.Symbol],
     covariance: list[list[sp.Expr]],
     mean: list[sp.Expr],
+    opaque_roots: bool = False,
 ) -> Problem:
     """Variables, domain and terms of a problem.
 
@@ -188,7 +189,7 @@ def prepare(
     variables = _Variables(fields)
     drafts = [_draft(key, value, fields, variables) for key, value in terms.items()]
     listed, index = variables.build()
-    algebra = _algebra(listed, drafts, covariance, mean)
+    algebra = _algebra(listed, drafts, covariance, mean, opaque_roots)
     prepared = []
     for draft in drafts:
         prepared.append(
@@ -253,6 +254,7 @@ def _algebra(
     drafts: Sequence[_Draft],
     covariance: list[list[sp.Expr]],
     mean: list[sp.Expr],
+    opaque_roots: bool,
 ) -> Algebra:
     expressions = [e for row in covariance for e in row] + list(mean)
     shifts: Counter[tuple[sp.Symbol, sp.Rational]] = Counter()
@@ -270,8 +272,7 @@ def _algebra(
     best: dict[sp.Symbol, sp.Rational] = {}
     for (symbol, shift), _ in sorted(shifts.items(), key=lambda i: (-i[1], str(i[0]))):
         best.setdefault(symbol, shift)
-    diagonal = [covariance[i][i] for i in range(len(covariance))]
-    algebra = Algebra(expressions, best, diagonal)
+    algebra = Algebra(expressions, best, opaque_roots)
     if not algebra.numeric:
         algebra.choose_reference(covariance)
     return algebra

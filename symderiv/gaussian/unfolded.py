@@ -7,6 +7,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.gaussian.covariance import Conditions, Gaussian
+from symderiv.gaussian.roots import exact_power
 from symderiv.gaussian.weights import Entry, Weight
 
 _HALF = sp.Rational(1, 2)
@@ -203,7 +204,8 @@ class Unfolded:
         g = self.g
         size = (2 * sp.pi) ** sp.Rational(-len(given), 2)
         if given and g.algebra.numeric:
-            size /= sp.sqrt(self._sign(given) * g.algebra.expression(g.d(given)))
+            positive = self._sign(given) * g.algebra.expression(g.d(given))
+            size *= exact_power(positive, -_HALF, g.algebra.opaque_roots)
         elif given:
             size *= g.algebra.product([(g.d(given), -_HALF)])
         real, imaginary = g.real, g.imaginary
