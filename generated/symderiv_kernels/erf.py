@@ -10,14 +10,32 @@ Recipe:
     recipe digest       997c261410137ae6
 
 Equations:
-    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
-    error   = E[(student - teacher)**2]/2
-    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
-    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
-    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
-    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
-    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
-    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+    x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is
+    a mean over the inputs; sums run over all values of their index.
+    error = sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])]*v[q]))/2 -
+        sum_p(v[p]*sum_m(E[g(x[p])*h(y[m])]*v_teacher[m])) +
+        sum_m(v_teacher[m]*sum_n(E[h(y[m])*h(y[n])]*v_teacher[n]))/2
+    A[i, j] = E[g'(x[i])*g'(x[j])]*v[i]*v[j] + delta(i, j)*v[i]*sum_p(E[g(x[p])*g''(x[i])]*v[p])
+        - delta(i, j)*v[i]*sum_m(E[g''(x[i])*h(y[m])]*v_teacher[m])
+    B[i, n] = -E[g'(x[i])*h'(y[n])]*v[i]*v_teacher[n]
+    dv[i] = sum_p(E[g(x[i])*g(x[p])]*v[p]) - sum_m(E[g(x[i])*h(y[m])]*v_teacher[m])
+    Gamma[i, j] = label_noise**2*E[g'(x[i])*g'(x[j])]*v[i]*v[j] +
+        v[i]*v[j]*sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])*g'(x[i])*g'(x[j])]*v[q])) -
+        2*v[i]*v[j]*sum_p(v[p]*sum_m(E[g(x[p])*g'(x[i])*g'(x[j])*h(y[m])]*v_teacher[m])) +
+        v[i]*v[j]*sum_m(v_teacher[m]*sum_n(E[g'(x[i])*g'(x[j])*h(y[m])*h(y[n])]*v_teacher[n]))
+    Q[i, j] = sum_k(eigenvalue[k]*student_overlap[k, i, j]*weight[k])
+    R[i, n] = sum_k(cross_overlap[k, i, n]*weight[k])
+    d student_overlap[k, i, j]/d alpha = learning_rate**2*Gamma[i, j]*eigenvalue[k] -
+        learning_rate*eigenvalue[k]*sum_p(A[i, p]*student_overlap[k, j, p]) -
+        learning_rate*eigenvalue[k]*sum_p(A[j, p]*student_overlap[k, i, p]) -
+        learning_rate*sum_m(B[i, m]*cross_overlap[k, j, m]) -
+        learning_rate*sum_m(B[j, m]*cross_overlap[k, i, m]) -
+        2*weight_decay*student_overlap[k, i, j]
+    d cross_overlap[k, i, n]/d alpha =
+        -learning_rate*eigenvalue[k]*sum_p(A[i, p]*cross_overlap[k, p, n]) -
+        learning_rate*sum_m(B[i, m]*teacher_overlap[k, n, m]) -
+        weight_decay*cross_overlap[k, i, n]
+    d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2 11, i2_11 15,
@@ -25,7 +43,7 @@ Operations, each line of a loop counted once:
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  4d1b52c03b737656c0de59b48480ceaf2b8f9f42d1d32973de9b3423006e4ad2
+    program  ea05b57d55c5068df2669f7aa3af0987e19dd48a09adf807fdd42954cd6c2d9a
     code     974c048ffe2cc2345c874ce316e389ce6b22bd18857f2a7c379cd03f6febe0b9
 Ordered by SymPy 1.14.
 """

@@ -10,23 +10,41 @@ Recipe:
     recipe digest       0e4d3391c74ce11f
 
 Equations:
-    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
-    error   = E[(student - teacher)**2]/2
-    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
-    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
-    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
-    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
-    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
-    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+    x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is
+    a mean over the inputs; sums run over all values of their index.
+    error = sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])]*v[q]))/2 -
+        sum_p(v[p]*sum_m(E[g(x[p])*h(y[m])]*v_teacher[m])) +
+        sum_m(v_teacher[m]*sum_n(E[h(y[m])*h(y[n])]*v_teacher[n]))/2
+    A[i, j] = E[g'(x[i])*g'(x[j])]*v[i]*v[j] + delta(i, j)*v[i]*sum_p(E[g(x[p])*g''(x[i])]*v[p])
+        - delta(i, j)*v[i]*sum_m(E[g''(x[i])*h(y[m])]*v_teacher[m])
+    B[i, n] = -E[g'(x[i])*h'(y[n])]*v[i]*v_teacher[n]
+    dv[i] = sum_p(E[g(x[i])*g(x[p])]*v[p]) - sum_m(E[g(x[i])*h(y[m])]*v_teacher[m])
+    Gamma[i, j] = label_noise**2*E[g'(x[i])*g'(x[j])]*v[i]*v[j] +
+        v[i]*v[j]*sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])*g'(x[i])*g'(x[j])]*v[q])) -
+        2*v[i]*v[j]*sum_p(v[p]*sum_m(E[g(x[p])*g'(x[i])*g'(x[j])*h(y[m])]*v_teacher[m])) +
+        v[i]*v[j]*sum_m(v_teacher[m]*sum_n(E[g'(x[i])*g'(x[j])*h(y[m])*h(y[n])]*v_teacher[n]))
+    Q[i, j] = sum_k(eigenvalue[k]*student_overlap[k, i, j]*weight[k])
+    R[i, n] = sum_k(cross_overlap[k, i, n]*weight[k])
+    d student_overlap[k, i, j]/d alpha = learning_rate**2*Gamma[i, j]*eigenvalue[k] -
+        learning_rate*eigenvalue[k]*sum_p(A[i, p]*student_overlap[k, j, p]) -
+        learning_rate*eigenvalue[k]*sum_p(A[j, p]*student_overlap[k, i, p]) -
+        learning_rate*sum_m(B[i, m]*cross_overlap[k, j, m]) -
+        learning_rate*sum_m(B[j, m]*cross_overlap[k, i, m]) -
+        2*weight_decay*student_overlap[k, i, j]
+    d cross_overlap[k, i, n]/d alpha =
+        -learning_rate*eigenvalue[k]*sum_p(A[i, p]*cross_overlap[k, p, n]) -
+        learning_rate*sum_m(B[i, m]*teacher_overlap[k, n, m]) -
+        weight_decay*cross_overlap[k, i, n]
+    d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
 Operations, each line of a loop counted once:
     student_activation 8, student_activation_derivative 20, teacher_activation 1, i2 30, i2_11 25,
-    i2_12 30, i4 523, generalization_error 21, gradients 27, noise 27, order_parameters 5,
+    i2_12 30, i4 462, generalization_error 21, gradients 27, noise 27, order_parameters 5,
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  8be027dee1dba30a0848149900e78bcfb508f448a870e2516d380692a31c1518
-    code     1253745996b90c634ff1f75f7b9fa1b7f4bb752aa12467c7c5adbac0a359329d
+    program  449be18db9ba080ddaf1342905fd1916648f24ac95d198b1b067f4d39930d8e5
+    code     7ef74248711278386940489b116820959387882e2a2ec97eb9caf9aa422d2398
 Ordered by SymPy 1.14.
 """
 
@@ -472,221 +490,160 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     c_s4_4_given_s1_s2_s3 = c_s4_4_given_s1_s2 - product_3
     c_s4_4_given_s2 = c44 - c24_squared_inverse_one_plus_c22
     c_s4_4_given_s3 = c44 - c34_squared_inverse_one_plus_c33
-    root_one_plus_c11 = math.sqrt(one_plus_c11)
-    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
-    root_one_plus_c22 = math.sqrt(one_plus_c22)
-    inverse_root_one_plus_c22 = 1.0 / root_one_plus_c22
-    root_c_s2_s2_given_s1 = math.sqrt(c_s2_s2_given_s1)
-    inverse_root_c_s2_s2_given_s1 = 1.0 / root_c_s2_s2_given_s1
-    c13_c_s2_4_given_s1 = c13 * c_s2_4_given_s1
-    c23_c_s1_4_given_s2 = c23 * c_s1_4_given_s2
-    c_1_2_given_s1_s2_c_3_4_given_s1_s2 = c_1_2_given_s1_s2 * c_3_4_given_s1_s2
-    c_1_3_given_s1_c_s2_4_given_s1 = c_1_3_given_s1 * c_s2_4_given_s1
-    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
-    c_1_4_given_s1_c_s2_3_given_s1 = c_1_4_given_s1 * c_s2_3_given_s1
-    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
-    c_2_3_given_s2_c_s1_4_given_s2 = c_2_3_given_s2 * c_s1_4_given_s2
-    c_2_4_given_s2_c_s1_3_given_s2 = c_2_4_given_s2 * c_s1_3_given_s2
-    c_3_4_given_s1_s2_c_s1_2_given_s2 = c_3_4_given_s1_s2 * c_s1_2_given_s2
-    c_3_4_given_s1_s2_c_s2_1_given_s1 = c_3_4_given_s1_s2 * c_s2_1_given_s1
-    root_c_s3_s3_given_s1_s2 = math.sqrt(c_s3_s3_given_s1_s2)
-    inverse_root_c_s3_s3_given_s1_s2 = 1.0 / root_c_s3_s3_given_s1_s2
-    quotient = (1.0 / math.pi**2) * inverse_root_c_s2_s2_given_s1 * inverse_root_one_plus_c11
-    product_6 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
-    product_7 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
-    product_8 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
-    product_9 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
-    product_10 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
     root_one_plus_c44 = math.sqrt(one_plus_c44)
     inverse_root_one_plus_c44 = 1.0 / root_one_plus_c44
-    product_11 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
-    product_12 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    product_6 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
+    root_one_plus_c22 = math.sqrt(one_plus_c22)
+    inverse_root_one_plus_c22 = 1.0 / root_one_plus_c22
+    product_7 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
     root_one_plus_c33 = math.sqrt(one_plus_c33)
     inverse_root_one_plus_c33 = 1.0 / root_one_plus_c33
-    product_13 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
-    product_14 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
-    product_15 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
-    product_16 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
-    c33_c_s4_4_given_s3 = c33 * c_s4_4_given_s3
-    c34_c_s3_4_given_s4 = c34 * c_s3_4_given_s4
+    product_8 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
+    product_9 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
+    product_10 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
+    product_11 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
     root_c_s4_s4_given_s3 = math.sqrt(c_s4_s4_given_s3)
-    quotient_2 = inverse_root_one_plus_c33 / root_c_s4_s4_given_s3
-    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
-    inverse_root_c_s3_s3_given_s1 = 1.0 / root_c_s3_s3_given_s1
-    c13_c_3_4_given_s1 = c13 * c_3_4_given_s1
-    c33_c_s1_4_given_s3 = c33 * c_s1_4_given_s3
-    c_1_3_given_s1_c_3_4_given_s1 = c_1_3_given_s1 * c_3_4_given_s1
+    quotient = (
+        inverse_root_one_plus_c33
+        * (c33 * c_s4_4_given_s3 + c34 * c_s3_4_given_s4)
+        / root_c_s4_s4_given_s3
+    )
     c_1_3_given_s1_c_s4_3_given_s1_s3 = c_1_3_given_s1 * c_s4_3_given_s1_s3
-    c_1_4_given_s1_c_s3_3_given_s1 = c_1_4_given_s1 * c_s3_3_given_s1
-    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
-    inverse_root_c_s3_s3_given_s2 = 1.0 / root_c_s3_s3_given_s2
-    c23_c_s4_3_given_s2 = c23 * c_s4_3_given_s2
-    c33_c_s2_4_given_s3 = c33 * c_s2_4_given_s3
-    c_2_3_given_s2_c_s4_3_given_s2 = c_2_3_given_s2 * c_s4_3_given_s2
+    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
+    quotient_2 = (
+        (
+            c13 * c_3_4_given_s1
+            + c33 * c_s1_4_given_s3
+            + c_1_3_given_s1 * c_3_4_given_s1
+            + c_1_3_given_s1_c_s4_3_given_s1_s3
+            + c_1_4_given_s1 * c_s3_3_given_s1
+        )
+        / root_c_s3_s3_given_s1
+    )
     c_2_3_given_s2_c_s4_3_given_s2_s3 = c_2_3_given_s2 * c_s4_3_given_s2_s3
-    c_2_4_given_s2_c_s3_3_given_s2 = c_2_4_given_s2 * c_s3_3_given_s2
+    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
+    quotient_3 = (
+        (
+            c23 * c_s4_3_given_s2
+            + c33 * c_s2_4_given_s3
+            + c_2_3_given_s2 * c_s4_3_given_s2
+            + c_2_3_given_s2_c_s4_3_given_s2_s3
+            + c_2_4_given_s2 * c_s3_3_given_s2
+        )
+        / root_c_s3_s3_given_s2
+    )
     root_c_s4_s4_given_s1 = math.sqrt(c_s4_s4_given_s1)
-    inverse_root_c_s4_s4_given_s1 = 1.0 / root_c_s4_s4_given_s1
-    c13_c_s4_4_given_s1 = c13 * c_s4_4_given_s1
-    c34_c_s1_4_given_s4 = c34 * c_s1_4_given_s4
-    c_1_3_given_s1_c_s4_4_given_s1 = c_1_3_given_s1 * c_s4_4_given_s1
-    c_1_4_given_s1_c_3_4_given_s1 = c_1_4_given_s1 * c_3_4_given_s1
-    c_1_4_given_s1_c_3_4_given_s1_s4 = c_1_4_given_s1 * c_3_4_given_s1_s4
+    quotient_4 = (
+        (
+            c13 * c_s4_4_given_s1
+            + c34 * c_s1_4_given_s4
+            + c_1_3_given_s1 * c_s4_4_given_s1
+            + c_1_4_given_s1 * c_3_4_given_s1
+            + c_1_4_given_s1 * c_3_4_given_s1_s4
+        )
+        / root_c_s4_s4_given_s1
+    )
     root_c_s4_s4_given_s2 = math.sqrt(c_s4_s4_given_s2)
-    inverse_root_c_s4_s4_given_s2 = 1.0 / root_c_s4_s4_given_s2
-    c23_c_s4_4_given_s2 = c23 * c_s4_4_given_s2
-    c34_c_s2_4_given_s4 = c34 * c_s2_4_given_s4
-    c_2_3_given_s2_c_s4_4_given_s2 = c_2_3_given_s2 * c_s4_4_given_s2
-    c_2_4_given_s2_c_3_4_given_s2_s4 = c_2_4_given_s2 * c_3_4_given_s2_s4
-    c_2_4_given_s2_c_s4_3_given_s2 = c_2_4_given_s2 * c_s4_3_given_s2
-    return (
-        0.0625
-        * c34
-        * sign_mean4(product_11, product_12, product_13, product_14, product_15, product_16)
-        + (0.125 / math.pi) * c34 * math.asin(product_11)
-        + (0.125 / math.pi) * c34 * math.asin(product_12)
-        + (0.125 / math.pi) * c34 * math.asin(product_13)
-        + (0.125 / math.pi) * c34 * math.asin(product_14)
-        + (0.125 / math.pi) * c34 * math.asin(product_15)
-        + (0.125 / math.pi) * c34 * math.asin(product_16)
-        + 0.0625 * c34
-        + (0.125 / math.pi)
-        * inverse_root_c_s2_s2_given_s1
-        * inverse_root_one_plus_c11
+    quotient_5 = (
+        (
+            c23 * c_s4_4_given_s2
+            + c34 * c_s2_4_given_s4
+            + c_2_3_given_s2 * c_s4_4_given_s2
+            + c_2_4_given_s2 * c_3_4_given_s2_s4
+            + c_2_4_given_s2 * c_s4_3_given_s2
+        )
+        / root_c_s4_s4_given_s2
+    )
+    root_c_s2_s2_given_s1 = math.sqrt(c_s2_s2_given_s1)
+    inverse_root_c_s2_s2_given_s1 = 1.0 / root_c_s2_s2_given_s1
+    c_1_2_given_s1_s2_c_3_4_given_s1_s2 = c_1_2_given_s1_s2 * c_3_4_given_s1_s2
+    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
+    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
+    c_3_4_given_s1_s2_c_s1_2_given_s2 = c_3_4_given_s1_s2 * c_s1_2_given_s2
+    c_3_4_given_s1_s2_c_s2_1_given_s1 = c_3_4_given_s1_s2 * c_s2_1_given_s1
+    product_12 = (
+        inverse_root_c_s2_s2_given_s1
         * (
-            c13_c_s2_4_given_s1
-            + c23_c_s1_4_given_s2
+            c13 * c_s2_4_given_s1
+            + c23 * c_s1_4_given_s2
             + c_1_2_given_s1_s2_c_3_4_given_s1_s2
-            + c_1_3_given_s1_c_s2_4_given_s1
+            + c_1_3_given_s1 * c_s2_4_given_s1
             + c_1_3_given_s1_s2_c_2_4_given_s1_s2
-            + c_1_4_given_s1_c_s2_3_given_s1
+            + c_1_4_given_s1 * c_s2_3_given_s1
             + c_1_4_given_s1_s2_c_2_3_given_s1_s2
-            + c_2_3_given_s2_c_s1_4_given_s2
-            + c_2_4_given_s2_c_s1_3_given_s2
+            + c_2_3_given_s2 * c_s1_4_given_s2
+            + c_2_4_given_s2 * c_s1_3_given_s2
             + c_3_4_given_s1_s2_c_s1_2_given_s2
             + c_3_4_given_s1_s2_c_s2_1_given_s1
         )
-        + (1.0 / math.pi**2)
-        * inverse_root_c_s3_s3_given_s1
+    )
+    root_c_s3_s3_given_s1_s2 = math.sqrt(c_s3_s3_given_s1_s2)
+    inverse_root_c_s3_s3_given_s1_s2 = 1.0 / root_c_s3_s3_given_s1_s2
+    product_13 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_14 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_15 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
+    product_16 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
+    product_17 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
+    return (
+        0.0625
+        * c34
+        * sign_mean4(product_10, product_11, product_8, product_9, product_6, product_7)
+        + (0.125 / math.pi) * c34 * math.asin(product_10)
+        + (0.125 / math.pi) * c34 * math.asin(product_11)
+        + (0.125 / math.pi) * c34 * math.asin(product_6)
+        + (0.125 / math.pi) * c34 * math.asin(product_7)
+        + (0.125 / math.pi) * c34 * math.asin(product_8)
+        + (0.125 / math.pi) * c34 * math.asin(product_9)
+        + 0.0625 * c34
+        + (0.25 / math.pi**2)
         * inverse_root_one_plus_c11
-        * (
-            0.25 * c13_c_3_4_given_s1
-            + 0.25 * c33_c_s1_4_given_s3
-            + 0.25 * c_1_3_given_s1_c_3_4_given_s1
-            + 0.25 * c_1_3_given_s1_c_s4_3_given_s1_s3
-            + 0.25 * c_1_4_given_s1_c_s3_3_given_s1
-        )
-        * math.asin(
-            c_s2_4_given_s1_s3 / (math.sqrt(c_s2_s2_given_s1_s3) * math.sqrt(c_s4_s4_given_s1_s3))
-        )
-        + (0.125 / math.pi)
-        * inverse_root_c_s3_s3_given_s1
-        * inverse_root_one_plus_c11
-        * (
-            c13_c_3_4_given_s1
-            + c33_c_s1_4_given_s3
-            + c_1_3_given_s1_c_3_4_given_s1
-            + c_1_3_given_s1_c_s4_3_given_s1_s3
-            + c_1_4_given_s1_c_s3_3_given_s1
-        )
-        + (1.0 / math.pi**2)
-        * inverse_root_c_s3_s3_given_s2
-        * inverse_root_one_plus_c22
-        * (
-            0.25 * c23_c_s4_3_given_s2
-            + 0.25 * c33_c_s2_4_given_s3
-            + 0.25 * c_2_3_given_s2_c_s4_3_given_s2
-            + 0.25 * c_2_3_given_s2_c_s4_3_given_s2_s3
-            + 0.25 * c_2_4_given_s2_c_s3_3_given_s2
-        )
-        * math.asin(
-            c_s1_4_given_s2_s3 / (math.sqrt(c_s1_s1_given_s2_s3) * math.sqrt(c_s4_s4_given_s2_s3))
-        )
-        + (0.125 / math.pi)
-        * inverse_root_c_s3_s3_given_s2
-        * inverse_root_one_plus_c22
-        * (
-            c23_c_s4_3_given_s2
-            + c33_c_s2_4_given_s3
-            + c_2_3_given_s2_c_s4_3_given_s2
-            + c_2_3_given_s2_c_s4_3_given_s2_s3
-            + c_2_4_given_s2_c_s3_3_given_s2
-        )
-        + (1.0 / math.pi**2)
-        * inverse_root_c_s4_s4_given_s1
-        * inverse_root_one_plus_c11
-        * (
-            0.25 * c13_c_s4_4_given_s1
-            + 0.25 * c34_c_s1_4_given_s4
-            + 0.25 * c_1_3_given_s1_c_s4_4_given_s1
-            + 0.25 * c_1_4_given_s1_c_3_4_given_s1
-            + 0.25 * c_1_4_given_s1_c_3_4_given_s1_s4
-        )
-        * math.asin(
-            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
-        )
-        + (0.125 / math.pi)
-        * inverse_root_c_s4_s4_given_s1
-        * inverse_root_one_plus_c11
-        * (
-            c13_c_s4_4_given_s1
-            + c34_c_s1_4_given_s4
-            + c_1_3_given_s1_c_s4_4_given_s1
-            + c_1_4_given_s1_c_3_4_given_s1
-            + c_1_4_given_s1_c_3_4_given_s1_s4
-        )
-        + (1.0 / math.pi**2)
-        * inverse_root_c_s4_s4_given_s2
-        * inverse_root_one_plus_c22
-        * (
-            0.25 * c23_c_s4_4_given_s2
-            + 0.25 * c34_c_s2_4_given_s4
-            + 0.25 * c_2_3_given_s2_c_s4_4_given_s2
-            + 0.25 * c_2_4_given_s2_c_3_4_given_s2_s4
-            + 0.25 * c_2_4_given_s2_c_s4_3_given_s2
-        )
-        * math.asin(
-            c_s1_3_given_s2_s4 / (math.sqrt(c_s1_s1_given_s2_s4) * math.sqrt(c_s3_s3_given_s2_s4))
-        )
-        + (0.125 / math.pi)
-        * inverse_root_c_s4_s4_given_s2
-        * inverse_root_one_plus_c22
-        * (
-            c23_c_s4_4_given_s2
-            + c34_c_s2_4_given_s4
-            + c_2_3_given_s2_c_s4_4_given_s2
-            + c_2_4_given_s2_c_3_4_given_s2_s4
-            + c_2_4_given_s2_c_s4_3_given_s2
-        )
-        + quotient
-        * (
-            0.25 * c13_c_s2_4_given_s1
-            + 0.25 * c23_c_s1_4_given_s2
-            + 0.25 * c_1_2_given_s1_s2_c_3_4_given_s1_s2
-            + 0.25 * c_1_3_given_s1_c_s2_4_given_s1
-            + 0.25 * c_1_3_given_s1_s2_c_2_4_given_s1_s2
-            + 0.25 * c_1_4_given_s1_c_s2_3_given_s1
-            + 0.25 * c_1_4_given_s1_s2_c_2_3_given_s1_s2
-            + 0.25 * c_2_3_given_s2_c_s1_4_given_s2
-            + 0.25 * c_2_4_given_s2_c_s1_3_given_s2
-            + 0.25 * c_3_4_given_s1_s2_c_s1_2_given_s2
-            + 0.25 * c_3_4_given_s1_s2_c_s2_1_given_s1
-        )
+        * product_12
         * math.asin(
             c_3_4_given_s1_s2 * inverse_root_c_s3_s3_given_s1_s2 / math.sqrt(c_s4_s4_given_s1_s2)
         )
-        + (1.0 / math.pi**2)
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * product_12
+        + (0.25 / math.pi**2)
+        * inverse_root_one_plus_c11
         * quotient_2
-        * (0.25 * c33_c_s4_4_given_s3 + 0.25 * c34_c_s3_4_given_s4)
+        * math.asin(
+            c_s2_4_given_s1_s3 / (math.sqrt(c_s2_s2_given_s1_s3) * math.sqrt(c_s4_s4_given_s1_s3))
+        )
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_2
+        + (0.25 / math.pi**2)
+        * inverse_root_one_plus_c11
+        * quotient_4
+        * math.asin(
+            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
+        )
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_4
+        + (0.25 / math.pi**2)
+        * inverse_root_one_plus_c22
+        * quotient_3
+        * math.asin(
+            c_s1_4_given_s2_s3 / (math.sqrt(c_s1_s1_given_s2_s3) * math.sqrt(c_s4_s4_given_s2_s3))
+        )
+        + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_3
+        + (0.25 / math.pi**2)
+        * inverse_root_one_plus_c22
+        * quotient_5
+        * math.asin(
+            c_s1_3_given_s2_s4 / (math.sqrt(c_s1_s1_given_s2_s4) * math.sqrt(c_s3_s3_given_s2_s4))
+        )
+        + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_5
+        + (0.25 / math.pi**2)
+        * quotient
         * math.asin(
             c_s1_s2_given_s3_s4 / (math.sqrt(c_s1_s1_given_s3_s4) * math.sqrt(c_s2_s2_given_s3_s4))
         )
-        + (0.125 / math.pi) * quotient_2 * (c33_c_s4_4_given_s3 + c34_c_s3_4_given_s4)
-        + 0.25
+        + (0.125 / math.pi) * quotient
+        + (0.25 / math.pi**2)
+        * inverse_root_c_s2_s2_given_s1
         * inverse_root_c_s3_s3_given_s1_s2
-        * quotient
+        * inverse_root_one_plus_c11
         * (
-            c_1_2_given_s1_s2 * product_6
+            c_1_2_given_s1_s2 * product_13
             + c_1_2_given_s1_s2_c_3_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
             + c_1_3_given_s1 * c_s2_3_given_s1_s3 * c_s4_4_given_s1_s2_s3
             + c_1_3_given_s1_c_s4_3_given_s1_s3 * c_s2_4_given_s1_s3_s4
@@ -694,22 +651,22 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             + c_1_4_given_s1 * c_s2_3_given_s1_s4 * c_s3_4_given_s1_s2_s4
             + c_1_4_given_s1 * c_s2_4_given_s1_s3_s4 * c_s3_3_given_s1_s4
             + c_1_4_given_s1_s2_c_2_3_given_s1_s2 * c_s4_3_given_s1_s2_s3
-            + c_2_3_given_s1_s2 * product_7
-            + c_2_3_given_s1_s2_s3 * product_7
+            + c_2_3_given_s1_s2 * product_14
+            + c_2_3_given_s1_s2_s3 * product_14
             + c_2_3_given_s2 * c_s1_3_given_s2_s3 * c_s4_4_given_s1_s2_s3
             + c_2_3_given_s2_c_s4_3_given_s2_s3 * c_s1_4_given_s2_s3_s4
-            + c_2_4_given_s1_s2 * product_10
-            + c_2_4_given_s1_s2_s4 * product_10
+            + c_2_4_given_s1_s2 * product_17
+            + c_2_4_given_s1_s2_s4 * product_17
             + c_2_4_given_s2 * c_s1_3_given_s2_s4 * c_s3_4_given_s1_s2_s4
             + c_2_4_given_s2 * c_s1_4_given_s2_s3_s4 * c_s3_3_given_s2_s4
             + c_3_4_given_s1_s2_c_s1_2_given_s2 * c_s3_4_given_s1_s2_s4
             + c_3_4_given_s1_s2_c_s2_1_given_s1 * c_s3_4_given_s1_s2_s4
-            + c_3_4_given_s1_s2_s3_s4 * product_8
-            + c_3_4_given_s1_s2_s3_s4 * product_9
-            + c_s1_2_given_s2 * product_6
-            + c_s2_1_given_s1 * product_6
-            + c_s3_4_given_s1_s2_s4 * product_9
-            + c_s4_3_given_s1_s2_s3 * product_8
+            + c_3_4_given_s1_s2_s3_s4 * product_15
+            + c_3_4_given_s1_s2_s3_s4 * product_16
+            + c_s1_2_given_s2 * product_13
+            + c_s2_1_given_s1 * product_13
+            + c_s3_4_given_s1_s2_s4 * product_16
+            + c_s4_3_given_s1_s2_s3 * product_15
         )
         / math.sqrt(c_s4_s4_given_s1_s2_s3)
     )

@@ -10,24 +10,42 @@ Recipe:
     recipe digest       00d05048fdcffc6a
 
 Equations:
-    x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)
-    error   = E[(student - teacher)**2]/2
-    A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in
-    Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]
-    Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k
-    dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k
-    dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k
-    dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i
+    x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is
+    a mean over the inputs; sums run over all values of their index.
+    error = sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])]*v[q]))/2 -
+        sum_p(v[p]*sum_m(E[g(x[p])*h(y[m])]*v_teacher[m])) +
+        sum_m(v_teacher[m]*sum_n(E[h(y[m])*h(y[n])]*v_teacher[n]))/2
+    A[i, j] = E[g'(x[i])*g'(x[j])]*v[i]*v[j] + delta(i, j)*v[i]*sum_p(E[g(x[p])*g''(x[i])]*v[p])
+        - delta(i, j)*v[i]*sum_m(E[g''(x[i])*h(y[m])]*v_teacher[m])
+    B[i, n] = -E[g'(x[i])*h'(y[n])]*v[i]*v_teacher[n]
+    dv[i] = sum_p(E[g(x[i])*g(x[p])]*v[p]) - sum_m(E[g(x[i])*h(y[m])]*v_teacher[m])
+    Gamma[i, j] = label_noise**2*E[g'(x[i])*g'(x[j])]*v[i]*v[j] +
+        v[i]*v[j]*sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])*g'(x[i])*g'(x[j])]*v[q])) -
+        2*v[i]*v[j]*sum_p(v[p]*sum_m(E[g(x[p])*g'(x[i])*g'(x[j])*h(y[m])]*v_teacher[m])) +
+        v[i]*v[j]*sum_m(v_teacher[m]*sum_n(E[g'(x[i])*g'(x[j])*h(y[m])*h(y[n])]*v_teacher[n]))
+    Q[i, j] = sum_k(eigenvalue[k]*student_overlap[k, i, j]*weight[k])
+    R[i, n] = sum_k(cross_overlap[k, i, n]*weight[k])
+    d student_overlap[k, i, j]/d alpha = learning_rate**2*Gamma[i, j]*eigenvalue[k] -
+        learning_rate*eigenvalue[k]*sum_p(A[i, p]*student_overlap[k, j, p]) -
+        learning_rate*eigenvalue[k]*sum_p(A[j, p]*student_overlap[k, i, p]) -
+        learning_rate*sum_m(B[i, m]*cross_overlap[k, j, m]) -
+        learning_rate*sum_m(B[j, m]*cross_overlap[k, i, m]) -
+        2*weight_decay*student_overlap[k, i, j]
+    d cross_overlap[k, i, n]/d alpha =
+        -learning_rate*eigenvalue[k]*sum_p(A[i, p]*cross_overlap[k, p, n]) -
+        learning_rate*sum_m(B[i, m]*teacher_overlap[k, n, m]) -
+        weight_decay*cross_overlap[k, i, n]
+    d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
 Operations, each line of a loop counted once:
     student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 21, i2_11 10,
-    i2_12 11, i2_aa 1, i4 299, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 70, i4_abaa 24, i4_abab
+    i2_12 11, i2_aa 1, i4 288, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 70, i4_abaa 24, i4_abab
     21, i4_abac 70, i4_abcc 70, generalization_error 23, gradients 29, noise 56, order_parameters 5,
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
-    program  8e10358dff0c28bf5e7263e944b861538dd3e4804b5862b38da30a89495f7c5d
-    code     6aceb96dca12107432a5d6e0ed992fbb6f0f0b107e0cdf0abeb16f74c8d38b48
+    program  019d627434302f7f6b3deff4ebc316c756a757cffd4a6b464c66e42c367349b8
+    code     f9ca3400b98ecc83ba083fdf9124bcb2fb5933c56b69013a7aa41c122ac1f733
 Ordered by SymPy 1.14.
 """
 
@@ -418,17 +436,13 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     product_7 = c24 * inverse_root_c22 * inverse_root_c44
     product_8 = c34 * inverse_root_c33 * inverse_root_c44
     root_c_2_2_given_1 = _clipped_sqrt(c_2_2_given_1)
-    inverse_root_c_2_2_given_1 = _ratio(1.0, root_c_2_2_given_1)
-    c13_c_2_4_given_1 = c13 * c_2_4_given_1
-    c23_c_1_4_given_2 = c23 * c_1_4_given_2
+    quotient = _ratio(c13 * c_2_4_given_1 + c23 * c_1_4_given_2, root_c_2_2_given_1)
     root_c_3_3_given_1 = _clipped_sqrt(c_3_3_given_1)
-    inverse_root_c_3_3_given_1 = _ratio(1.0, root_c_3_3_given_1)
-    c13_c_3_4_given_1 = c13 * c_3_4_given_1
-    c33_c_1_4_given_3 = c33 * c_1_4_given_3
-    c23_c_3_4_given_2 = c23 * c_3_4_given_2
-    c33_c_2_4_given_3 = c33 * c_2_4_given_3
+    quotient_2 = _ratio(c13 * c_3_4_given_1 + c33 * c_1_4_given_3, root_c_3_3_given_1)
     root_c_3_3_given_2 = _clipped_sqrt(c_3_3_given_2)
-    quotient = _ratio(inverse_root_c22, root_c_3_3_given_2)
+    quotient_3 = _ratio(
+        inverse_root_c22 * (c23 * c_3_4_given_2 + c33 * c_2_4_given_3), root_c_3_3_given_2
+    )
     return (
         0.0625 * c34 * sign_mean4(product_3, product_4, product_5, product_6, product_7, product_8)
         + (0.125 / math.pi) * c34 * _clipped_asin(product_3)
@@ -438,28 +452,20 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         + (0.125 / math.pi) * c34 * _clipped_asin(product_7)
         + (0.125 / math.pi) * c34 * _clipped_asin(product_8)
         + 0.0625 * c34
-        + (1.0 / math.pi**2)
+        + (0.25 / math.pi**2)
         * inverse_root_c11
-        * inverse_root_c_2_2_given_1
-        * (0.25 * c13_c_2_4_given_1 + 0.25 * c23_c_1_4_given_2)
+        * quotient
         * _clipped_asin(
             _ratio(c_3_4_given_1_2, _clipped_sqrt(c_3_3_given_1_2) * _clipped_sqrt(c_4_4_given_1_2))
         )
-        + (0.125 / math.pi)
+        + (0.125 / math.pi) * inverse_root_c11 * quotient
+        + (0.25 / math.pi**2)
         * inverse_root_c11
-        * inverse_root_c_2_2_given_1
-        * (c13_c_2_4_given_1 + c23_c_1_4_given_2)
-        + (1.0 / math.pi**2)
-        * inverse_root_c11
-        * inverse_root_c_3_3_given_1
-        * (0.25 * c13_c_3_4_given_1 + 0.25 * c33_c_1_4_given_3)
+        * quotient_2
         * _clipped_asin(
             _ratio(c_2_4_given_1_3, _clipped_sqrt(c_2_2_given_1_3) * _clipped_sqrt(c_4_4_given_1_3))
         )
-        + (0.125 / math.pi)
-        * inverse_root_c11
-        * inverse_root_c_3_3_given_1
-        * (c13_c_3_4_given_1 + c33_c_1_4_given_3)
+        + (0.125 / math.pi) * inverse_root_c11 * quotient_2
         + (0.25 / math.pi**2)
         * product
         * _clipped_asin(
@@ -472,13 +478,12 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             _ratio(c_1_3_given_2_4, _clipped_sqrt(c_1_1_given_2_4) * _clipped_sqrt(c_3_3_given_2_4))
         )
         + (0.125 / math.pi) * product_2
-        + (1.0 / math.pi**2)
-        * quotient
-        * (0.25 * c23_c_3_4_given_2 + 0.25 * c33_c_2_4_given_3)
+        + (0.25 / math.pi**2)
+        * quotient_3
         * _clipped_asin(
             _ratio(c_1_4_given_2_3, _clipped_sqrt(c_1_1_given_2_3) * _clipped_sqrt(c_4_4_given_2_3))
         )
-        + (0.125 / math.pi) * quotient * (c23_c_3_4_given_2 + c33_c_2_4_given_3)
+        + (0.125 / math.pi) * quotient_3
         + (0.25 / math.pi**2)
         * root_c33_root_c_4_4_given_3
         * _clipped_asin(

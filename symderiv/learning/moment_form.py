@@ -15,7 +15,6 @@ from symderiv.learning.equations import Equations
 from symderiv.learning.moments import cross_moment, student_moment
 from symderiv.learning.program import (
     DV,
-    EQUATIONS,
     ERROR,
     FIELDS,
     GAMMA,
@@ -30,8 +29,10 @@ from symderiv.learning.program import (
     activation_functions,
     constants,
     error_procedures,
+    header_equations,
     lower,
     recipe,
+    stated,
     title,
 )
 
@@ -52,13 +53,18 @@ _D_STUDENT = Array("d_student_moment", ("L", "K", "K"), "time derivative", True)
 _D_CROSS = Array("d_cross_moment", ("L", "K", "M"), "time derivative")
 _D_V = Array("d_v", ("K",), "time derivative")
 
-MOMENT_EQUATIONS = (
-    "Q = Q^(1),  R = R^(1),  sum_l c_l Q^(l) = 0,  sum_l c_l R^(l) = 0  (l = 0 ... L, c_L = 1)",
-    "dQ^(l)/dalpha = -eta (A Q^(l+1) + B R^(l+1)^T + transpose) + eta^2 nu_(l+1) Gamma "
-    "- 2 kappa Q^(l)",
-    "dR^(l)/dalpha = -eta (A R^(l+1) + B T^(l+1)) - kappa R^(l)",
-    "dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i",
-)
+
+def _moment_equations(equations: Equations) -> list[str]:
+    moments = equations.moments
+    named = (
+        ("student_moment[L, i, j]", moments.student_closure),
+        ("cross_moment[L, i, n]", moments.cross_closure),
+        ("d student_moment[l, i, j]/d alpha", moments.student_moment),
+        ("d cross_moment[l, i, n]/d alpha", moments.cross_moment),
+        ("d v[i]/d alpha", equations.spectral.second_layer),
+    )
+    lines = ["Q = student_moment[1], R = cross_moment[1]."]
+    return lines + [line for name, value in named for line in stated(name, value)]
 
 
 def _stored(expression: sp.Expr) -> sp.Expr:
@@ -103,7 +109,7 @@ def moment_program(equations: Equations, name: str) -> Program:
         name=name,
         title=title(problem) + ", moment form",
         recipe=recipe(problem),
-        equations=EQUATIONS + MOMENT_EQUATIONS,
+        equations=(*header_equations(equations), *_moment_equations(equations)),
         ranges=("K", "M", "L"),
         functions=(*activation_functions(problem), *lowered.functions),
         procedures=(*error_procedures(lowered), *_procedures(equations)),

@@ -7,6 +7,7 @@ the order of the computation and the words of the documentation.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -220,18 +221,43 @@ def _names(arrays: tuple[Array, ...]) -> tuple[str, ...]:
     return tuple(array.name for array in arrays)
 
 
-EQUATIONS = (
-    "x_i = J_i.xi/sqrt(N), student sum_i v_i g(x_i), teacher sum_n v_teacher_n h(y_n)",
-    "error   = E[(student - teacher)**2]/2",
-    "A_ij    = (1 + delta_ij) d error/dQ_ij,  B_in = d error/dR_in",
-    "Gamma_ij = v_i v_j E[g'(x_i) g'(x_j) ((student - teacher)**2 + label_noise**2)]",
-)
-SPECTRAL_EQUATIONS = (
-    "Q = sum_k w_k rho_k Q_k,  R = sum_k w_k r_k",
-    "dQ_k/dalpha = -eta (rho_k A Q_k + B r_k^T + transpose) + eta^2 rho_k Gamma - 2 kappa Q_k",
-    "dr_k/dalpha = -eta (rho_k A r_k + B t_k) - kappa r_k",
-    "dv_i/dalpha = -eta_v d error/dv_i - kappa_v v_i",
-)
+def header_equations(equations: Equations) -> list[str]:
+    """The equations of Q, R, T and v as lines of plain text, from the derived expressions."""
+    lines = [
+        "x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is",
+        "a mean over the inputs; sums run over all values of their index.",
+    ]
+    for name, value in (
+        ("error", equations.generalization_error),
+        ("A[i, j]", equations.student_gradient),
+        ("B[i, n]", equations.teacher_gradient),
+        ("dv[i]", equations.second_layer_gradient),
+        ("Gamma[i, j]", equations.noise),
+    ):
+        lines += stated(name, value)
+    return lines
+
+
+def stated(name: str, value: sp.Expr) -> list[str]:
+    """``name = value`` in lines that fit into the header of a module."""
+    # Lines break between terms and factors, not inside of index lists.
+    text = f"{name} = {s.plain(value)}".replace(", ", ",\0")
+    lines = textwrap.wrap(
+        text, 92, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _spectral_equations(equations: Equations) -> list[str]:
+    rates = equations.spectral
+    named = (
+        ("Q[i, j]", equations.student_covariance),
+        ("R[i, n]", equations.cross_covariance),
+        ("d student_overlap[k, i, j]/d alpha", rates.student_overlap),
+        ("d cross_overlap[k, i, n]/d alpha", rates.cross_overlap),
+        ("d v[i]/d alpha", rates.second_layer),
+    )
+    return [line for name, value in named for line in stated(name, value)]
 
 
 def recipe(problem: LearningProblem) -> Mapping[str, str]:
@@ -278,7 +304,7 @@ def solver_program(equations: Equations, name: str) -> Program:
         name=name,
         title=title(problem),
         recipe=recipe(problem),
-        equations=EQUATIONS + SPECTRAL_EQUATIONS,
+        equations=(*header_equations(equations), *_spectral_equations(equations)),
         ranges=("K", "M", "L"),
         functions=(*activation_functions(problem), *lowered.functions),
         procedures=(*error_procedures(lowered), *_spectral_procedures(equations)),

@@ -169,9 +169,8 @@ def test_the_mean_change_in_one_step_at_finite_size_is_the_right_hand_side() -> 
     deviation = np.std(changes, axis=0, ddof=1) / np.sqrt(batches)
     assert before.shape == mean.shape
     assert deviation.max() < 0.02 * np.abs(mean).max()
-    # The correlation of s_k with the forces is of relative order 1/N in the second-order part.
-    finite_size = rates.learning_rate**2 * 10 / N
-    assert np.all(np.abs(mean - expected) < 5 * deviation + finite_size)
+    # The correlation of s_k with the forces is of order 1/N in Gamma: below the sampling error.
+    assert np.all(np.abs(mean - expected) < 4.5 * deviation)
 
 
 def test_the_kernel_and_the_lowered_equations_have_the_same_gradients() -> None:
@@ -185,10 +184,7 @@ def test_the_kernel_and_the_lowered_equations_have_the_same_gradients() -> None:
     parts = numbers[:K, :K], numbers[:K, K:], numbers[K:, K:]
     found = np.empty((K, K)), np.empty((K, M)), np.empty(K)
     import_module("symderiv_kernels.relu").gradients(
-        *(
-            np.ascontiguousarray(part)
-            for part in (numbers[:K, :K], numbers[:K, K:], numbers[K:, K:])
-        ),
+        *(np.ascontiguousarray(part) for part in parts),
         system.v,
         system.v_teacher,
         *found,
