@@ -110,9 +110,7 @@ def test_integration_and_simulation_agree_within_three_standard_errors_at_ten_ti
 def test_without_the_second_order_term_the_curves_would_not_agree():
     # the learning rate is large enough for the agreement above to be a test of that term
     study = study_of("erf, two learn two, power law")
-    small = parse_study(
-        study.text.replace('order = "full"', 'order = "small-learning-rate"')
-    )
+    small = parse_study(study.text.replace('order = "full"', 'order = "small-learning-rate"'))
     start = initial(study)
     full, first = solve(study, start=start), solve(small, start=start)
     gap = np.abs(full.generalization_error - first.generalization_error)

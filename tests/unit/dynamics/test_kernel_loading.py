@@ -13,12 +13,12 @@ import pytest
 from symderiv.dynamics import kernels, load_kernel
 from symderiv.errors import InputError, SymderivError
 
-COPY = '''
+COPY = """
 from symderiv_kernels.erf import *
 FORMAT = {format}
 STUDENT_ACTIVATION = {student!r}
 TEACHER_ACTIVATION = {teacher!r}
-'''
+"""
 
 
 @pytest.fixture

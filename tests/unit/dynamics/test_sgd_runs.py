@@ -1,0 +1,206 @@
+"""The simulator: the update rule to the letter, seeds, workers, ways to end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import erf
+
+from symderiv.dynamics import parse_study, simulate, simulation
+from symderiv.dynamics.initial import RUNS, initial, stream
+from symderiv.errors import InputError
+
+STUDY = """
+[network]
+activation = "erf"
+students = 3
+teachers = 2
+train_second_layer = true
+student_weights = [0.3, -0.5, 0.8]
+[data]
+model = "spectrum"
+eigenvalues = [1.7, 0.3, 0.0]
+weights = [0.5, 0.25, 0.25]
+dimension = 40
+[training]
+learning_rate = 0.9
+second_layer_learning_rate = 0.6
+weight_decay = 0.3
+second_layer_weight_decay = 0.2
+label_noise = 0.4
+[initial]
+student_std = 0.5
+seed = 8
+[time]
+values = [0, 0.1, 1, 2.5]
+[simulation]
+runs = 2
+"""
+
+
+def by_the_letter(study, run: int):
+    """The update rule of the documentation in plain NumPy, with the inputs themselves."""
+    start = initial(study)
+    N = 40
+    J, B = start.vectors.student.copy(), start.vectors.teacher
+    v, v_teacher = study.student_weights.copy(), study.teacher_weights
+    rho = start.vectors.variance
+    block = max(1, simulation._BLOCK_NUMBERS // N)
+    z = stream(study.initial.seed, RUNS, run).standard_normal((block, N))
+    noise = study.training.label_noise * stream(study.initial.seed, RUNS, run, 1).standard_normal(
+        block
+    )
+    eta, kappa = study.training.learning_rate, study.training.weight_decay
+    eta_v, kappa_v = study.second_layer_learning_rate, study.second_layer_weight_decay
+    asked = {round(alpha * N) for alpha in study.simulation_alpha}
+    kept = []
+    for example in range(max(asked) + 1):
+        if example in asked:
+            kept.append(((J * rho) @ J.T / N, (J * rho) @ B.T / N, v.copy()))
+        xi = np.sqrt(rho) * z[example]
+        x, y = J @ xi / math.sqrt(N), B @ xi / math.sqrt(N)
+        g = erf(x / math.sqrt(2))
+        slope = math.sqrt(2 / math.pi) * np.exp(-(x**2) / 2)
+        delta = v @ g - (v_teacher @ erf(y / math.sqrt(2)) + noise[example])
+        J = J - eta / math.sqrt(N) * np.outer(v * slope * delta, xi) - kappa / N * J
+        v = v - eta_v / N * g * delta - kappa_v / N * v
+    return kept
+
+
+def test_runs_follow_the_update_rule_to_the_letter():
+    study = parse_study(STUDY)
+    result = simulate(study)
+    assert result.examples.tolist() == [0, 4, 40, 100]
+    assert result.alpha.tolist() == [0, 0.1, 1, 2.5]
+    for run in range(2):
+        for at, (Q, R, v) in enumerate(by_the_letter(study, run)):
+            np.testing.assert_allclose(result.Q[run, at], Q, rtol=1e-11)
+            np.testing.assert_allclose(result.R[run, at], R, rtol=1e-10, atol=1e-13)
+            np.testing.assert_allclose(result.v[run, at], v, rtol=1e-11)
+    assert np.max(np.abs(result.Q[0, -1] - result.Q[1, -1])) > 1e-3
+
+
+def test_the_first_report_is_the_initial_state_of_the_integration():
+    study = parse_study(STUDY)
+    result = simulate(study)
+    state = initial(study).state
+    for run in range(2):
+        np.testing.assert_allclose(result.Q[run, 0], state.Q, rtol=1e-13)
+        np.testing.assert_allclose(result.R[run, 0], state.R, rtol=1e-12, atol=1e-15)
+
+
+def test_a_run_depends_on_the_seed_alone():
+    study = parse_study(STUDY)
+    plain = simulate(study, workers=1)
+    for other in (
+        simulate(study, workers=2),
+        simulate(study, runs=3, workers=3),
+        simulate(parse_study(STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
+    ):
+        np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
+    seeded = simulate(parse_study(STUDY.replace("seed = 8", "seed = 9")))
+    assert np.max(np.abs(seeded.Q[:, -1] - plain.Q[:, -1])) > 1e-3
+
+
+def test_blocks_of_inputs_are_used_to_their_last_example(monkeypatch):
+    # numbers are drawn in blocks, which must not show: many small blocks make the same run
+    quiet = parse_study(STUDY.replace("label_noise = 0.4", "label_noise = 0.0"))
+    large = simulate(quiet)
+    monkeypatch.setattr(simulation, "_BLOCK_NUMBERS", 40 * 7)
+    np.testing.assert_array_equal(simulate(quiet).Q, large.Q)
+
+
+def test_mean_and_standard_error_are_over_the_runs():
+    result = simulate(parse_study(STUDY), runs=5)
+    np.testing.assert_allclose(result.mean("v"), result.v.mean(axis=0), rtol=1e-15)
+    expected = result.v.std(axis=0, ddof=1) / math.sqrt(5)
+    np.testing.assert_allclose(result.standard_error("v"), expected, rtol=1e-14)
+    single = simulate(parse_study(STUDY), runs=1)
+    assert np.all(np.isnan(single.standard_error("generalization_error")))
+    assert single.standard_error("Q").shape == (4, 3, 3)
+
+
+def test_the_reported_error_is_that_of_the_overlaps():
+    study = parse_study(STUDY)
+    result = simulate(study, runs=1)
+    T = result.T
+    for at in range(4):
+        C = np.block([[result.Q[0, at], result.R[0, at]], [result.R[0, at].T, T]])
+        s = np.concatenate([result.v[0, at], -result.teacher_weights])
+        d = 1 + np.diag(C)
+        i2 = 2 / np.pi * np.arcsin(C / np.sqrt(np.outer(d, d)))
+        assert result.generalization_error[0, at] == pytest.approx(0.5 * s @ i2 @ s, rel=1e-12)
+
+
+def test_a_run_that_diverges_keeps_what_it_reported():
+    text = STUDY.replace('"erf"', '"linear"').replace("= 0.9", "= 200.0")
+    result = simulate(parse_study(text.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 50]")))
+    assert result.cause == "not-a-number"
+    assert not result.succeeded
+    assert "diverged at alpha" in result.message
+    assert 0.1 < result.alpha_end < 50
+    assert result.alpha.tolist() == [0, 0.1]
+    assert np.all(np.isfinite(result.Q))
+
+
+def test_an_interrupt_stops_all_runs_and_keeps_what_they_have():
+    seen = []
+
+    def interrupt(made: int, total: int) -> None:
+        seen.append((made, total))
+        raise KeyboardInterrupt
+
+    text = STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 100000]")
+    result = simulate(parse_study(text), progress=interrupt)
+    assert result.cause == "interrupted"
+    assert result.alpha.tolist() == [0]
+    assert seen[0][1] == 2 * 40 * 100000
+    assert result.alpha_end < 100000
+
+
+def test_progress_ends_at_the_total():
+    seen = []
+    simulate(parse_study(STUDY), progress=lambda made, total: seen.append((made, total)))
+    assert seen[-1] == (200, 200)
+
+
+def test_an_error_in_a_run_is_not_swallowed():
+    def broken(*_):
+        raise ZeroDivisionError
+
+    class Module:
+        student_activation = staticmethod(broken)
+        student_activation_derivative = staticmethod(broken)
+        teacher_activation = staticmethod(broken)
+
+        @staticmethod
+        def flat_observables(*_):
+            raise ZeroDivisionError
+
+    class Kernel:
+        module = Module
+
+    with pytest.raises(ZeroDivisionError):
+        simulate(parse_study(STUDY), kernel=Kernel)
+
+
+def test_what_cannot_be_simulated_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"^simulation\.runs: 0"):
+        simulate(parse_study(STUDY), runs=0)
+    swept = parse_study(STUDY + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
+    with pytest.raises(InputError, match="^sweep: "):
+        simulate(swept)
+    mean = parse_study(STUDY.replace("dimension = 40", "").replace("seed = 8", 'draw = "mean"'))
+    with pytest.raises(InputError, match=r"^data\.dimension: missing"):
+        simulate(mean)
+    few = STUDY.replace("dimension = 40", "dimension = 8").replace("seed = 8", 'draw = "mean"')
+    with pytest.raises(InputError, match=r"^data\.dimension: an eigenvalue has only 2"):
+        simulate(parse_study(few))
+
+
+def test_a_mean_start_is_simulated_with_vectors_of_exactly_these_overlaps():
+    result = simulate(parse_study(STUDY.replace("seed = 8", 'draw = "mean"')), runs=1)
+    np.testing.assert_allclose(result.Q[0, 0], 0.25 * 0.925 * np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(result.R[0, 0], np.zeros((3, 2)), atol=1e-14)
