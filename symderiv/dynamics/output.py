@@ -16,6 +16,9 @@ from symderiv.dynamics.integrate import Trajectory
 from symderiv.dynamics.simulation import SimulationResult
 from symderiv.errors import InputError, SymderivError
 
+# Arrays per eigenvalue up to this size are written without being asked for.
+_AUTOMATIC_BYTES = 64 * 2**20
+
 # variable: (axes, meaning)
 _AXES: dict[str, tuple[tuple[str, ...], str]] = {
     "Q": (("alpha", "student", "student_2"), "E[x_i x_j], student-student overlap"),
@@ -46,7 +49,7 @@ def write_run(
     path: str | Path,
     trajectory: Trajectory,
     *,
-    per_mode: bool = True,
+    per_mode: bool | None = None,
     attributes: Mapping[str, str | float | int] | None = None,
 ) -> Path:
     """Write an integration as ``RUN.nc``; returns the path.
@@ -54,7 +57,8 @@ def write_run(
     Args:
         path: replaced if it exists; never left half written.
         trajectory: also one that ended early; its cause and time are in the attributes.
-        per_mode: also the overlaps per eigenvalue, which makes the file 2 L times larger.
+        per_mode: also the overlaps per eigenvalue, which makes the file L times larger; None
+            writes them when they take at most 64 MB.
         attributes: more attributes of the file.
 
     Raises:
@@ -73,6 +77,8 @@ def write_run(
         "weight": t.initial.weight,
         "teacher_overlap": t.initial.teacher_overlap,
     }
+    if per_mode is None:
+        per_mode = t.student_overlap.nbytes + t.cross_overlap.nbytes <= _AUTOMATIC_BYTES
     if per_mode:
         variables["student_overlap"] = t.student_overlap
         variables["cross_overlap"] = t.cross_overlap

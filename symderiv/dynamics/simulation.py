@@ -201,14 +201,11 @@ class _Simulation:
         self.stop = threading.Event()
         # compiled functions take writable arrays; those of a state are read-only
         self.v_teacher = state.teacher_weights.copy()
-        self.functions = [
-            _as_value(getattr(kernel.module, name))
-            for name in (
-                "student_activation",
-                "student_activation_derivative",
-                "teacher_activation",
-            )
-        ]
+        self.functions: tuple[Any, Any, Any] = (
+            _as_value(kernel.module.student_activation),
+            _as_value(kernel.module.student_activation_derivative),
+            _as_value(kernel.module.teacher_activation),
+        )
         # The error of given Q and R is that of a problem with one eigenvalue 1: this is the
         # function that the integration uses, so there is nothing more to compile.
         self.sizes = np.array([state.K, state.M, 1], dtype=np.int64)

@@ -192,5 +192,5 @@ def test_the_order_of_eigenvalues_and_their_splitting_do_not_matter():
 
 def test_a_study_with_a_sweep_is_not_one_run():
     study = parse_study(ERF + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
-    with pytest.raises(InputError, match="^sweep: "):
+    with pytest.raises(InputError, match=r"^sweep: "):
         solve(study)

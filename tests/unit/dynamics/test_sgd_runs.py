@@ -190,7 +190,7 @@ def test_what_cannot_be_simulated_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"^simulation\.runs: 0"):
         simulate(parse_study(STUDY), runs=0)
     swept = parse_study(STUDY + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
-    with pytest.raises(InputError, match="^sweep: "):
+    with pytest.raises(InputError, match=r"^sweep: "):
         simulate(swept)
     mean = parse_study(STUDY.replace("dimension = 40", "").replace("seed = 8", 'draw = "mean"'))
     with pytest.raises(InputError, match=r"^data\.dimension: missing"):

@@ -212,7 +212,7 @@ def test_files_that_are_no_state_are_refused_and_never_unpickled(tmp_path):
         load_state(path)
     with path.open("wb") as file:
         np.save(file, np.ones(3))
-    with pytest.raises(InputError, match="is not an .npz archive"):
+    with pytest.raises(InputError, match=r"is not an \.npz archive"):
         load_state(path)
     np.savez(path, **_with(weight=np.array([object()] * 3, dtype=object)))
     with pytest.raises(InputError, match="weight: does not hold plain numbers"):
