@@ -21,6 +21,7 @@ from symderiv.gaussian.roots import exact_power
 from symderiv.gaussian.terms import sign_of
 
 _FACTOR_TERMS = 80
+_SPLIT_TERMS = 24
 # Exact arithmetic with k independent square roots happens in a field of degree 2**k.
 _MAX_SURDS = 5
 
@@ -58,6 +59,8 @@ class Algebra:
         self.generators = self._choose_domain([self._inward(e) for e in exprs])
         self.numeric = not self.generators
         self._positive: set[sp.Expr] = set()
+        self._minors: list[Any] = []
+        self._written: dict[Any, tuple[sp.Expr, sp.Expr]] = {}
         self._factor_memo: dict[Any, tuple[sp.Expr, dict[sp.Expr, int]]] = {}
         self.reference: dict[sp.Symbol, sp.Rational] = {}
         self.opaque_roots = opaque_roots
@@ -188,6 +191,8 @@ class Algebra:
     def declare_positive(self, a: Any) -> None:
         """Factors of odd multiplicity of a principal minor are positive inside the cone."""
         _, powers = self.factors(a)
+        if self.generators and self._ring and a not in self._minors:
+            self._minors.append(a)
         self._positive |= {f for f, p in powers.items() if p % 2}
 
     def is_positive(self, factor: sp.Expr) -> bool:
@@ -235,17 +240,44 @@ class Algebra:
         return number, powers
 
     def _write(self, poly: Any) -> tuple[sp.Expr, sp.Expr]:
-        """(rational, factor): the shorter of the shifted and the plain form, oriented."""
-        candidates = [self._primitive(poly, {})]
-        active = [s for s in self._plain if any(g == s for g in poly.ring.symbols)]
-        used = [s for s in active if poly.degree(poly.ring.gens[poly.ring.symbols.index(s)]) > 0]
-        if used:
-            plain = self._unshift(poly, used)
-            candidates.append(self._primitive(plain, dict.fromkeys(used)))
-        scale, factor, _ = min(candidates, key=lambda c: c[2])
-        value = factor.xreplace(self.reference) if self.reference else factor
-        if sign_of(value) == -1 or (sign_of(value) is None and factor.could_extract_minus_sign()):
-            scale, factor = -scale, self._negated(factor)
+        """(rational, factor): the shortest way of writing a polynomial, oriented."""
+        if poly not in self._written:
+            candidates = [self._primitive(poly, {})]
+            used = [
+                s
+                for s in self._plain
+                if s in poly.ring.symbols and poly.degree(poly.ring.symbols.index(s)) > 0
+            ]
+            if used:
+                plain = self._unshift(poly, used)
+                candidates.append(self._primitive(plain, dict.fromkeys(used)))
+            candidates += self._by_minors(poly)
+            best = min(candidates, key=lambda c: sp.count_ops(c[1]))
+            self._written[poly] = self._oriented(*best)
+        return self._written[poly]
+
+    def _by_minors(self, poly: Any) -> list[tuple[sp.Expr, sp.Expr]]:
+        """The polynomial as q d + r with a minor d that is known already (Laplace expansion)."""
+        found = []
+        if not 4 < len(poly) <= _SPLIT_TERMS:
+            return found
+        for minor in self._minors:
+            if not 1 < len(minor) < len(poly):
+                continue
+            quotient, rest = divmod(poly, minor)
+            if len(quotient) != 1 or not rest:
+                continue
+            parts = [self._primitive(p, {}) for p in (quotient, minor, rest)]
+            scale = parts[2][0]
+            product = sp.Mul(parts[0][0] * parts[1][0] / scale, parts[0][1], parts[1][1])
+            found.append((scale, sp.Add(product, *sp.Add.make_args(parts[2][1]))))
+        return found
+
+    def _oriented(self, scale: sp.Expr, factor: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Positive at the reference point."""
+        sign = sign_of(factor.xreplace(self.reference) if self.reference else factor)
+        if sign == -1 or (sign is None and factor.could_extract_minus_sign()):
+            return -scale, self._negated(factor)
         return scale, factor
 
     @staticmethod
@@ -261,8 +293,8 @@ class Algebra:
             poly = poly.compose(generator, generator + shift)
         return poly
 
-    def _primitive(self, poly: Any, plain: Mapping[sp.Symbol, None]) -> tuple[Any, sp.Expr, int]:
-        """Content, primitive expression and a length, for generators read as plain or shifted."""
+    def _primitive(self, poly: Any, plain: Mapping[sp.Symbol, None]) -> tuple[sp.Expr, sp.Expr]:
+        """Content and primitive expression, for generators read as plain or shifted."""
         ring = poly.ring
         names, sizes = [], []
         for s in ring.symbols:
@@ -271,17 +303,15 @@ class Algebra:
             sizes.append(sp.Integer(constant.q) if constant.is_Rational else sp.S.One)
             names.append(sp.expand(sizes[-1] * name))
         items = []
-        length = 0
         for monomial, c in sorted(poly.terms(), reverse=True):
             used = [(n, q, k) for n, q, k in zip(names, sizes, monomial, strict=True) if k]
             value = self._outward(ring.domain.to_sympy(c)) / sp.Mul(*(q**k for _, q, k in used))
             items.append((value, sp.Mul(*(n**k for n, _, k in used))))
-            length += 2 + sum(isinstance(n, sp.Add) for n, _, _ in used)
         scale = sp.S.One
         if all(c.is_Rational for c, _ in items):
             scale = sp.Rational(gcd(*(c.p for c, _ in items)), lcm(*(c.q for c, _ in items)))
         content, total = sp.Add(*(c / scale * body for c, body in items)).primitive()
-        return scale * content, total, length
+        return scale * content, total
 
     def product(self, items: Iterable[tuple[Any, sp.Rational]]) -> sp.Expr:
         """∏ element^exponent with common factors combined and roots of squares taken.

@@ -62,7 +62,7 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
         now = number(expression, digits + guard, context)
         difference = abs(now - before)
         size = abs(now)
-        if difference <= size * context.mpf(10) ** (-digits - 2):
+        if size > 0 and difference <= size * context.mpf(10) ** (-digits - 2):
             last = context.mpf(10) ** (context.floor(context.log10(size)) + 1 - digits)
             text = context.nstr(now, digits, strip_zeros=False)
             return Value(text, context.nstr(max(difference, last), 2), False, method)
@@ -125,7 +125,7 @@ class _Walker:
         if rule is not None:
             return rule(*(self.value(a) for a in e.args))
         exact = sp.N(e, c.dps)
-        if not exact.is_number or exact.has(sp.Function):
+        if not exact.is_number or exact.has(sp.Function, sp.nan, sp.zoo, sp.oo, -sp.oo):
             raise ToleranceError(f"cannot evaluate {str(e)[:200]}")
         real, imaginary = exact.as_real_imag()
         x = c.mpf(sp.Float(real, c.dps)._mpf_)

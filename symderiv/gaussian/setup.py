@@ -62,6 +62,8 @@ class Problem:
 
 def _split_exponent(exponent: sp.Expr, fields: Sequence[sp.Symbol]) -> tuple[sp.Matrix, Shift]:
     """exp(exponent) = exp(-zᵀ A z/2) exp(shift): the matrix A and the linear part."""
+    if not fields:
+        return sp.zeros(0, 0), Shift((), ())
     imaginary = sp.expand(exponent.coeff(sp.I)) if exponent.has(sp.I) else sp.S.Zero
     real = sp.expand(exponent - sp.I * imaginary)
     poly = sp.Poly(real, *fields)

@@ -15,6 +15,7 @@ _HALF = sp.Rational(1, 2)
 # it over one denominator would be slow and would not be shorter.
 _LONG = 1500
 _SPLIT = 40
+_FEW = 12
 
 Denominators = dict[Any, int]
 
@@ -68,7 +69,10 @@ class Unfolded:
         if algebra.numeric:
             return self._written(total, common)
         total, common = self._cancelled(total, common)
-        return self._shortest(total, common, {self.g.d(given), *common})
+        fraction = self._shortest(total, common, {self.g.d(given), *common})
+        if len(weight) == 1 or len(weight) > _FEW:
+            return fraction
+        return min(fraction, self._as_products(weight), key=sp.count_ops)
 
     def _as_products(self, weight: Weight) -> sp.Expr:
         return sp.Add(*(

@@ -1,0 +1,196 @@
+"""I2, I3, I4: classical forms, Price derivatives, coincident fields, degenerate covariances."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import DivergentError, InputError, ShapeError
+from symderiv.gaussian import (
+    covariance_symbols,
+    i2,
+    i2_by_covariance,
+    i2_by_variance,
+    i2_self,
+    i2_self_by_variance,
+    i3,
+    i4,
+)
+
+X = sp.Symbol("x", real=True)
+R = sp.Rational
+ERF = sp.erf(X / sp.sqrt(2))
+RELU = X * sp.Heaviside(X)
+GELU = X / 2 * (1 + ERF)
+SIGN = sp.sign(X)
+ALL = {
+    "erf": ERF, "relu": RELU, "gelu": GELU, "sign": SIGN, "sin": sp.sin(X), "linear": X,
+    "cubic": X**3 - X, "exp": sp.exp(X / 2),
+}  # fmt: skip
+LINE = sp.Matrix([1, 2, -1, R(1, 2)])
+PLANE = sp.Matrix([[1, 0], [1, 1], [2, -1], [0, 1]])
+DEGENERATE = {
+    "equal": sp.ones(4, 4), "zero": sp.zeros(4, 4), "rank one": LINE * LINE.T,
+    "rank two": PLANE * PLANE.T,
+}  # fmt: skip
+REGULAR = sp.Matrix(
+    [
+        [2, R(1, 2), -R(1, 3), R(1, 5)],
+        [R(1, 2), 1, R(1, 4), R(2, 5)],
+        [-R(1, 3), R(1, 4), R(3, 2), -R(3, 4)],
+        [R(1, 5), R(2, 5), -R(3, 4), 1],
+    ]
+)
+C = covariance_symbols(4)
+c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = (C[i, j] for i in range(4) for j in range(i, 4))
+
+
+def at(e: sp.Expr, size: int = 4) -> sp.Expr:
+    """A 30-digit number at a fixed rational covariance."""
+    exact = [[2, 1, -1, 1], [1, 3, 1, 2], [-1, 1, 3, -2], [1, 2, -2, 4]]
+    point = {C[i, j]: R(exact[i][j], 1 if i == j else 2) for i in range(size) for j in range(size)}
+    return e.subs(point).evalf(30)
+
+
+def test_the_integrals_of_erf_have_their_classical_forms() -> None:
+    assert i2(ERF, ERF).value == 2 / sp.pi * sp.asin(c12 / sp.sqrt(1 + c11) / sp.sqrt(1 + c22))
+    lambda3 = (1 + c11) * (1 + c33) - c13**2
+    numerator = c23 * (1 + c11) - c12 * c13
+    expected = 2 / sp.pi / sp.sqrt(lambda3) * numerator / (1 + c11)
+    assert sp.simplify(i3(ERF, ERF).value - expected) == 0
+    lambda4 = (1 + c11) * (1 + c22) - c12**2
+    lambda0 = (
+        lambda4 * c34 - c23 * c24 * (1 + c11) - c13 * c14 * (1 + c22)
+        + c12 * c13 * c24 + c12 * c14 * c23
+    )  # fmt: skip
+
+    def lambda1(a: sp.Expr, b: sp.Expr, c: sp.Expr) -> sp.Expr:
+        return lambda4 * (1 + c) - b**2 * (1 + c11) - a**2 * (1 + c22) + 2 * c12 * a * b
+
+    root = sp.sqrt(lambda1(c13, c23, c33)) * sp.sqrt(lambda1(c14, c24, c44))
+    expected = 4 / sp.pi**2 / sp.sqrt(lambda4) * sp.asin(lambda0 / root)
+    found = i4(ERF, ERF, ERF, ERF).value
+    assert abs(at(found) - at(expected)) < 1e-28
+    assert sp.count_ops(found) <= sp.count_ops(expected)
+
+
+def test_the_arc_cosine_kernel_of_relu_comes_out() -> None:
+    found = i2(RELU, RELU).value
+    angle = sp.acos(c12 / sp.sqrt(c11 * c22))
+    kernel = sp.sqrt(c11 * c22) / (2 * sp.pi) * (sp.sin(angle) + (sp.pi - angle) * sp.cos(angle))
+    assert abs(at(found, 2) - at(kernel, 2)) < 1e-28
+
+
+def test_the_sine_kernel_is_tidy() -> None:
+    assert i2(ALL["sin"], ALL["sin"]).value == sp.exp(-c11 / 2 - c22 / 2) * sp.sinh(c12)
+
+
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic", "exp"])
+def test_price_derivatives_of_i2_agree_with_differentiation(name: str) -> None:
+    g = ALL[name]
+    value = i2(g, g).value
+    assert abs(at(sp.diff(value, c12) - i2_by_covariance(g, g).value, 2)) < 1e-27
+    assert abs(at(sp.diff(value, c11) - i2_by_variance(g, g).value, 2)) < 1e-27
+
+
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "sin", "cubic", "exp"])
+def test_self_averages_and_their_derivatives(name: str) -> None:
+    g = ALL[name]
+    own = i2_self(g, g).value
+    assert sp.simplify(i2(g, g, sp.Matrix([[c11, c11], [c11, c11]])).value - own) == 0
+    assert abs(at(sp.diff(own, c11) - i2_self_by_variance(g, g).value, 1)) < 1e-27
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_i3_is_a_combination_of_price_derivatives(name: str) -> None:
+    """E[g'(u) v g(w)] = C_uv E[g''(u) g(w)] + C_vw E[g'(u) g'(w)] (Stein)."""
+    g = ALL[name]
+    pair = sp.Matrix([[c11, c13], [c13, c33]])
+    expected = 2 * c12 * i2_by_variance(g, g, pair).value
+    expected += c23 * i2_by_covariance(g, g, pair).value
+    assert abs(at(i3(g, g).value - expected, 3)) < 1e-27
+
+
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "cubic"])
+@pytest.mark.parametrize("pattern", [(0, 1, 2, 3), (0, 0, 1, 2), (0, 1, 0, 2), (0, 1, 1, 0)])
+def test_coincident_fields_are_limits_of_degenerate_covariances(
+    name: str, pattern: tuple[int, ...]
+) -> None:
+    g = ALL[name]
+    if name == "sign" and pattern != (0, 1, 2, 3):
+        pytest.skip("products of delta and signs at one place, see the next test")
+    small = sp.Matrix([[2, 1, R(-1, 2), R(1, 3)], [1, 3, R(1, 2), 1],
+                       [R(-1, 2), R(1, 2), 1, R(1, 4)], [R(1, 3), 1, R(1, 4), 2]])  # fmt: skip
+    count = len(set(pattern))
+    big = sp.Matrix(4, 4, lambda i, j: small[pattern[i], pattern[j]])
+    reduced = i4(g, g, g, g, small[:count, :count], fields=pattern).evaluate(25).value
+    direct = i4(g, g, g, g, big).evaluate(25).value
+    assert abs(sp.Float(reduced, 25) - sp.Float(direct, 25)) < 1e-23
+
+
+def test_i4_of_sign_diverges_at_coincident_derivatives() -> None:
+    with pytest.raises(DivergentError, match="delta"):
+        i4(SIGN, SIGN, SIGN, SIGN, fields=(0, 0, 1, 2))
+    value = i4(SIGN, SIGN, SIGN, SIGN, fields=(0, 1, 2, 2)).value
+    assert sp.simplify(value - 2 / (sp.pi * sp.sqrt(c11 * c22 - c12**2))) == 0
+
+
+def test_i4_of_relu_has_fewer_signs_where_fields_coincide() -> None:
+    assert i4(RELU, RELU, RELU, RELU).sign_factors == 4
+    assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 1, 2)).sign_factors == 2
+    assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 0, 0)).value == c11 / 2
+
+
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic"])
+@pytest.mark.parametrize("matrix", DEGENERATE.values(), ids=list(DEGENERATE))
+def test_degenerate_covariances_are_limits(name: str, matrix: sp.Matrix) -> None:
+    g = ALL[name]
+    near = matrix + sp.eye(4) / 10**30
+    for integral, size in ((i2, 2), (i3, 3), (i4, 4)):
+        functions = [g] * (4 if size == 4 else 2)
+        exact = integral(*functions, matrix[:size, :size]).evaluate(20).value
+        close = integral(*functions, near[:size, :size]).evaluate(20).value
+        # Roots of the distance 1e-30 from the boundary.
+        assert abs(sp.Float(exact, 20) - sp.Float(close, 20)) < 1e-13
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_folded_unfolded_and_numeric_results_agree(name: str) -> None:
+    g = ALL[name]
+    exact = REGULAR
+    for integral, size in ((i2, 2), (i3, 3), (i4, 4)):
+        functions = [g] * (4 if size == 4 else 2)
+        point = {C[i, j]: exact[i, j] for i in range(size) for j in range(size)}
+        number = sp.Float(integral(*functions, exact[:size, :size]).evaluate(25).value, 25)
+        folded = integral(*functions, folded=True)
+        unfolded = integral(*functions)
+        assert abs(unfolded.value.subs(point).evalf(30) - number) < 1e-23
+        assert abs(folded.unfolded().subs(point).evalf(30) - number) < 1e-23
+        values = dict(point)
+        for symbol, definition in folded.definitions:
+            assert definition.free_symbols <= set(values)
+            values[symbol] = definition.xreplace(values)
+        assert abs(folded.value.xreplace(values).evalf(30) - number) < 1e-23
+
+
+def test_folded_results_are_short_and_deterministic() -> None:
+    once, again = (i4(ERF, ERF, ERF, ERF, folded=True) for _ in range(2))
+    assert once.value == again.value
+    assert [str(s) for s, _ in once.definitions] == [str(s) for s, _ in again.definitions]
+    assert sp.count_ops(once.value) < 20
+    assert len(once.definitions) <= 9
+
+
+def test_the_integrals_of_erf_take_less_than_three_seconds() -> None:
+    start = time.process_time()
+    i2(ERF, ERF), i3(ERF, ERF), i4(ERF, ERF, ERF, ERF)
+    assert time.process_time() - start < 3
+
+
+def test_wrong_shapes_and_patterns_are_refused() -> None:
+    with pytest.raises(ShapeError):
+        i3(ERF, ERF, sp.eye(2))
+    with pytest.raises(InputError, match="pattern"):
+        i4(ERF, ERF, ERF, ERF, fields=(0, 2, 1))

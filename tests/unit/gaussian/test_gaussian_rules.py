@@ -1,0 +1,157 @@
+"""Every rule on its own, against a route that does not use it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import sympy as sp
+
+from symderiv.errors import DivergentError
+from symderiv.gaussian import covariance_symbols, expectation
+
+x, y, z, w = FIELDS = sp.symbols("x y z w", real=True)
+C = covariance_symbols(4)
+R = sp.Rational
+
+
+def mean_of(
+    e: sp.Expr, count: int = 2, mean: list[object] | None = None, cov: sp.Matrix = C
+) -> sp.Expr:
+    means = None if mean is None else sp.Matrix(mean)
+    return expectation(e, FIELDS[:count], cov[:count, :count], means).value
+
+
+def isserlis(indices: tuple[int, ...]) -> sp.Expr:
+    """Sum over pairings, written independently of Stein's rule."""
+    if not indices:
+        return sp.S.One
+    first, rest = indices[0], indices[1:]
+    return sp.Add(*(
+        C[first, j] * isserlis(rest[:k] + rest[k + 1 :]) for k, j in enumerate(rest)
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("powers", [(1, 1, 1, 1), (2, 2, 0, 0), (3, 1, 2, 0), (2, 2, 2, 2)])
+def test_stein_gives_the_sum_over_pairings(powers: tuple[int, ...]) -> None:
+    monomial = sp.Mul(*(f**p for f, p in zip(FIELDS, powers, strict=True)))
+    indices = tuple(i for i, p in enumerate(powers) for _ in range(p))
+    assert sp.expand(mean_of(monomial, 4) - isserlis(indices)) == 0
+
+
+def test_powers_with_means_come_from_the_moment_generating_function() -> None:
+    m, t = sp.symbols("m1:3", real=True), sp.symbols("t1:3")
+    exponent = (
+        sum(a * b for a, b in zip(t, m, strict=True))
+        + sum(C[i, j] * t[i] * t[j] for i, j in product(range(2), repeat=2)) / 2
+    )
+    expected = sp.diff(sp.exp(exponent), t[0], 3, t[1], 2).subs({t[0]: 0, t[1]: 0})
+    assert sp.expand(mean_of(x**3 * y**2, 2, list(m)) - expected) == 0
+
+
+def test_an_exponential_shifts_the_mean() -> None:
+    a, b = sp.symbols("a b", real=True)
+    value = mean_of(sp.exp(a * x) * y, 2)
+    assert sp.expand(value - a * C[0, 1] * sp.exp(a**2 * C[0, 0] / 2)) == 0
+    assert mean_of(sp.cos(b * x), 1) == sp.exp(-(b**2) * C[0, 0] / 2)
+
+
+def test_a_tilt_is_a_gaussian_integral() -> None:
+    a = sp.Symbol("a", positive=True)
+    m = sp.Symbol("m", real=True)
+    s = C[0, 0]
+    value = mean_of(sp.exp(-a * x**2 / 2), 1, [m])
+    assert sp.simplify(value - sp.exp(-a * m**2 / (2 * (1 + a * s))) / sp.sqrt(1 + a * s)) == 0
+    second = mean_of(sp.exp(-a * x**2 / 2) * x**2, 1)
+    assert sp.simplify(second + 2 * sp.diff(mean_of(sp.exp(-a * x**2 / 2), 1), a)) == 0
+
+
+def test_tilts_by_several_factors_give_the_determinant() -> None:
+    value = mean_of(sp.exp(-(x**2) / 2 - y**2 + x * y / 2), 2)
+    a = sp.Matrix([[1, -R(1, 2)], [-R(1, 2), 2]])
+    determinant = sp.expand((sp.eye(2) + C[:2, :2] * a).det())
+    assert sp.expand(1 / value**2 - determinant) == 0
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
+def test_derivatives_of_delta_are_derivatives_of_the_density(order: int) -> None:
+    t, m = sp.symbols("t m", real=True)
+    s = C[0, 0]
+    density = sp.exp(-((t - m) ** 2) / (2 * s)) / sp.sqrt(2 * sp.pi * s)
+    expected = ((-1) ** order * sp.diff(density, t, order)).subs(t, 0)
+    assert sp.simplify(mean_of(sp.DiracDelta(x, order), 1, [m]) - expected) == 0
+
+
+def test_a_delta_function_conditions_the_other_fields() -> None:
+    value = mean_of(sp.DiracDelta(x - 1) * y**2, 2)
+    density = sp.exp(-1 / (2 * C[0, 0])) / sp.sqrt(2 * sp.pi * C[0, 0])
+    mean = C[0, 1] / C[0, 0]
+    variance = C[1, 1] - C[0, 1] ** 2 / C[0, 0]
+    assert sp.simplify(value / density - mean**2 - variance) == 0
+
+
+def test_derivatives_of_delta_see_the_other_factors() -> None:
+    # E[δ''(x) y²] = -E[δ'(x) C_xy 2y]/C_xx - E[δ(x) y²]/C_xx, by hand: differentiate E[y² | x = t].
+    t = sp.Symbol("t", real=True)
+    density = sp.exp(-(t**2) / (2 * C[0, 0])) / sp.sqrt(2 * sp.pi * C[0, 0])
+    inside = (C[0, 1] * t / C[0, 0]) ** 2 + C[1, 1] - C[0, 1] ** 2 / C[0, 0]
+    expected = sp.diff(density * inside, t, 2).subs(t, 0)
+    assert sp.simplify(mean_of(sp.DiracDelta(x, 2) * y**2, 2) - expected) == 0
+
+
+def test_powers_and_signs_at_a_delta_function() -> None:
+    delta = mean_of(sp.DiracDelta(x), 1)
+    assert mean_of(x * sp.DiracDelta(x), 1) == 0
+    assert mean_of(x * sp.DiracDelta(x, 1), 1) == -delta
+    assert mean_of(sp.sign(x) * sp.DiracDelta(x), 1) == 0
+    assert mean_of(sp.Heaviside(x) * sp.DiracDelta(x), 1) == delta / 2
+
+
+@pytest.mark.parametrize(
+    "e",
+    [
+        sp.DiracDelta(x) ** 2,
+        sp.DiracDelta(x) * sp.DiracDelta(3 * x),
+        sp.DiracDelta(x, 1) * sp.sign(x),
+    ],
+)
+def test_products_that_do_not_exist_are_refused(e: sp.Expr) -> None:
+    with pytest.raises(DivergentError, match="delta"):
+        mean_of(e, 1)
+
+
+def test_delta_functions_of_fields_without_variance() -> None:
+    zero = sp.zeros(1, 1)
+    assert mean_of(sp.DiracDelta(x), 1, [1], zero) == 0
+    with pytest.raises(DivergentError, match="certainly zero"):
+        mean_of(sp.DiracDelta(x), 1, None, zero)
+
+
+def test_a_limit_that_depends_on_the_direction_is_refused() -> None:
+    same = sp.ones(3, 3)
+    with pytest.raises(DivergentError, match="how the fields align"):
+        mean_of(sp.DiracDelta(x) * sp.sign(y) * sp.sign(z), 3, None, same)
+    assert mean_of(sp.DiracDelta(x) * sp.sign(y), 2, None, same) == 0
+
+
+def test_collinear_signs_merge_for_proportional_fields() -> None:
+    line = sp.Matrix([[1, -2, 3], [-2, 4, -6], [3, -6, 9]])
+    assert mean_of(sp.sign(x) * sp.sign(y), 2, None, line) == -1
+    assert mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z) * z, 3, None, line) == -3 * sp.sqrt(
+        2 / sp.pi
+    )
+
+
+def test_thresholds_on_one_field_are_intervals() -> None:
+    q = C[0, 0]
+    inside = mean_of(sp.Heaviside(x + 1) * sp.Heaviside(2 - x), 1)
+    expected = (sp.erf(1 / sp.sqrt(2 * q)) + sp.erf(2 / sp.sqrt(2 * q))) / 2
+    assert sp.simplify(inside - expected) == 0
+    assert sp.expand(mean_of(sp.Heaviside(x - 1) * sp.Heaviside(x - 3), 1)
+                     - mean_of(sp.Heaviside(x - 3), 1)) == 0  # fmt: skip
+
+
+def test_odd_products_vanish() -> None:
+    assert mean_of(sp.erf(x) * y**2, 2) == 0
+    assert mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3) == 0
+    assert mean_of(sp.sin(x) * sp.cos(y), 2) == 0
