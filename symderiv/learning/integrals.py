@@ -84,8 +84,8 @@ class Integrals:
         except DivergentError as error:
             raise DivergentError(
                 f"{what} diverges for the student activation {self._problem.student.text!r} "
-                f"(teacher {self._problem.teacher.text!r}): {error}; such an activation can be the "
-                "teacher's, choose a smoother one for the student"
+                f"(teacher {self._problem.teacher.text!r}): {error}; choose a smoother or slower "
+                "growing activation for the student (a jump is possible in the teacher's)"
             ) from error
         return sp.Add(*(_flat(term, calls) for term in terms(expression)))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
-from symderiv_codegen import print_numba
+from symderiv_codegen import PrinterError, print_numba
 
+from symderiv.errors import NotYetError
 from symderiv.learning.equations import derive_equations
 from symderiv.learning.problem import learning_problem
 from symderiv.learning.program import solver_program
@@ -35,10 +36,14 @@ def generate(name: str, student: str, teacher: str | None = None) -> str:
     Raises:
         FormulaError: An activation is outside the allow-list.
         DivergentError: The student's activation is too rough for gradient descent.
-        NotYetError: A mean has no closed form with the present rules.
+        NotYetError: A mean has no closed form with the present rules, or one with functions that
+            modules cannot evaluate.
     """
     equations = derive_equations(learning_problem(student, teacher))
-    return str(print_numba(solver_program(equations, name)))
+    try:
+        return str(print_numba(solver_program(equations, name)))
+    except PrinterError as error:
+        raise NotYetError(f"not yet: no solver module for {student!r}: {error}") from error
 
 
 def write_checked_in(directory: Path, check: bool = False) -> list[str]:

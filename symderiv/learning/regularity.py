@@ -42,16 +42,26 @@ def _evaluated(form: Form, point: Sequence[sp.Expr]) -> tuple[sp.Expr, dict[Any,
     return _at(value, known), known
 
 
+class _SingularError(ArithmeticError):
+    """An expression has no finite real value at the point."""
+
+
 def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
-    return expression.xreplace(dict(known))
+    try:
+        value = expression.xreplace(dict(known))
+    except (TypeError, ZeroDivisionError) as error:  # comparisons with nan inside of SymPy
+        raise _SingularError(str(expression)) from error
+    if value.has(sp.nan, sp.zoo, sp.oo, sp.S.NegativeInfinity):
+        raise _SingularError(str(expression))
+    return value
 
 
-def _number(expression: sp.Expr) -> sp.Expr | None:
-    """A finite real number, or nothing."""
-    if expression.has(sp.nan, sp.zoo, sp.oo, sp.S.NegativeInfinity):
-        return None
+def _number(expression: sp.Expr) -> sp.Expr:
+    """A finite real number."""
     value = sp.N(expression, _DIGITS)
-    return value if value.is_Float or value.is_Rational else None
+    if value is sp.nan or not (value.is_Float or value.is_Rational):
+        raise _SingularError(str(expression))
+    return value
 
 
 def agrees(general: Form, reduced: Form, places: Sequence[int]) -> bool:
@@ -71,8 +81,6 @@ def agrees(general: Form, reduced: Form, places: Sequence[int]) -> bool:
         return False
     first = _number(_evaluated(general, _entries(large))[0])
     second = _number(_evaluated(reduced, _entries(small))[0])
-    if first is None or second is None:
-        return False
     return bool(abs(first - second) <= _TOLERANCE * max(1, abs(second)))
 
 
@@ -109,18 +117,21 @@ def _degenerate(size: int) -> list[sp.Matrix]:
 def _on_edge(form: Form, point: Sequence[sp.Expr]) -> bool:
     try:
         value, known = _evaluated(form, point)
-    except ZeroDivisionError:
+        for number in (value, *known.values()):
+            _number(number)
+        return any(
+            _at_edge(node, known)
+            for expression in (*(e for _, e in form[1]), form[2])
+            for node in sp.preorder_traversal(expression)
+        )
+    except _SingularError:
         return True
-    if any(_number(number) is None for number in (value, *known.values())):
-        return True
-    for expression in (*(e for _, e in form[1]), form[2]):
-        for node in sp.preorder_traversal(expression):
-            if isinstance(node, sp.asin | sp.acos):
-                argument = _number(_at(node.args[0], known))
-                if argument is None or abs(argument) >= 1 - _TOLERANCE:
-                    return True
-            elif isinstance(node, sp.Pow) and node.exp.is_Rational and not node.exp.is_Integer:
-                radicand = _number(_at(node.base, known))
-                if radicand is None or radicand <= _TOLERANCE:
-                    return True
+
+
+def _at_edge(node: sp.Basic, known: Mapping[Any, sp.Expr]) -> bool:
+    """Whether the argument of an arcsine or a root is at the edge of the function's domain."""
+    if isinstance(node, sp.asin | sp.acos):
+        return bool(abs(_number(_at(node.args[0], known))) >= 1 - _TOLERANCE)
+    if isinstance(node, sp.Pow) and node.exp.is_Rational and not node.exp.is_Integer:
+        return bool(_number(_at(node.base, known)) <= _TOLERANCE)
     return False
