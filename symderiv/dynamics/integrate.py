@@ -19,7 +19,7 @@ from symderiv.errors import InputError
 #: Up to this many evaluations times state entries the integration is repeated to measure its error.
 #: It is a fraction of a second, and a count rather than a time, so that results do not depend on
 #: the load of the machine.
-REPEAT_WORK = 20_000_000
+REPEAT_WORK = 10_000_000
 
 REPEATED = "difference to the same integration with a ten times larger tolerance"
 LOCAL_SUM = "sum of the estimated local errors"

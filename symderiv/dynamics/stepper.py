@@ -57,7 +57,9 @@ def field_covariance(
 ) -> None:
     """Fill ``covariance`` (K+M, K+M) with [[Q, R], [R^T, T]] of a flat state."""
     K, M, L = sizes[0], sizes[1], sizes[2]
-    covariance[:] = 0.0
+    for a in range(K):
+        for b in range(K + M):
+            covariance[a, b] = 0.0
     cross = L * K * K
     for k in range(L):
         weight = parameters[L + k]
@@ -105,11 +107,19 @@ def outside_cone(covariance: np.ndarray, tolerance: float) -> bool:
 
 
 @compiled()
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    # an assignment of slices does the same, but takes numba a second longer to compile
+    for c in range(source.size):
+        target[c] = source[c]
+
+
+@compiled()
 def _combine(
     weights: np.ndarray, stages: np.ndarray, last: int, scale: float, y: np.ndarray, out: np.ndarray
 ) -> None:
     """out = y + scale * sum_j weights[j] stages[j] over the first ``last`` stages."""
-    out[:] = 0.0
+    for c in range(out.size):
+        out[c] = 0.0
     for j in range(last):
         weight = weights[j]
         if weight != 0.0:
@@ -266,7 +276,7 @@ def advance(
     if counts[_STARTED] == 0:
         counts[_STARTED] = 1
         while counts[_NEXT_OUTPUT] < asked.size and asked[counts[_NEXT_OUTPUT]] <= alpha:
-            results[counts[_NEXT_OUTPUT]] = y
+            _copy(y, results[counts[_NEXT_OUTPUT]])
             counts[_NEXT_OUTPUT] += 1
         rhs(alpha, y, sizes, parameters, stages[0])
         counts[_EVALUATIONS] += 1
@@ -316,7 +326,7 @@ def advance(
         while counts[_NEXT_OUTPUT] < asked.size and asked[counts[_NEXT_OUTPUT]] <= arrived:
             index = counts[_NEXT_OUTPUT]
             if asked[index] == arrived:
-                results[index] = y_new
+                _copy(y_new, results[index])
             else:
                 part = asked[index] - alpha
                 _attempt(rhs, alpha, part, y, sizes, parameters, stages, scratch, results[index])
@@ -332,8 +342,8 @@ def advance(
         reals[_ERROR_SUM] += error * rtol
         counts[_IN_A_ROW] = 0
         counts[_ACCEPTED] += 1
-        y[:] = y_new
-        stages[0] = slope
+        _copy(y_new, y)
+        _copy(slope, stages[0])
         alpha = arrived
         step *= growth
         if counts[_NEXT_OUTPUT] == asked.size:
