@@ -258,7 +258,7 @@ class Algebra:
 
     def _by_minors(self, poly: Any) -> list[tuple[sp.Expr, sp.Expr]]:
         """The polynomial as q d + r with a minor d that is known already (Laplace expansion)."""
-        found = []
+        found: list[tuple[sp.Expr, sp.Expr]] = []
         if not 4 < len(poly) <= _SPLIT_TERMS:
             return found
         for minor in self._minors:

@@ -85,7 +85,7 @@ def test_numbers_need_numbers() -> None:
         expectation(x**2, [x], C[:1, :1]).evaluate(10)
     with pytest.raises(InputError, match="digits"):
         expectation(x**2, [x], sp.eye(1)).evaluate(0)
-    with pytest.raises(ToleranceError, match="not a finite"):
+    with pytest.raises(ToleranceError, match="cannot evaluate"):
         number(sp.zoo + sp.Symbol("a") - sp.Symbol("a"), 10)
 
 

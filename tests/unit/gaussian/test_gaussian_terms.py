@@ -9,6 +9,7 @@ from symderiv.errors import DivergentError, InexactError, InputError, NotYetErro
 from symderiv.gaussian.terms import Reader, restricted, write_term
 
 x, y, z = FIELDS = sp.symbols("x y z", real=True)
+WAVES = sp.Add(*(sp.exp(k * x) for k in range(1, 150)))
 
 
 def read(expression: sp.Expr) -> sp.Expr:
@@ -68,7 +69,7 @@ def test_only_the_fields_that_matter_are_kept() -> None:
         (1 / x, DivergentError, "not integrable"),
         (sp.Float("0.5") * x, InexactError, "float"),
         (sp.I * x, InputError, "real"),
-        ((x + y + z + sp.Abs(x) + sp.erf(y)) ** 24, InputError, "too many terms"),
+        (WAVES * WAVES.subs(x, y), InputError, "too many terms"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(
