@@ -40,13 +40,13 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2_11_ss 15,
-    i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 9, i4_ss 48, i4_st 47, i4_tt
+    i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 3, i4_ss 48, i4_st 47, i4_tt
     46, i4_tt_aabb 8, i4_tt_aabc 28, i4_tt_abcc 12, generalization_error 21, gradients 27, noise 30,
     order_parameters 5, observables 0, right_hand_side 33
 
 Digests (SHA-256):
     program  2ccd5b81aac2641a2ae4faf08c3b0447e5f56b5ee2812894f9c6b1af5c56040d
-    code     9a57afb4ea4a866ca4142b791d3514bcb9822f8e5ae2193be0a6f2ad1b478eb9
+    code     d23670309ce45335aa6e7b6a43f386583852211fe5fff24d3f4c18fe3b4df6f6
 Ordered by SymPy 1.14.
 """
 
@@ -92,6 +92,58 @@ def _clipped_asin(x):
 def _ratio(numerator, denominator):
     """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
     return 0.0 if denominator == 0.0 else numerator / denominator
+
+
+@njit(cache=True, error_model="numpy")
+def _two_product(a, b):
+    """Product and its rounding error: a b = high + low exactly."""
+    t = 134217729.0 * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = 134217729.0 * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    high = a * b
+    low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return high, low
+
+
+@njit(cache=True, error_model="numpy")
+def _two_difference(a_high, a_low, b_high, b_low):
+    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    s = a_high - b_high
+    t = s - a_high
+    low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+@njit(cache=True, error_model="numpy")
+def _minor(a, b, c, d):
+    """a b - c d of doubles, in doubled precision."""
+    p, p_low = _two_product(a, b)
+    q, q_low = _two_product(c, d)
+    return _two_difference(p, p_low, q, q_low)
+
+
+@njit(cache=True, error_model="numpy")
+def _unit_scale(variance):
+    """The power of two that brings a standard deviation near 1 without rounding."""
+    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
+
+
+@njit(cache=True, error_model="numpy")
+def _angle(along, across):
+    """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
+    return math.atan2(along, across)
+
+
+@njit(cache=True, error_model="numpy")
+def _root_of_minor(c11, c12, c22):
+    """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
+    s1, s2 = _unit_scale(c11), _unit_scale(c22)
+    minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
+    return math.sqrt(max(minor, 0.0)) / (s1 * s2)
 
 
 @njit(cache=True, error_model="numpy")
@@ -170,7 +222,8 @@ def i2_st(c11, c12, c22):
 @njit(cache=True, error_model="numpy")
 def i2_tt(c11, c12, c22):
     """E[h(a) h(b)]."""
-    return (2.0 / math.pi) * _clipped_asin(_ratio(c12, _clipped_sqrt(c11) * _clipped_sqrt(c22)))
+    volume_12 = _root_of_minor(c11, c12, c22)
+    return (2.0 / math.pi) * _angle(c12, volume_12)
 
 
 @njit(cache=True, error_model="numpy")

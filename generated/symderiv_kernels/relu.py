@@ -38,14 +38,14 @@ Equations:
     d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
 Operations, each line of a loop counted once:
-    student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 21, i2_11 10,
-    i2_12 11, i2_aa 1, i4 288, i4_aaaa 1, i4_aaab 21, i4_aabb 21, i4_aabc 70, i4_abaa 24, i4_abab
-    21, i4_abac 70, i4_abcc 70, generalization_error 23, gradients 29, noise 56, order_parameters 5,
+    student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 16, i2_11 9,
+    i2_12 5, i2_aa 1, i4 206, i4_aaaa 1, i4_aaab 16, i4_aabb 17, i4_aabc 67, i4_abaa 19, i4_abab 16,
+    i4_abac 68, i4_abcc 68, generalization_error 23, gradients 29, noise 56, order_parameters 5,
     observables 0, right_hand_side 33
 
 Digests (SHA-256):
     program  019d627434302f7f6b3deff4ebc316c756a757cffd4a6b464c66e42c367349b8
-    code     f9ca3400b98ecc83ba083fdf9124bcb2fb5933c56b69013a7aa41c122ac1f733
+    code     7d80b86d4633a9f017368fed29cec5fcea58e76394d9a406472af42f68d25f3e
 Ordered by SymPy 1.14.
 """
 
@@ -80,14 +80,6 @@ def _clipped_sqrt(x):
 
 
 @njit(cache=True, error_model="numpy")
-def _clipped_asin(x):
-    """Arcsine; a rounding error beyond -1 or 1 is taken for the edge."""
-    if x > 1.0:
-        return 0.5 * math.pi
-    return -0.5 * math.pi if x < -1.0 else math.asin(x)
-
-
-@njit(cache=True, error_model="numpy")
 def _ratio(numerator, denominator):
     """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
     return 0.0 if denominator == 0.0 else numerator / denominator
@@ -97,6 +89,8 @@ _EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
 _EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
 _NODES = np.polynomial.legendre.leggauss(12)[0]
 _WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_NOISE_VARIANCE = 1e-31
+_LEAST_PART = 1e-18
 
 
 @njit(cache=True, error_model="numpy")
@@ -299,9 +293,200 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
 
 
 @njit(cache=True, error_model="numpy")
-def sign_mean4(r12, r13, r14, r23, r24, r34):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
-    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+def _unit_scale(variance):
+    """The power of two that brings a standard deviation near 1 without rounding."""
+    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
+
+
+@njit(cache=True, error_model="numpy")
+def _angle(along, across):
+    """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
+    return math.atan2(along, across)
+
+
+@njit(cache=True, error_model="numpy")
+def _bounded(part, pivot):
+    """No field has a larger part along a pivot than the pivot itself (up to the scale of two)."""
+    return max(min(part, 2.0 * pivot), -2.0 * pivot)
+
+
+@njit(cache=True, error_model="numpy")
+def _scaled3(x, s):
+    """A vector times a number."""
+    return x[0] * s, x[1] * s, x[2] * s
+
+
+@njit(cache=True, error_model="numpy")
+def _scaled4(x, s):
+    """A vector times a number."""
+    return x[0] * s, x[1] * s, x[2] * s, x[3] * s
+
+
+@njit(cache=True, error_model="numpy")
+def _root_of_minor(c11, c12, c22):
+    """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
+    s1, s2 = _unit_scale(c11), _unit_scale(c22)
+    minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
+    return math.sqrt(max(minor, 0.0)) / (s1 * s2)
+
+
+@njit(cache=True, error_model="numpy")
+def _fields3(c11, c12, c13, c22, c23, c33):
+    """Vectors with the given inner products, and the volume they span."""
+    s1, s2, s3 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33)
+    c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
+    c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
+    n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
+    l11, l21, l31 = _LEAST_PART, 0.0, 0.0
+    if c11 > 0.0:
+        l11 = math.sqrt(c11)
+        l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
+        n22 = _minor(c11, c22, c12, c12)
+        n23 = _minor(c11, c23, c12, c13)
+        n33 = _minor(c11, c33, c13, c13)
+        scale = c11
+    swapped = n33[0] * c22 > n22[0] * c33
+    if swapped:
+        n22, n33, l21, l31 = n33, n22, l31, l21
+    l22, l32, l33 = _LEAST_PART, 0.0, _LEAST_PART
+    if n22[0] > scale * _NOISE_VARIANCE:
+        l22 = math.sqrt(n22[0] / scale)
+        l32 = _bounded(n23[0] / math.sqrt(n22[0] * scale), l22)
+        rest = _minor_of_doubled(n22, n33, n23, n23)[0] / (n22[0] * scale)
+        if rest > _NOISE_VARIANCE:
+            l33 = math.sqrt(rest)
+    x1, x2, x3 = (l11, 0.0, 0.0), (l21, l22, 0.0), (l31, l32, l33)
+    if swapped:
+        x2, x3 = x3, x2
+    volume = l11 * l22 * l33 / (s1 * s2 * s3)
+    return _scaled3(x1, 1.0 / s1), _scaled3(x2, 1.0 / s2), _scaled3(x3, 1.0 / s3), volume
+
+
+@njit(cache=True, error_model="numpy")
+def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """Vectors with the given inner products, and the volume they span."""
+    s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
+    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
+    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
+    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+    n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
+    n33, n34, n44, scale = (c33, 0.0), (c34, 0.0), (c44, 0.0), 1.0
+    l11, l21, l31, l41 = _LEAST_PART, 0.0, 0.0, 0.0
+    if c11 > 0.0:
+        l11 = math.sqrt(c11)
+        l21, l31, l41 = (
+            _bounded(c12 / l11, l11),
+            _bounded(c13 / l11, l11),
+            _bounded(c14 / l11, l11),
+        )
+        n22, n23 = _minor(c11, c22, c12, c12), _minor(c11, c23, c12, c13)
+        n24, n33 = _minor(c11, c24, c12, c14), _minor(c11, c33, c13, c13)
+        n34, n44 = _minor(c11, c34, c13, c14), _minor(c11, c44, c14, c14)
+        scale = c11
+    # The pivot is the field of which the most is left, in parts of its own variance.
+    swapped23 = n33[0] * c22 > n22[0] * c33
+    if swapped23:
+        n22, n33, n24, n34, l21, l31, c22, c33 = n33, n22, n34, n24, l31, l21, c33, c22
+    swapped24 = n44[0] * c22 > n22[0] * c44
+    if swapped24:
+        n22, n44, n23, n34, l21, l41, c22, c44 = n44, n22, n34, n23, l41, l21, c44, c22
+    l22, l32, l42, l33, l43, l44 = _LEAST_PART, 0.0, 0.0, _LEAST_PART, 0.0, _LEAST_PART
+    swapped34 = False
+    if n22[0] > scale * _NOISE_VARIANCE:
+        l22 = math.sqrt(n22[0] / scale)
+        root = math.sqrt(n22[0] * scale)
+        l32, l42 = _bounded(n23[0] / root, l22), _bounded(n24[0] / root, l22)
+        scale *= n22[0]
+        m33 = _minor_of_doubled(n22, n33, n23, n23)
+        m34 = _minor_of_doubled(n22, n34, n23, n24)
+        m44 = _minor_of_doubled(n22, n44, n24, n24)
+        swapped34 = m44[0] * c33 > m33[0] * c44
+        if swapped34:
+            m33, m44, l31, l41, l32, l42 = m44, m33, l41, l31, l42, l32
+        if m33[0] > scale * _NOISE_VARIANCE:
+            l33 = math.sqrt(m33[0] / scale)
+            l43 = _bounded(m34[0] / math.sqrt(m33[0] * scale), l33)
+            rest = _minor_of_doubled(m33, m44, m34, m34)[0] / (m33[0] * scale)
+            if rest > _NOISE_VARIANCE:
+                l44 = math.sqrt(rest)
+    x1, x2 = (l11, 0.0, 0.0, 0.0), (l21, l22, 0.0, 0.0)
+    x3, x4 = (l31, l32, l33, 0.0), (l41, l42, l43, l44)
+    if swapped34:
+        x3, x4 = x4, x3
+    if swapped24:
+        x2, x4 = x4, x2
+    if swapped23:
+        x2, x3 = x3, x2
+    volume = l11 * l22 * l33 * l44 / (s1 * s2 * s3 * s4)
+    return (
+        _scaled4(x1, 1.0 / s1),
+        _scaled4(x2, 1.0 / s2),
+        _scaled4(x3, 1.0 / s3),
+        _scaled4(x4, 1.0 / s4),
+        volume,
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _plane3(x, y):
+    """x ^ y, components 12, 13, 23."""
+    return (
+        _minor(x[0], y[1], x[1], y[0])[0],
+        _minor(x[0], y[2], x[2], y[0])[0],
+        _minor(x[1], y[2], x[2], y[1])[0],
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _plane4(x, y):
+    """x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
+    return (
+        _minor(x[0], y[1], x[1], y[0]),
+        _minor(x[0], y[2], x[2], y[0]),
+        _minor(x[0], y[3], x[3], y[0]),
+        _minor(x[1], y[2], x[2], y[1]),
+        _minor(x[1], y[3], x[3], y[1]),
+        _minor(x[2], y[3], x[3], y[2]),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _alternating(a, x, b, y, c, z):
+    """a x - b y + c z, its products and sums in doubled precision."""
+    p, p_low = _minor_of_doubled(a, (x, 0.0), b, (y, 0.0))
+    q, q_low = _two_product(c[0], -z)
+    high, _ = _two_difference(p, p_low, q, q_low - c[1] * z)
+    return high
+
+
+@njit(cache=True, error_model="numpy")
+def _space4(p, z):
+    """p ^ z for a plane p, components 123, 124, 134, 234."""
+    return (
+        _alternating(p[0], z[2], p[1], z[1], p[3], z[0]),
+        _alternating(p[0], z[3], p[2], z[1], p[4], z[0]),
+        _alternating(p[1], z[3], p[2], z[2], p[5], z[0]),
+        _alternating(p[3], z[3], p[4], z[2], p[5], z[1]),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _inner3(a, b):
+    """Inner product of planes of three-dimensional space."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True, error_model="numpy")
+def _inner4(a, b):
+    """Inner product of three-dimensional subspaces of four-dimensional space."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+@njit(cache=True, error_model="numpy")
+def _inner6(a, b):
+    """Inner product of planes of four-dimensional space."""
+    first = a[0][0] * b[0][0] + a[1][0] * b[1][0] + a[2][0] * b[2][0]
+    return first + a[3][0] * b[3][0] + a[4][0] * b[4][0] + a[5][0] * b[5][0]
 
 
 @njit(cache=True, error_model="numpy")
@@ -325,28 +510,28 @@ def teacher_activation(x):
 @njit(cache=True, error_model="numpy")
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
-    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
-    root_c11 = _clipped_sqrt(c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
     return (
-        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
+        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
         + 0.25 * c12
-        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
-    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
     return (0.25 / math.pi) * _ratio(_clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
 
 
 @njit(cache=True, error_model="numpy")
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
-    return (
-        (0.5 / math.pi) * _clipped_asin(_ratio(c12, _clipped_sqrt(c11) * _clipped_sqrt(c22))) + 0.25
-    )
+    volume_12 = _root_of_minor(c11, c12, c22)
+    return (0.5 / math.pi) * _angle(c12, volume_12) + 0.25
 
 
 @njit(cache=True, error_model="numpy")
@@ -358,137 +543,92 @@ def i2_aa(c11):
 @njit(cache=True, error_model="numpy")
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
-    c12_squared = c12 * c12
+    x1, x2, x3, x4, volume_1234 = _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
+    x12 = _plane4(x1, x2)
+    x24 = _plane4(x2, x4)
     inverse_c22 = _ratio(1.0, c22)
-    c_1_1_given_2 = c11 - c12_squared * inverse_c22
-    c12_inverse_c22 = c12 * inverse_c22
-    c_1_3_given_2 = c13 - c12_inverse_c22 * c23
-    c23_squared = c23 * c23
-    c_3_3_given_2 = c33 - c23_squared * inverse_c22
-    inverse_c_3_3_given_2 = _ratio(1.0, c_3_3_given_2)
-    c_1_1_given_2_3 = c_1_1_given_2 - inverse_c_3_3_given_2 * c_1_3_given_2 * c_1_3_given_2
-    c_1_4_given_2 = c14 - c12_inverse_c22 * c24
-    c_4_4_given_2 = c44 - inverse_c22 * c24 * c24
-    inverse_c_4_4_given_2 = _ratio(1.0, c_4_4_given_2)
-    c_1_1_given_2_4 = c_1_1_given_2 - inverse_c_4_4_given_2 * c_1_4_given_2 * c_1_4_given_2
-    c13_squared = c13 * c13
+    c_1_4_given_2 = -inverse_c22 * _inner6(x12, x24)
+    x13 = _plane4(x1, x3)
+    x34 = _plane4(x3, x4)
     inverse_c33 = _ratio(1.0, c33)
-    c_1_1_given_3 = c11 - c13_squared * inverse_c33
-    c13_inverse_c33 = c13 * inverse_c33
-    c_1_4_given_3 = c14 - c13_inverse_c33 * c34
-    c_4_4_given_3 = c44 - inverse_c33 * c34 * c34
-    inverse_c_4_4_given_3 = _ratio(1.0, c_4_4_given_3)
-    c_1_1_given_3_4 = c_1_1_given_3 - inverse_c_4_4_given_3 * c_1_4_given_3 * c_1_4_given_3
-    c_1_2_given_3 = c12 - c13_inverse_c33 * c23
-    c_2_4_given_3 = c24 - c23 * c34 * inverse_c33
-    c_1_2_given_3_4 = c_1_2_given_3 - c_1_4_given_3 * c_2_4_given_3 * inverse_c_4_4_given_3
-    c_3_4_given_2 = c34 - c23 * c24 * inverse_c22
-    c_1_3_given_2_4 = c_1_3_given_2 - c_1_4_given_2 * c_3_4_given_2 * inverse_c_4_4_given_2
-    c_1_4_given_2_3 = c_1_4_given_2 - c_1_3_given_2 * c_3_4_given_2 * inverse_c_3_3_given_2
+    c_1_4_given_3 = -inverse_c33 * _inner6(x13, x34)
+    volume_12 = _clipped_sqrt(_inner6(x12, x12))
     inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = c22 - c12_squared * inverse_c11
-    c12_inverse_c11 = c12 * inverse_c11
-    c_2_3_given_1 = c23 - c12_inverse_c11 * c13
-    c_3_3_given_1 = c33 - c13_squared * inverse_c11
-    c_2_3_given_1_squared = c_2_3_given_1 * c_2_3_given_1
-    inverse_c_3_3_given_1 = _ratio(1.0, c_3_3_given_1)
-    c_2_2_given_1_3 = c_2_2_given_1 - c_2_3_given_1_squared * inverse_c_3_3_given_1
-    c_2_4_given_1 = c24 - c12_inverse_c11 * c14
-    c_4_4_given_1 = c44 - inverse_c11 * c14 * c14
-    c_2_4_given_1_squared = c_2_4_given_1 * c_2_4_given_1
-    inverse_c_4_4_given_1 = _ratio(1.0, c_4_4_given_1)
-    c_2_2_given_1_4 = c_2_2_given_1 - c_2_4_given_1_squared * inverse_c_4_4_given_1
-    c_2_2_given_3 = c22 - c23_squared * inverse_c33
-    c_2_2_given_3_4 = c_2_2_given_3 - inverse_c_4_4_given_3 * c_2_4_given_3 * c_2_4_given_3
-    c_3_4_given_1 = c34 - c13 * c14 * inverse_c11
-    c_2_3_given_1_4 = c_2_3_given_1 - c_2_4_given_1 * c_3_4_given_1 * inverse_c_4_4_given_1
-    c_2_4_given_1_3 = c_2_4_given_1 - c_2_3_given_1 * c_3_4_given_1 * inverse_c_3_3_given_1
-    inverse_c_2_2_given_1 = _ratio(1.0, c_2_2_given_1)
-    c_3_3_given_1_2 = c_3_3_given_1 - c_2_3_given_1_squared * inverse_c_2_2_given_1
-    c_3_4_given_1_squared = c_3_4_given_1 * c_3_4_given_1
-    c_3_3_given_1_4 = c_3_3_given_1 - c_3_4_given_1_squared * inverse_c_4_4_given_1
-    c_3_4_given_2_squared = c_3_4_given_2 * c_3_4_given_2
-    c_3_3_given_2_4 = c_3_3_given_2 - c_3_4_given_2_squared * inverse_c_4_4_given_2
-    c_3_4_given_1_2 = c_3_4_given_1 - c_2_3_given_1 * c_2_4_given_1 * inverse_c_2_2_given_1
-    c_4_4_given_1_2 = c_4_4_given_1 - c_2_4_given_1_squared * inverse_c_2_2_given_1
-    c_4_4_given_1_3 = c_4_4_given_1 - c_3_4_given_1_squared * inverse_c_3_3_given_1
-    c_4_4_given_2_3 = c_4_4_given_2 - c_3_4_given_2_squared * inverse_c_3_3_given_2
-    root_c33 = _clipped_sqrt(c33)
-    root_c_4_4_given_3 = _clipped_sqrt(c_4_4_given_3)
-    root_c33_root_c_4_4_given_3 = root_c33 * root_c_4_4_given_3
-    root_c11 = _clipped_sqrt(c11)
-    inverse_root_c11 = _ratio(1.0, root_c11)
-    c13_inverse_root_c11 = c13 * inverse_root_c11
-    root_c_4_4_given_1 = _clipped_sqrt(c_4_4_given_1)
-    product = c13_inverse_root_c11 * root_c_4_4_given_1
+    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
+    x14 = _plane4(x1, x4)
+    c_2_4_given_1 = inverse_c11 * _inner6(x12, x14)
+    x23 = _plane4(x2, x3)
+    c_2_4_given_3 = -inverse_c33 * _inner6(x23, x34)
+    volume_13 = _clipped_sqrt(_inner6(x13, x13))
+    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
+    volume_23 = _clipped_sqrt(_inner6(x23, x23))
+    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
+    c_3_4_given_1 = inverse_c11 * _inner6(x13, x14)
+    c_3_4_given_2 = inverse_c22 * _inner6(x23, x24)
+    volume_14 = _clipped_sqrt(_inner6(x14, x14))
+    c_4_4_given_1 = inverse_c11 * volume_14 * volume_14
+    volume_24 = _clipped_sqrt(_inner6(x24, x24))
+    c_4_4_given_2 = inverse_c22 * volume_24 * volume_24
+    volume_34 = _clipped_sqrt(_inner6(x34, x34))
+    c_4_4_given_3 = inverse_c33 * volume_34 * volume_34
+    x123 = _space4(x12, x3)
+    x124 = _space4(x12, x4)
+    x134 = _space4(x13, x4)
+    x234 = _space4(x23, x4)
     root_c22 = _clipped_sqrt(c22)
     inverse_root_c22 = _ratio(1.0, root_c22)
-    c23_inverse_root_c22 = c23 * inverse_root_c22
     root_c_4_4_given_2 = _clipped_sqrt(c_4_4_given_2)
-    product_2 = c23_inverse_root_c22 * root_c_4_4_given_2
-    product_3 = c12 * inverse_root_c11 * inverse_root_c22
-    inverse_root_c33 = _ratio(1.0, root_c33)
-    product_4 = c13_inverse_root_c11 * inverse_root_c33
-    root_c44 = _clipped_sqrt(c44)
-    inverse_root_c44 = _ratio(1.0, root_c44)
-    product_5 = c14 * inverse_root_c11 * inverse_root_c44
-    product_6 = c23_inverse_root_c22 * inverse_root_c33
-    product_7 = c24 * inverse_root_c22 * inverse_root_c44
-    product_8 = c34 * inverse_root_c33 * inverse_root_c44
+    c23_root_c_4_4_given_2 = c23 * root_c_4_4_given_2
+    root_c11 = _clipped_sqrt(c11)
+    inverse_root_c11 = _ratio(1.0, root_c11)
     root_c_2_2_given_1 = _clipped_sqrt(c_2_2_given_1)
     quotient = _ratio(c13 * c_2_4_given_1 + c23 * c_1_4_given_2, root_c_2_2_given_1)
     root_c_3_3_given_1 = _clipped_sqrt(c_3_3_given_1)
     quotient_2 = _ratio(c13 * c_3_4_given_1 + c33 * c_1_4_given_3, root_c_3_3_given_1)
     root_c_3_3_given_2 = _clipped_sqrt(c_3_3_given_2)
-    quotient_3 = _ratio(
-        inverse_root_c22 * (c23 * c_3_4_given_2 + c33 * c_2_4_given_3), root_c_3_3_given_2
-    )
+    quotient_3 = _ratio(c23 * c_3_4_given_2 + c33 * c_2_4_given_3, root_c_3_3_given_2)
+    root_c33 = _clipped_sqrt(c33)
+    root_c_4_4_given_3 = _clipped_sqrt(c_4_4_given_3)
+    root_c33_root_c_4_4_given_3 = root_c33 * root_c_4_4_given_3
+    root_c_4_4_given_1 = _clipped_sqrt(c_4_4_given_1)
+    c13_root_c_4_4_given_1 = c13 * root_c_4_4_given_1
     return (
-        0.0625 * c34 * sign_mean4(product_3, product_4, product_5, product_6, product_7, product_8)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_3)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_4)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_5)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_6)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_7)
-        + (0.125 / math.pi) * c34 * _clipped_asin(product_8)
+        (0.25 / math.pi**2)
+        * c13_root_c_4_4_given_1
+        * inverse_root_c11
+        * _angle(_inner4(x124, x134), volume_1234 * volume_14)
+        + (0.125 / math.pi) * c13_root_c_4_4_given_1 * inverse_root_c11
+        + (0.25 / math.pi**2)
+        * c23_root_c_4_4_given_2
+        * inverse_root_c22
+        * _angle(-_inner4(x124, x234), volume_1234 * volume_24)
+        + (0.125 / math.pi) * c23_root_c_4_4_given_2 * inverse_root_c22
+        + (0.125 / math.pi) * c34 * _angle(c12, volume_12)
+        + (0.125 / math.pi) * c34 * _angle(c13, volume_13)
+        + (0.125 / math.pi) * c34 * _angle(c14, volume_14)
+        + (0.125 / math.pi) * c34 * _angle(c23, volume_23)
+        + (0.125 / math.pi) * c34 * _angle(c24, volume_24)
+        + (0.125 / math.pi) * c34 * _angle(c34, volume_34)
+        + 0.0625 * c34 * sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
         + 0.0625 * c34
         + (0.25 / math.pi**2)
         * inverse_root_c11
         * quotient
-        * _clipped_asin(
-            _ratio(c_3_4_given_1_2, _clipped_sqrt(c_3_3_given_1_2) * _clipped_sqrt(c_4_4_given_1_2))
-        )
+        * _angle(_inner4(x123, x124), volume_12 * volume_1234)
         + (0.125 / math.pi) * inverse_root_c11 * quotient
         + (0.25 / math.pi**2)
         * inverse_root_c11
         * quotient_2
-        * _clipped_asin(
-            _ratio(c_2_4_given_1_3, _clipped_sqrt(c_2_2_given_1_3) * _clipped_sqrt(c_4_4_given_1_3))
-        )
+        * _angle(-_inner4(x123, x134), volume_1234 * volume_13)
         + (0.125 / math.pi) * inverse_root_c11 * quotient_2
         + (0.25 / math.pi**2)
-        * product
-        * _clipped_asin(
-            _ratio(c_2_3_given_1_4, _clipped_sqrt(c_2_2_given_1_4) * _clipped_sqrt(c_3_3_given_1_4))
-        )
-        + (0.125 / math.pi) * product
-        + (0.25 / math.pi**2)
-        * product_2
-        * _clipped_asin(
-            _ratio(c_1_3_given_2_4, _clipped_sqrt(c_1_1_given_2_4) * _clipped_sqrt(c_3_3_given_2_4))
-        )
-        + (0.125 / math.pi) * product_2
-        + (0.25 / math.pi**2)
+        * inverse_root_c22
         * quotient_3
-        * _clipped_asin(
-            _ratio(c_1_4_given_2_3, _clipped_sqrt(c_1_1_given_2_3) * _clipped_sqrt(c_4_4_given_2_3))
-        )
-        + (0.125 / math.pi) * quotient_3
+        * _angle(_inner4(x123, x234), volume_1234 * volume_23)
+        + (0.125 / math.pi) * inverse_root_c22 * quotient_3
         + (0.25 / math.pi**2)
         * root_c33_root_c_4_4_given_3
-        * _clipped_asin(
-            _ratio(c_1_2_given_3_4, _clipped_sqrt(c_1_1_given_3_4) * _clipped_sqrt(c_2_2_given_3_4))
-        )
+        * _angle(_inner4(x134, x234), volume_1234 * volume_34)
         + (0.125 / math.pi) * root_c33_root_c_4_4_given_3
     )
 
@@ -502,56 +642,55 @@ def i4_aaaa(c11):
 @njit(cache=True, error_model="numpy")
 def i4_aaab(c11, c12, c22):
     """E[g'(a) g'(a) g(a) g(b)]."""
-    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
-    root_c11 = _clipped_sqrt(c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
     return (
-        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
+        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
         + 0.25 * c12
-        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i4_aabb(c11, c12, c22):
     """E[g'(a) g'(a) g(b) g(b)]."""
-    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
-    root_c11 = _clipped_sqrt(c11)
-    c12_inverse_root_c11 = _ratio(c12, root_c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
     return (
-        (0.5 / math.pi) * c12_inverse_root_c11 * _clipped_sqrt(c_2_2_given_1)
-        + (0.5 / math.pi) * c22 * _clipped_asin(_ratio(c12_inverse_root_c11, _clipped_sqrt(c22)))
+        (0.5 / math.pi) * c22 * _angle(c12, volume_12)
         + 0.25 * c22
+        + (0.5 / math.pi) * _ratio(c12 * _clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i4_aabc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(a) g(b) g(c)]."""
+    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
+    x12 = _plane3(x1, x2)
+    x23 = _plane3(x2, x3)
     inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
+    volume_12 = _clipped_sqrt(_inner3(x12, x12))
     inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
-    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
-    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
-    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
+    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
+    x13 = _plane3(x1, x3)
+    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
+    volume_13 = _clipped_sqrt(_inner3(x13, x13))
+    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
+    volume_23 = _clipped_sqrt(_inner3(x23, x23))
+    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
     root_c11 = _clipped_sqrt(c11)
-    inverse_root_c11 = _ratio(1.0, root_c11)
-    c12_inverse_root_c11 = c12 * inverse_root_c11
-    root_c22 = _clipped_sqrt(c22)
-    inverse_root_c22 = _ratio(1.0, root_c22)
-    root_c33 = _clipped_sqrt(c33)
-    inverse_root_c33 = _ratio(1.0, root_c33)
+    quotient = _ratio((0.25 / math.pi), root_c11)
     return (
-        (0.25 / math.pi) * c12_inverse_root_c11 * _clipped_sqrt(c_3_3_given_1)
-        + (0.25 / math.pi) * c23 * _clipped_asin(c12_inverse_root_c11 * inverse_root_c22)
-        + (0.25 / math.pi) * c23 * _clipped_asin(c13 * inverse_root_c11 * inverse_root_c33)
-        + (0.25 / math.pi) * c23 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
+        c12 * quotient * _clipped_sqrt(c_3_3_given_1)
+        + (0.25 / math.pi) * _clipped_sqrt(c22) * _clipped_sqrt(c_3_3_given_2)
+        + (0.25 / math.pi) * c23 * _angle(c12, volume_12)
+        + (0.25 / math.pi) * c23 * _angle(c13, volume_13)
+        + (0.25 / math.pi) * c23 * _angle(c23, volume_23)
         + 0.125 * c23
-        + (0.25 / math.pi) * root_c22 * _clipped_sqrt(c_3_3_given_2)
-        + (0.25 / math.pi)
-        * _ratio(
-            inverse_root_c11 * (c12 * c_2_3_given_1 + c22 * c_1_3_given_2),
-            _clipped_sqrt(c_2_2_given_1),
+        + _ratio(
+            quotient * (c12 * c_2_3_given_1 + c22 * c_1_3_given_2), _clipped_sqrt(c_2_2_given_1)
         )
     )
 
@@ -559,93 +698,89 @@ def i4_aabc(c11, c12, c13, c22, c23, c33):
 @njit(cache=True, error_model="numpy")
 def i4_abaa(c11, c12, c22):
     """E[g'(a) g'(b) g(a) g(a)]."""
-    c12_squared = c12 * c12
-    c_1_1_given_2 = c11 - _ratio(c12_squared, c22)
-    c_2_2_given_1 = c22 - _ratio(c12_squared, c11)
-    root_c11 = _clipped_sqrt(c11)
-    c12_inverse_root_c11 = _ratio(c12, root_c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    volume_12_squared = volume_12 * volume_12
+    c_1_1_given_2 = _ratio(volume_12_squared, c22)
+    c_2_2_given_1 = _ratio(volume_12_squared, c11)
     return (
-        (0.5 / math.pi) * c11 * _clipped_asin(_ratio(c12_inverse_root_c11, _clipped_sqrt(c22)))
+        (0.5 / math.pi) * c11 * _angle(c12, volume_12)
         + 0.25 * c11
         + (0.5 / math.pi)
-        * _ratio(c12_inverse_root_c11 * c_1_1_given_2, _clipped_sqrt(c_2_2_given_1))
+        * _ratio(c12 * c_1_1_given_2, _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1))
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i4_abab(c11, c12, c22):
     """E[g'(a) g'(b) g(a) g(b)]."""
-    c_2_2_given_1 = c22 - _ratio(c12 * c12, c11)
-    root_c11 = _clipped_sqrt(c11)
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
     return (
-        (0.5 / math.pi) * c12 * _clipped_asin(_ratio(c12, root_c11 * _clipped_sqrt(c22)))
+        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
+        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
         + 0.25 * c12
-        + (0.5 / math.pi) * root_c11 * _clipped_sqrt(c_2_2_given_1)
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i4_abac(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) g(a) g(c)]."""
+    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
+    x12 = _plane3(x1, x2)
+    x23 = _plane3(x2, x3)
     inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
+    volume_12 = _clipped_sqrt(_inner3(x12, x12))
     inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
-    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
-    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
-    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
-    root_c22 = _clipped_sqrt(c22)
-    inverse_root_c22 = _ratio(1.0, root_c22)
-    c12_inverse_root_c22 = c12 * inverse_root_c22
+    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
+    x13 = _plane3(x1, x3)
+    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
+    volume_13 = _clipped_sqrt(_inner3(x13, x13))
+    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
+    volume_23 = _clipped_sqrt(_inner3(x23, x23))
+    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
     root_c11 = _clipped_sqrt(c11)
-    inverse_root_c11 = _ratio(1.0, root_c11)
-    root_c33 = _clipped_sqrt(c33)
-    inverse_root_c33 = _ratio(1.0, root_c33)
     return (
-        (0.25 / math.pi) * c12_inverse_root_c22 * _clipped_sqrt(c_3_3_given_2)
-        + (0.25 / math.pi) * c13 * _clipped_asin(c12_inverse_root_c22 * inverse_root_c11)
-        + (0.25 / math.pi) * c13 * _clipped_asin(c13 * inverse_root_c11 * inverse_root_c33)
-        + (0.25 / math.pi) * c13 * _clipped_asin(c23 * inverse_root_c22 * inverse_root_c33)
+        (0.25 / math.pi) * _ratio(c12 * _clipped_sqrt(c_3_3_given_2), _clipped_sqrt(c22))
+        + (0.25 / math.pi) * c13 * _angle(c12, volume_12)
+        + (0.25 / math.pi) * c13 * _angle(c13, volume_13)
+        + (0.25 / math.pi) * c13 * _angle(c23, volume_23)
         + 0.125 * c13
         + (0.25 / math.pi) * root_c11 * _clipped_sqrt(c_3_3_given_1)
         + (0.25 / math.pi)
-        * _ratio(
-            inverse_root_c11 * (c11 * c_2_3_given_1 + c12 * c_1_3_given_2),
-            _clipped_sqrt(c_2_2_given_1),
-        )
+        * _ratio(c11 * c_2_3_given_1 + c12 * c_1_3_given_2, root_c11 * _clipped_sqrt(c_2_2_given_1))
     )
 
 
 @njit(cache=True, error_model="numpy")
 def i4_abcc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) g(c) g(c)]."""
+    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
+    x12 = _plane3(x1, x2)
+    x23 = _plane3(x2, x3)
     inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = c13 - c12 * c23 * inverse_c22
+    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
+    volume_12 = _clipped_sqrt(_inner3(x12, x12))
     inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = c22 - inverse_c11 * c12 * c12
-    c_2_3_given_1 = c23 - c12 * c13 * inverse_c11
-    c_3_3_given_1 = c33 - inverse_c11 * c13 * c13
-    c_3_3_given_2 = c33 - inverse_c22 * c23 * c23
+    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
+    x13 = _plane3(x1, x3)
+    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
+    volume_13 = _clipped_sqrt(_inner3(x13, x13))
+    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
+    volume_23 = _clipped_sqrt(_inner3(x23, x23))
+    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
     root_c11 = _clipped_sqrt(c11)
-    inverse_root_c11 = _ratio(1.0, root_c11)
-    c13_inverse_root_c11 = c13 * inverse_root_c11
-    root_c22 = _clipped_sqrt(c22)
-    inverse_root_c22 = _ratio(1.0, root_c22)
-    c23_inverse_root_c22 = c23 * inverse_root_c22
-    root_c33 = _clipped_sqrt(c33)
-    inverse_root_c33 = _ratio(1.0, root_c33)
+    quotient = _ratio((0.25 / math.pi), root_c11)
     return (
-        (0.25 / math.pi) * c13_inverse_root_c11 * _clipped_sqrt(c_3_3_given_1)
-        + (0.25 / math.pi) * c23_inverse_root_c22 * _clipped_sqrt(c_3_3_given_2)
-        + (0.25 / math.pi) * c33 * _clipped_asin(c13_inverse_root_c11 * inverse_root_c33)
-        + (0.25 / math.pi) * c33 * _clipped_asin(c23_inverse_root_c22 * inverse_root_c33)
-        + (0.25 / math.pi) * c33 * _clipped_asin(c12 * inverse_root_c11 * inverse_root_c22)
+        c13 * quotient * _clipped_sqrt(c_3_3_given_1)
+        + (0.25 / math.pi) * c33 * _angle(c12, volume_12)
+        + (0.25 / math.pi) * c33 * _angle(c13, volume_13)
+        + (0.25 / math.pi) * c33 * _angle(c23, volume_23)
         + 0.125 * c33
-        + (0.25 / math.pi)
-        * _ratio(
-            inverse_root_c11 * (c13 * c_2_3_given_1 + c23 * c_1_3_given_2),
-            _clipped_sqrt(c_2_2_given_1),
+        + _ratio(
+            quotient * (c13 * c_2_3_given_1 + c23 * c_1_3_given_2), _clipped_sqrt(c_2_2_given_1)
         )
+        + (0.25 / math.pi) * _ratio(c23 * _clipped_sqrt(c_3_3_given_2), _clipped_sqrt(c22))
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import sympy as sp
 from sympy.core.function import Application, AppliedUndef
 
+from symderiv_codegen import conditionals
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.layout import Bracket, Chain, Piece, Text, parenthesised
 from symderiv_codegen.walk import Temporary, array_name
@@ -37,7 +38,7 @@ ELEMENTARY = frozenset(
 HELPERS = {"Heaviside": "_unit_step", "sign": "_sign"}
 GUARDED = {"asin": "_clipped_asin", "acos": "_clipped_acos"}
 # SymPy function -> function pasted from the package's runtime files.
-RUNTIME = {"SignMean4": "sign_mean4"}
+RUNTIME = {"SignMean4": "sign_mean4", **conditionals.RUNTIME}
 BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
+from symderiv_codegen.conditionals import Vectors, through_vectors
 from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
 from symderiv_codegen.lower import loop_nests
@@ -22,6 +23,8 @@ class ModulePrinter:
 
     name = "module"
     context: tuple[str, ...] = ()
+    # Whether numbers have a fixed number of digits, so that cancellations must be avoided.
+    rounds = False
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -60,11 +63,18 @@ class ModulePrinter:
 
     def function(self, function: ScalarFunction) -> str:
         """A scalar function with its docstring."""
-        code = straight_line(function, [*self._defined, *OWN_NAMES])
+        taken = [*self._defined, *OWN_NAMES]
+        vectors = Vectors(function)
+        if self.rounds:
+            vectors = through_vectors(function, taken)
+        code = straight_line(vectors.function, taken)
         self.operations[function.name] = code.operations
         printer = self.expressions(function.guarded)
         lines = [self._head(function.name, [str(a) for a in function.arguments])]
         lines += docstring([function.doc])
+        if vectors.targets:
+            targets = ", ".join(str(symbol) for symbol in vectors.targets)
+            lines.append(statement(f"{targets} = ", printer.expression(vectors.source), INDENT))
         for symbol, expression in code.definitions:
             lines.append(statement(f"{symbol} = ", printer.expression(expression), INDENT))
         lines.append(statement("return ", printer.expression(code.value), INDENT))

@@ -51,6 +51,7 @@ class NumbaModule(ModulePrinter):
     """A module of compiled functions; see the package docstring for how to use it."""
 
     name = "numba"
+    rounds = True
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         return NumbaExpressions(self._defined, guarded)

@@ -1,4 +1,4 @@
-"""Functions of ``runtime/sign_mean4.py`` and its kind, as text for a generated module."""
+"""Functions of the modules beside this one, as text for a generated module."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from importlib import resources
 
 from symderiv_codegen.layout import Bracket, Text, statement
 
-SOURCES = {"sign_mean4": "sign_mean4.py", "sign_mean4_mpmath": "sign_mean4_mpmath.py"}
+FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py")
+"""In the order in which their definitions are pasted; each may use the ones before."""
 
 
 def pasted(names: Iterable[str], decorator: str) -> list[str]:
-    """Top-level definitions that the named functions need, in the order of their file.
+    """Top-level definitions that the named functions need, in the order of their files.
 
     Functions get the decorator; annotations are dropped, comments kept.
     """
-    wanted = set(names)
-    texts: list[str] = []
-    for file in sorted({SOURCES[name] for name in wanted}):
-        source = resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
-        texts += _definitions(source, wanted, decorator)
-    return texts
+    texts = [
+        resources.files(__package__).joinpath(file).read_text(encoding="utf-8") for file in FILES
+    ]
+    return _definitions(texts, set(names), decorator)
 
 
-def _definitions(source: str, wanted: set[str], decorator: str) -> list[str]:
-    lines = source.splitlines()
-    nodes = {name: node for node in ast.parse(source).body for name in _names_defined(node)}
+def _definitions(sources: Iterable[str], wanted: set[str], decorator: str) -> list[str]:
+    nodes: dict[str, ast.stmt] = {}
+    lines: dict[ast.stmt, list[str]] = {}
+    for source in sources:
+        for node in ast.parse(source).body:
+            lines[node] = source.splitlines()
+            nodes |= dict.fromkeys(_names_defined(node), node)
     needed: set[str] = set()
     pending = sorted(wanted & set(nodes))
     while pending:
@@ -40,7 +43,7 @@ def _definitions(source: str, wanted: set[str], decorator: str) -> list[str]:
     functions: list[str] = []
     for node in dict.fromkeys(nodes[name] for name in nodes if name in needed):
         assert node.end_lineno is not None
-        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        text = "\n".join(lines[node][node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.FunctionDef):
             plain = _without_annotations(text, node)
             functions.append(f"{decorator}\n{plain}" if decorator else plain)
