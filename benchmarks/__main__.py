@@ -1,18 +1,13 @@
 """Print the project's table of numbers: CPU time, single thread, side by side in one run.
 
-    python -m benchmarks            the whole table
-    python -m benchmarks --json     the same as one JSON object
+python -m benchmarks            the whole table
+python -m benchmarks --json     the same as one JSON object
 """
 
 from __future__ import annotations
 
-import os
-
-# Single thread means single thread: set before any numerical library is loaded.
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 import json
+import os
 import resource
 import shutil
 import statistics

@@ -1,4 +1,4 @@
-"""The named baseline: the erf equations in spectral form as a careful user would vectorise them in NumPy.
+"""The named baseline: the erf equations in spectral form, vectorised in NumPy by a careful user.
 
 Written by hand and on its own (it shares nothing with the generated modules), so that it also
 serves as a second route to the numbers it is timed against.
@@ -72,9 +72,7 @@ class ErfProblem:
         left, right = S[:K, None, :], S[None, :K, :]
         x1 = (a[None, :K, None] * left - Q[:, :, None] * right) / det[:, :, None]
         x2 = (a[:K, None, None] * right - Q[:, :, None] * left) / det[:, :, None]
-        C = S - (
-            left[:, :, :, None] * x1[:, :, None, :] + right[:, :, :, None] * x2[:, :, None, :]
-        )
+        C = S - (left[:, :, :, None] * x1[:, :, None, :] + right[:, :, :, None] * x2[:, :, None, :])
         c = 1.0 / np.sqrt(1.0 + np.diagonal(C, axis1=2, axis2=3))
         angle = np.arcsin(C * c[:, :, :, None] * c[:, :, None, :])
         noise = (4.0 / np.pi**2) * (angle @ u) @ u / np.sqrt(det)

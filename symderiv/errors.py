@@ -24,7 +24,7 @@ class InexactError(InputError):
 
 
 class DivergentError(InputError):
-    """The asked Gaussian expectation does not exist; the message says for which variances it would."""
+    """A Gaussian expectation does not exist; the message says for which variances it would."""
 
 
 class NotYetError(InputError):
