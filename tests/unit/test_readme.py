@@ -1,0 +1,56 @@
+"""What the README shows is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from typer.testing import CliRunner
+
+from symderiv.cli import build_app, main
+from symderiv.dynamics.study import parse_study
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def _sessions() -> list[tuple[str, list[str]]]:
+    """Every line ``$ symderiv ...`` with the lines that follow it, up to the next one."""
+    found = []
+    for block in re.findall(r"^```\n(.*?)^```", README, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, *lines = part.strip().splitlines()
+            found.append((command, [line for line in lines if not line.startswith("...")]))
+    return found
+
+
+@pytest.mark.parametrize(("command", "lines"), _sessions(), ids=lambda x: str(x)[:40])
+def test_readme_sessions_print_what_is_shown(
+    command: str, lines: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = shlex.split(command)
+    assert words[0] == "symderiv"
+    with patch.object(sys, "argv", words), pytest.raises(SystemExit):
+        main()
+    captured = capfd.readouterr()
+    printed = (captured.out + captured.err).splitlines()
+    assert lines
+    for line in lines:
+        assert line in printed
+
+
+def test_the_readme_study_file_is_accepted() -> None:
+    (text,) = re.findall(r"^```toml\n(.*?)^```", README, re.M | re.S)
+    study = parse_study(text)
+    assert study.network.students == 2
+
+
+def test_every_command_the_readme_names_exists() -> None:
+    named = set(re.findall(r"symderiv (\w+) ", README)) - {"derives"}
+    result = CliRunner().invoke(build_app(), ["--help"])
+    assert result.exit_code == 0
+    for name in named:
+        assert name in result.output, name
