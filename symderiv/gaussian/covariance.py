@@ -47,6 +47,12 @@ def validated(
         InexactError: A Float.
         InputError: Not symmetric, or numeric and not positive semidefinite.
     """
+    for given in (covariance, mean):
+        # Nothing else: SymPy would evaluate text as Python.
+        if given is not None and not isinstance(given, sp.MatrixBase):
+            raise InputError(
+                f"covariance and mean must be SymPy matrices, not {type(given).__name__}"
+            )
     matrix = sp.Matrix(covariance)
     if matrix.shape != (count, count):
         raise ShapeError(f"the covariance must be {count} x {count}, not {matrix.shape}")

@@ -99,6 +99,10 @@ def expectation(
         DivergentError: The expectation does not exist; says for which variances it would.
         NotYetError: Too many sign factors, or a factor outside the class.
     """
+    if not isinstance(integrand, sp.Expr | int):
+        raise InputError(
+            f"the integrand must be a SymPy expression, not {type(integrand).__name__}"
+        )
     integrand = sp.sympify(integrand)
     entries, means = validated(covariance, mean, len(fields))
     _check_names(fields, entries, means)
@@ -192,7 +196,7 @@ class _Engine:
             weights.add(slot, weights.times(weight, value))
 
     def _sum(self, gaussian: Gaussian, moments: Moments, total: _Sum, oscillating: bool) -> sp.Expr:
-        view: View = Folded(gaussian, self.names) if self.folded else Unfolded(gaussian)
+        view = self._view(gaussian)
         means = SignMeans(view, self.forms)
         result = []
         for (given, signs), by_unit in sorted(total.items(), key=lambda item: item[0]):
@@ -213,6 +217,12 @@ class _Engine:
             factors = [*_primitive_factors(value[0]), *sp.Mul.make_args(density)]
             result.append(sp.Mul(2 if oscillating else 1, *factors))
         return sp.Add(*result)
+
+    def _view(self, gaussian: Gaussian) -> View:
+        if not self.folded:
+            return Unfolded(gaussian)
+        position = list(self.problem.gaussians.values()).index(gaussian)
+        return Folded(gaussian, self.names, str(position + 1) if position else "")
 
     def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
         """The definitions the value needs, in an order in which each uses earlier ones."""

@@ -15,11 +15,17 @@ class Folded:
 
     Definitions are sequential Schur complements, each in terms of the ones before: short, and
     as stable as elimination gets.
+
+    Args:
+        gaussian: The variables.
+        names: Where definitions are collected, shared between linear exponents.
+        mark: Tells apart the means under different linear exponents.
     """
 
-    def __init__(self, gaussian: Gaussian, names: dict[str, sp.Expr]) -> None:
+    def __init__(self, gaussian: Gaussian, names: dict[str, sp.Expr], mark: str = "") -> None:
         self.g = gaussian
         self.definitions = names
+        self._mark = mark
         self._memo: dict[tuple[Conditions, int, int], sp.Expr] = {}
         self._known: dict[tuple[Conditions, Any], sp.Expr] = {}
 
@@ -72,7 +78,9 @@ class Folded:
     def _symbol(self, given: Conditions, i: int, j: int) -> sp.Symbol:
         def label(k: int) -> str:
             g = self.g
-            return g.variables[k].label if k < g.real else ("m" if k == g.real else "mi")
+            if k < g.real:
+                return g.variables[k].label
+            return ("m" if k == g.real else "mi") + self._mark
 
         condition = "_".join(label(k) for k in given)
         name = f"c_{label(i)}_{label(j)}_given_{condition}"

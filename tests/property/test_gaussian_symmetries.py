@@ -17,9 +17,8 @@ FACTORS = [
     X * sp.cos(2 * X), sp.exp(X / 2), sp.exp(-(X**2)), X * sp.exp(-(X**2) / 2 + X / 3),
     X * (1 + ERF) / 2,
 ]  # fmt: skip
-NO_MEANS = [f for f in FACTORS if not f.has(sp.sin, sp.cos)]
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

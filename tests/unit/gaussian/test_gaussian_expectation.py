@@ -100,6 +100,10 @@ def test_bad_requests_are_refused() -> None:
         expectation(x, [x], sp.eye(1), sp.Matrix([0.5]))
     with pytest.raises(InputError, match="not known"):
         expectation(sp.exp(sp.Symbol("a") * x**2), [x], C[:1, :1])
+    with pytest.raises(InputError, match="SymPy expression"):
+        expectation("x**2", [x], sp.eye(1))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="SymPy matrices"):
+        expectation(x, [x], [["1"]])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="degree"):
         expectation(x**1000, [x], sp.eye(1))
 
@@ -132,3 +136,13 @@ def test_long_derivations_stay_short_and_every_formula_is_latex() -> None:
         assert "<math" in latex2mathml.converter.convert(step.latex)
         for formula in re.findall(r"\$([^$]*)\$", step.statement):
             assert "<math" in latex2mathml.converter.convert(formula)
+
+
+def test_folded_means_under_different_exponents_have_different_names() -> None:
+    e = (sp.exp(x) + sp.exp(2 * x) + 1) * sp.Max(y, 0) * z
+    folded = expectation(e, FIELDS, C, folded=True)
+    value = expectation(e, FIELDS, C).value
+    point = {C[i, j]: R(i + j + 2, 1 if i == j else 7) for i in range(3) for j in range(3)}
+    difference = (folded.unfolded() - value).subs(point)
+    assert len(folded.definitions) == len({s.name for s, _ in folded.definitions})
+    assert abs(difference.evalf(30)) < 1e-25

@@ -113,14 +113,12 @@ def test_i3_is_a_combination_of_price_derivatives(name: str) -> None:
     assert abs(at(i3(g, g).value - expected, 3)) < 1e-27
 
 
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "cubic"])
-@pytest.mark.parametrize("pattern", [(0, 1, 2, 3), (0, 0, 1, 2), (0, 1, 0, 2), (0, 1, 1, 0)])
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "cubic"])
+@pytest.mark.parametrize("pattern", [(0, 0, 1, 2), (0, 1, 0, 2), (0, 1, 1, 0)])
 def test_coincident_fields_are_limits_of_degenerate_covariances(
     name: str, pattern: tuple[int, ...]
 ) -> None:
     g = ALL[name]
-    if name == "sign" and pattern != (0, 1, 2, 3):
-        pytest.skip("products of delta and signs at one place, see the next test")
     small = sp.Matrix([[2, 1, R(-1, 2), R(1, 3)], [1, 3, R(1, 2), 1],
                        [R(-1, 2), R(1, 2), 1, R(1, 4)], [R(1, 3), 1, R(1, 4), 2]])  # fmt: skip
     count = len(set(pattern))
@@ -147,13 +145,13 @@ def test_i4_of_relu_has_fewer_signs_where_fields_coincide() -> None:
 @pytest.mark.parametrize("matrix", DEGENERATE.values(), ids=list(DEGENERATE))
 def test_degenerate_covariances_are_limits(name: str, matrix: sp.Matrix) -> None:
     g = ALL[name]
-    near = matrix + sp.eye(4) / 10**30
+    near = matrix + sp.eye(4) / 10**20
     for integral, size in ((i2, 2), (i3, 3), (i4, 4)):
         functions = [g] * (4 if size == 4 else 2)
         exact = integral(*functions, matrix[:size, :size]).evaluate(20).value
         close = integral(*functions, near[:size, :size]).evaluate(20).value
-        # Roots of the distance 1e-30 from the boundary.
-        assert abs(sp.Float(exact, 20) - sp.Float(close, 20)) < 1e-13
+        # Roots of the distance 1e-20 from the boundary.
+        assert abs(sp.Float(exact, 20) - sp.Float(close, 20)) < 1e-8
 
 
 @pytest.mark.parametrize("name", ALL)
