@@ -150,7 +150,8 @@ class Gaussian:
         variables: The variables.
         shift: Linear exponent.
 
-    Index ``real`` (``imaginary``) is the row of the real (imaginary) part of the mean.
+    Index ``real`` (``imaginary``) is the row of the real (imaginary) part of the mean. ``centred``
+    says that there is no mean at all, ``reflects`` that it is purely imaginary.
     """
 
     def __init__(
@@ -178,6 +179,7 @@ class Gaussian:
         self._constants += [zero, zero]
         self._memo: dict[tuple[Conditions, int, int], Any] = {}
         size = range(self.real)
+        self.reflects = not any(self.n((), i, self.real) for i in (*size, self.imaginary))
         self.centred = all(not self.n((), i, r) for i in size for r in (self.real, self.imaginary))
 
     def n(self, given: Conditions, i: int, j: int) -> Any:

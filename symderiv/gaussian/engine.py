@@ -198,6 +198,7 @@ class _Engine:
     def _sum(self, gaussian: Gaussian, moments: Moments, total: _Sum, oscillating: bool) -> sp.Expr:
         view = self._view(gaussian)
         means = SignMeans(view, self.forms)
+        reflects = gaussian.reflects
         result = []
         for (given, signs), by_unit in sorted(total.items(), key=lambda item: item[0]):
             real, imaginary = sp.S.Zero, sp.S.Zero
@@ -205,6 +206,10 @@ class _Engine:
                 x, y = weights.real_and_imaginary(weight)
                 real += unit * view.weight(x, moments.symbolic, given)
                 imaginary += unit * view.weight(y, moments.symbolic, given)
+            if reflects:
+                # z -> -z conjugates the mean of the signs and changes its sign if they are odd in
+                # number: only one part of the weight can contribute to a real result.
+                real, imaginary = (sp.S.Zero, imaginary) if len(signs) % 2 else (real, sp.S.Zero)
             if real == 0 and imaginary == 0:
                 continue
             self.sign_factors = max(self.sign_factors, len(signs))

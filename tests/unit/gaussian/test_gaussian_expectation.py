@@ -146,3 +146,10 @@ def test_folded_means_under_different_exponents_have_different_names() -> None:
     difference = (folded.unfolded() - value).subs(point)
     assert len(folded.definitions) == len({s.name for s, _ in folded.definitions})
     assert abs(difference.evalf(30)) < 1e-25
+
+
+def test_odd_oscillating_products_need_no_signs() -> None:
+    result = expectation(sp.sin(x) * sp.erf(y) * sp.Heaviside(z), FIELDS, C)
+    assert result.value == expectation(sp.sin(x) * sp.erf(y), FIELDS, C).value / 2
+    assert result.sign_factors == 1
+    assert "Owen's T" not in {step.rule for step in result.steps}
