@@ -80,7 +80,8 @@ def _fields3(
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
     n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
-    l11, l21, l31 = _LEAST_PART, 0.0, 0.0
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # not a number where they are not
+    l11, l21, l31 = least, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
         l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
@@ -91,7 +92,7 @@ def _fields3(
     swapped = n33[0] * c22 > n22[0] * c33
     if swapped:
         n22, n33, l21, l31 = n33, n22, l31, l21
-    l22, l32, l33 = _LEAST_PART, 0.0, _LEAST_PART
+    l22, l32, l33 = least, 0.0, least
     if n22[0] > scale * _NOISE_VARIANCE:
         l22 = math.sqrt(n22[0] / scale)
         l32 = _bounded(n23[0] / math.sqrt(n22[0] * scale), l22)
@@ -130,7 +131,8 @@ def _fields4(
     c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
     n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
     n33, n34, n44, scale = (c33, 0.0), (c34, 0.0), (c44, 0.0), 1.0
-    l11, l21, l31, l41 = _LEAST_PART, 0.0, 0.0, 0.0
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    l11, l21, l31, l41 = least, 0.0, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
         l21, l31, l41 = (
@@ -149,7 +151,7 @@ def _fields4(
     swapped24 = n44[0] * c22 > n22[0] * c44
     if swapped24:
         n22, n44, n23, n34, l21, l41, c22, c44 = n44, n22, n34, n23, l41, l21, c44, c22
-    l22, l32, l42, l33, l43, l44 = _LEAST_PART, 0.0, 0.0, _LEAST_PART, 0.0, _LEAST_PART
+    l22, l32, l42, l33, l43, l44 = least, 0.0, 0.0, least, 0.0, least
     swapped34 = False
     if n22[0] > scale * _NOISE_VARIANCE:
         l22 = math.sqrt(n22[0] / scale)
