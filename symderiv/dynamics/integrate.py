@@ -21,6 +21,9 @@ from symderiv.errors import InputError
 #: the load of the machine.
 REPEAT_WORK = 10_000_000
 
+# A generalisation error less certain than this is worth a warning.
+_COARSE = 0.01
+
 REPEATED = "difference to the same integration with a ten times larger tolerance"
 LOCAL_SUM = "sum of the estimated local errors"
 
@@ -46,6 +49,9 @@ class Trajectory:
         tolerance_reached: largest error of Q, R, v over the times of the result, relative to
             max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
         tolerance_kept: not measured to be above the tolerance asked for.
+        error_accuracy: largest relative change of the generalisation error in the same comparison;
+            not a number when the integration was not repeated. Late in learning the error is a
+            small difference of Q, R and T, and less accurate than they are.
     """
 
     alpha: np.ndarray
@@ -70,6 +76,7 @@ class Trajectory:
     tolerance_reached: float
     tolerance_method: str
     tolerance_kept: bool
+    error_accuracy: float
     warnings: tuple[str, ...] = ()
     study_text: str = ""
     student_activation: str = ""
@@ -144,6 +151,7 @@ def solve(
     result = run(tolerance, max_steps)
     runs = [result]
     reached, method = result.error_sum, LOCAL_SUM
+    changes = np.empty(0)
     work = result.rhs_evaluations * (result.last_state.size + 10)
     if check == "always" or (check == "auto" and work <= REPEAT_WORK):
         # The better run is the result: its error is smaller than the difference found. If the
@@ -158,6 +166,10 @@ def solve(
             if better.cause in ("step-limit", "interrupted") and result.cause != better.cause:
                 break
             reached, method = _difference(result, better, state), REPEATED
+            changes = _relative_changes(
+                _errors(result, kernel, sizes, parameters),
+                _errors(better, kernel, sizes, parameters),
+            )
             result = better
             if reached <= study.time.relative_tolerance:
                 break
@@ -170,6 +182,12 @@ def solve(
             f"time.relative_tolerance: {study.time.relative_tolerance:g} was asked for, "
             f"{reached:.1e} was reached"
         )
+    if np.any(changes > _COARSE):
+        first = study.alpha[int(np.argmax(changes > _COARSE))]
+        warnings.append(
+            f"generalization_error: from alpha = {first:.4g} on it is uncertain by up to "
+            f"{np.max(changes):.1%}; a smaller time.relative_tolerance helps"
+        )
     return replace(
         _trajectory(result, kernel, state, sizes, parameters, study),
         steps=sum(r.steps for r in runs),
@@ -179,6 +197,7 @@ def solve(
         tolerance_reached=float(reached),
         tolerance_method=method,
         tolerance_kept=kept,
+        error_accuracy=float(np.max(changes)) if changes.size else float("nan"),
         warnings=tuple(warnings),
     )
 
@@ -236,6 +255,23 @@ def _difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
+def _errors(
+    result: FlatResult, kernel: Kernel, sizes: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
+    """The generalisation error at every row of a result."""
+    K, M, _ = sizes
+    Q, R = np.empty((K, K)), np.empty((K, M))
+    observables = kernel.module.flat_observables
+    return np.array([observables(row, sizes, parameters, Q, R) for row in result.results])
+
+
+def _relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    common = min(first.size, second.size)
+    change: np.ndarray = np.abs(first[:common] - second[:common])
+    # what rounding leaves of an error that should be zero is not worth a word
+    return np.where(change > 1e-14, change / np.maximum(np.abs(second[:common]), 1e-300), 0.0)
+
+
 def _trajectory(
     result: FlatResult,
     kernel: Kernel,
@@ -245,13 +281,6 @@ def _trajectory(
     study: Study,
 ) -> Trajectory:
     Q_k, r_k, v, Q, R = _fields(result.results, state)
-    error = np.empty(result.reached)
-    buffer_q = np.empty((state.K, state.K))
-    buffer_r = np.empty((state.K, state.M))
-    for row in range(result.reached):
-        error[row] = kernel.module.flat_observables(
-            result.results[row], sizes, parameters, buffer_q, buffer_r
-        )
     return Trajectory(
         alpha=study.alpha[: result.reached].copy(),
         Q=Q,
@@ -259,7 +288,7 @@ def _trajectory(
         T=state.T,
         v=v,
         teacher_weights=state.teacher_weights,
-        generalization_error=error,
+        generalization_error=_errors(result, kernel, sizes, parameters),
         student_overlap=Q_k,
         cross_overlap=r_k,
         initial=state,
@@ -275,6 +304,7 @@ def _trajectory(
         tolerance_reached=result.error_sum,
         tolerance_method=LOCAL_SUM,
         tolerance_kept=True,
+        error_accuracy=float("nan"),
         study_text=study.text,
         student_activation=kernel.student_activation,
         teacher_activation=kernel.teacher_activation,

@@ -92,6 +92,7 @@ def write_run(
         "tolerance_reached": t.tolerance_reached,
         "tolerance_method": t.tolerance_method,
         "tolerance_kept": int(t.tolerance_kept),
+        "generalization_error_accuracy": t.error_accuracy,
         **(attributes or {}),
     }
     return _write(Path(path), variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept)

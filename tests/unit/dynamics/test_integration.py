@@ -142,6 +142,21 @@ def test_the_error_check_can_be_forced_or_left_out():
     assert always.tolerance_reached <= never.tolerance_reached < 1e-6
 
 
+def test_an_uncertain_generalization_error_is_reported_with_its_size():
+    text = ERF.replace("weight_decay = 0.01\nlabel_noise = 0.2", "")
+    text = text.replace("end = 30.0\npoints = 21", "values = [1, 3000]\nrelative_tolerance = {}")
+    coarse = solve(parse_study(text.format(1e-5)), check="always")
+    fine = solve(parse_study(text.format(1e-12)), check="always")
+    true = np.abs(coarse.generalization_error / fine.generalization_error - 1)
+    assert true[0] < 1e-3
+    assert np.max(true) < coarse.error_accuracy
+    assert fine.error_accuracy < 1e-2
+    (warning,) = coarse.warnings
+    assert "from alpha = 3000 on it is uncertain" in warning
+    assert fine.warnings == ()
+    assert np.isnan(solve(parse_study(ERF), check="never").error_accuracy)
+
+
 def test_a_result_is_the_same_to_the_last_bit_when_made_again():
     study = parse_study(ERF)
     first, second = solve(study), solve(study)
