@@ -77,7 +77,7 @@ _FORMS = {
         r" \frac{2}{\pi}(C_{11}C_{22}-C_{12}^2)^{-1/2}$, integrated from $C_{12}=0$, where the"
         r" mean is zero",
         r"\mathbb{E}\left[\operatorname{sgn}(s_1)\operatorname{sgn}(s_2)\right]",
-        r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{C_{11}C_{22}}}",
+        r"\frac{2}{\pi} \arcsin\left(\frac{C_{12}}{\sqrt{C_{11} C_{22}}}\right)",
     ),
     "Owen's T": (
         r"Two signs with means $h_i = \mu_i/\sqrt{C_{ii}}$: the same integral over $C_{12}$ keeps a"
@@ -194,9 +194,10 @@ class Narrator:
             found.append(Step(
                 "erf as a sign",
                 r"The error function is the mean sign of one more Gaussian,"
-                r" $\operatorname{erf}(\alpha z + \beta) = \mathbb{E}_w \operatorname{sgn}"
-                r"(\sqrt{2}(\alpha z + \beta) - w)$, $w \sim N(0,1)$ independent; divided by"
-                r" $\sqrt{2}\alpha$ it is the field plus noise of variance $1/(2\alpha^2)$",
+                r" $\operatorname{erf}(\alpha z + \beta) = \mathbb{E}_\omega \operatorname{sgn}"
+                r"(\sqrt{2}(\alpha z + \beta) - \omega)$, $\omega \sim N(0,1)$ independent;"
+                r" divided by $\sqrt{2}\alpha$ it is the field plus noise of variance"
+                r" $1/(2\alpha^2)$",
                 "",
                 self._definition_list(erf_variables),
             ))  # fmt: skip
@@ -204,8 +205,8 @@ class Narrator:
             found.append(Step(
                 "tilt",
                 r"A Gaussian factor is the density of the field plus noise at zero, so it acts"
-                r" like conditioning: $e^{-a z^2/2} = \sqrt{2\pi/a}\;\mathbb{E}_w\,"
-                r"\delta(z + w/\sqrt{a})$, hence $\mathbb{E}[e^{-a z^2/2} F] ="
+                r" like conditioning: $e^{-a z^2/2} = \sqrt{2\pi/a}\;\mathbb{E}_\omega\,"
+                r"\delta(z + \omega/\sqrt{a})$, hence $\mathbb{E}[e^{-a z^2/2} F] ="
                 r" e^{-a\mu_z^2/(2(1+aC_{zz}))}(1+aC_{zz})^{-1/2}\,\mathbb{E}'[F]$ with"
                 r" $C'_{ij} = C_{ij} - C_{iz}C_{jz}/(C_{zz}+1/a)$",
                 "",
@@ -228,7 +229,8 @@ class Narrator:
         for i in indices:
             v = self.problem.variables[i]
             form = sp.latex(v.form.expression(self.problem.fields))
-            parts.append(rf"{v.latex} = {form} + w,\ \operatorname{{Var}}(w) = {sp.latex(v.noise)}")
+            noise = rf"\operatorname{{Var}}(\omega) = {sp.latex(v.noise)}"
+            parts.append(rf"{v.latex} = {form} + \omega,\ {noise}")
         return r";\quad ".join(parts)
 
     # -- rules -----------------------------------------------------------------------------
