@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  019d627434302f7f6b3deff4ebc316c756a757cffd4a6b464c66e42c367349b8
-    code     7d80b86d4633a9f017368fed29cec5fcea58e76394d9a406472af42f68d25f3e
+    code     4a88d178f118aaff37f517d8fdd42131e5646e389f863dba703e31f36a8fad27
 Ordered by SymPy 1.14.
 """
 
@@ -337,7 +337,8 @@ def _fields3(c11, c12, c13, c22, c23, c33):
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
     n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
-    l11, l21, l31 = _LEAST_PART, 0.0, 0.0
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # not a number where they are not
+    l11, l21, l31 = least, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
         l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
@@ -348,7 +349,7 @@ def _fields3(c11, c12, c13, c22, c23, c33):
     swapped = n33[0] * c22 > n22[0] * c33
     if swapped:
         n22, n33, l21, l31 = n33, n22, l31, l21
-    l22, l32, l33 = _LEAST_PART, 0.0, _LEAST_PART
+    l22, l32, l33 = least, 0.0, least
     if n22[0] > scale * _NOISE_VARIANCE:
         l22 = math.sqrt(n22[0] / scale)
         l32 = _bounded(n23[0] / math.sqrt(n22[0] * scale), l22)
@@ -371,7 +372,8 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
     n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
     n33, n34, n44, scale = (c33, 0.0), (c34, 0.0), (c44, 0.0), 1.0
-    l11, l21, l31, l41 = _LEAST_PART, 0.0, 0.0, 0.0
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    l11, l21, l31, l41 = least, 0.0, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
         l21, l31, l41 = (
@@ -390,7 +392,7 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     swapped24 = n44[0] * c22 > n22[0] * c44
     if swapped24:
         n22, n44, n23, n34, l21, l41, c22, c44 = n44, n22, n34, n23, l41, l21, c44, c22
-    l22, l32, l42, l33, l43, l44 = _LEAST_PART, 0.0, 0.0, _LEAST_PART, 0.0, _LEAST_PART
+    l22, l32, l42, l33, l43, l44 = least, 0.0, 0.0, least, 0.0, least
     swapped34 = False
     if n22[0] > scale * _NOISE_VARIANCE:
         l22 = math.sqrt(n22[0] / scale)
