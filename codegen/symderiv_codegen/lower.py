@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import sympy as sp
 
 from symderiv_codegen.coincidence import tidy_condition
+from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
@@ -37,7 +38,8 @@ def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
             nodes += lowering.call(step, procedures[step.procedure])
         else:
             nodes += lowering.assignment(step)
-    return share(hoist(fuse(tuple(nodes)), lowering.names), lowering.names)
+    fused = contract(fuse(tuple(nodes)), procedure.locals)
+    return share(hoist(fused, lowering.names), lowering.names)
 
 
 def _indices(procedure: Procedure) -> set[str]:

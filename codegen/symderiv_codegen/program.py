@@ -29,8 +29,8 @@ from symderiv_codegen.walk import (
 
 # Names that generated modules use themselves.
 RESERVED = frozenset(
-    {"math", "np", "njit", "mp", "range", "len", "abs", "max", "min", "RECIPE"}
-    | {"sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
+    {"math", "np", "njit", "carray", "mp", "range", "len", "abs", "max", "min", "RECIPE"}
+    | {"view_2", "view_3", "view_4", "sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 FLAT_NAMES = frozenset({"start", "sizes", "derivative"})
 

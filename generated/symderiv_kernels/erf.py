@@ -44,14 +44,14 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  ea05b57d55c5068df2669f7aa3af0987e19dd48a09adf807fdd42954cd6c2d9a
-    code     974c048ffe2cc2345c874ce316e389ce6b22bd18857f2a7c379cd03f6febe0b9
+    code     46af78b07bb8c3adc963955c02163f8ca2a8cdc47ca134f31287f6f47d61886c
 Ordered by SymPy 1.14.
 """
 
 import math
 
 import numpy as np
-from numba import njit
+from numba import carray, njit
 
 FORMAT = 1
 STUDENT_ACTIVATION = "erf(x/sqrt(2))"
@@ -139,7 +139,7 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -174,7 +174,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -192,7 +192,6 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """
     K = Q.shape[0]
     M = T.shape[0]
-    curvature = np.empty(K)
     for i in range(K):
         sum_over_m = 0.0
         sum_over_m_2 = 0.0
@@ -204,10 +203,10 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         for p in range(K):
             sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
             sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature[i] = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature[i]
+                (1.0 if i == j else 0.0) * curvature
                 + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
             )
             A[j, i] = A[i, j]
@@ -216,7 +215,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         dv[i] = sum_over_p_2 - sum_over_m_2
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -283,7 +282,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -314,7 +313,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -339,7 +338,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
@@ -371,12 +370,14 @@ def right_hand_side(
     K = v.shape[0]
     M = T.shape[0]
     L = student_overlap.shape[0]
-    Q = np.empty((K, K))
-    R = np.empty((K, M))
-    A = np.empty((K, K))
-    B = np.empty((K, M))
+    block_K_K = np.empty((3, K, K))
+    Q = block_K_K[0]
+    A = block_K_K[1]
+    Gamma = block_K_K[2]
+    block_K_M = np.empty((2, K, M))
+    R = block_K_M[0]
+    B = block_K_M[1]
     dv = np.empty(K)
-    Gamma = np.empty((K, K))
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
     gradients(Q, R, T, v, v_teacher, A, B, dv)
     if full_order != 0.0:
@@ -422,6 +423,18 @@ def right_hand_side(
         d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
 
 
+@njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
+def view_2(first, n0, n1):
+    """The numbers from an address on as an array with 2 axes, not copied."""
+    return carray(first, (n0, n1), np.float64)
+
+
+@njit("float64[:, :, ::1](CPointer(float64), intp, intp, intp)", cache=True, error_model="numpy")
+def view_3(first, n0, n1, n2):
+    """The numbers from an address on as an array with 3 axes, not copied."""
+    return carray(first, (n0, n1, n2), np.float64)
+
+
 @njit(
     "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
     cache=True,
@@ -444,19 +457,22 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     M = sizes[1]
     L = sizes[2]
     start = 0
-    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    student_overlap = view_3(state[start:].ctypes, L, K, K)
     start += L * K * K
-    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    cross_overlap = view_3(state[start:].ctypes, L, K, M)
     start += L * K * M
     v = state[start : start + K]
+    start += K
+    if start != state.size:
+        raise ValueError("state: its length does not agree with sizes")
     start = 0
     eigenvalue = parameters[start : start + L]
     start += L
     weight = parameters[start : start + L]
     start += L
-    teacher_overlap = parameters[start : start + L * M * M].reshape((L, M, M))
+    teacher_overlap = view_3(parameters[start:].ctypes, L, M, M)
     start += L * M * M
-    T = parameters[start : start + M * M].reshape((M, M))
+    T = view_2(parameters[start:].ctypes, M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
@@ -471,12 +487,18 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     label_noise = parameters[start]
     start += 1
     full_order = parameters[start]
+    start += 1
+    if start != parameters.size:
+        raise ValueError("parameters: its length does not agree with sizes")
     start = 0
-    d_student_overlap = derivative[start : start + L * K * K].reshape((L, K, K))
+    d_student_overlap = view_3(derivative[start:].ctypes, L, K, K)
     start += L * K * K
-    d_cross_overlap = derivative[start : start + L * K * M].reshape((L, K, M))
+    d_cross_overlap = view_3(derivative[start:].ctypes, L, K, M)
     start += L * K * M
     d_v = derivative[start : start + K]
+    start += K
+    if start != derivative.size:
+        raise ValueError("derivative: its length does not agree with sizes")
     right_hand_side(
         student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
         learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
@@ -504,18 +526,25 @@ def flat_observables(state, sizes, parameters, Q, R):
     M = sizes[1]
     L = sizes[2]
     start = 0
-    student_overlap = state[start : start + L * K * K].reshape((L, K, K))
+    student_overlap = view_3(state[start:].ctypes, L, K, K)
     start += L * K * K
-    cross_overlap = state[start : start + L * K * M].reshape((L, K, M))
+    cross_overlap = view_3(state[start:].ctypes, L, K, M)
     start += L * K * M
     v = state[start : start + K]
+    start += K
+    if start != state.size:
+        raise ValueError("state: its length does not agree with sizes")
     start = 0
     eigenvalue = parameters[start : start + L]
     start += L
     weight = parameters[start : start + L]
     start += L
     start += L * M * M
-    T = parameters[start : start + M * M].reshape((M, M))
+    T = view_2(parameters[start:].ctypes, M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
+    start += M
+    start += 6
+    if start != parameters.size:
+        raise ValueError("parameters: its length does not agree with sizes")
     return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)

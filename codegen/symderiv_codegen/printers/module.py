@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import sympy as sp
 
 from symderiv_codegen.conditionals import Vectors, through_vectors
 from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
-from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
+from symderiv_codegen.loops import (
+    Branch,
+    Fill,
+    Increase,
+    Invoke,
+    Loop,
+    Node,
+    Remark,
+    Set,
+    elements,
+    inner,
+)
 from symderiv_codegen.lower import loop_nests
 from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPrinter
 from symderiv_codegen.program import Array, Procedure, Program, ScalarFunction
@@ -43,9 +54,17 @@ class ModulePrinter:
         """The line in front of a function, or nothing."""
         return ""
 
+    def procedure_decorator(self) -> str:
+        """The line in front of a procedure, or nothing."""
+        return self.decorator()
+
     def allocation(self, array: Array) -> str:
         """A local array of the right shape, not initialised."""
         raise NotImplementedError
+
+    def allocations(self, arrays: Sequence[Array], taken: Collection[str]) -> list[str]:
+        """Statements that make local arrays; ``taken`` are names they must not use."""
+        return [f"{array.name} = {self.allocation(array)}" for array in arrays]
 
     def size(self, array: Array, axis: int) -> str:
         """The number of elements along an axis."""
@@ -70,7 +89,8 @@ class ModulePrinter:
         code = straight_line(vectors.function, taken)
         self.operations[function.name] = code.operations
         printer = self.expressions(function.guarded)
-        lines = [self._head(function.name, [str(a) for a in function.arguments])]
+        arguments = [str(argument) for argument in function.arguments]
+        lines = [self._head(function.name, arguments, self.decorator())]
         lines += docstring([function.doc])
         if vectors.targets:
             targets = ", ".join(str(symbol) for symbol in vectors.targets)
@@ -86,12 +106,11 @@ class ModulePrinter:
         nodes = loop_nests(procedure, self.program)
         printer = self.expressions(guarded=False)
         arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
-        lines = [self._head(procedure.name, arguments)]
+        lines = [self._head(procedure.name, arguments, self.procedure_decorator())]
         lines += docstring(_documentation(procedure))
         lines += self._sizes(procedure, nodes)
-        for array in procedure.locals:
-            if array.shape:
-                lines.append(" " * INDENT + f"{array.name} = {self.allocation(array)}")
+        local = _still_arrays(procedure, nodes)
+        lines += [" " * INDENT + line for line in self.allocations(local, procedure.arrays)]
         lines += self._body(nodes, INDENT, printer)
         if procedure.result:
             lines.append(" " * INDENT + f"return {procedure.result.name}")
@@ -103,14 +122,14 @@ class ModulePrinter:
         self.helpers |= printer.helpers
         self.runtime |= printer.runtime
 
-    def _head(self, name: str, arguments: Sequence[str]) -> str:
-        decorator = self.decorator()
+    def _head(self, name: str, arguments: Sequence[str], decorator: str) -> str:
         pieces = tuple(Text(a) for a in (*self.context, *arguments))
         head = statement(f"def {name}", Bracket("(", pieces, "):"), 0)
         return f"{decorator}\n{head}" if decorator else head
 
     def _sizes(self, procedure: Procedure, nodes: Sequence[Node]) -> list[str]:
-        needed = _ranges_used(nodes) | {size for array in procedure.locals for size in array.shape}
+        local = _still_arrays(procedure, nodes)
+        needed = _ranges_used(nodes) | {size for array in local for size in array.shape}
         lines = []
         for size in self.program.ranges:
             if size not in needed:
@@ -188,6 +207,17 @@ def _headed(word: str, condition: Piece, indent: int) -> str:
 
 def _remark_lines(text: str, indent: int) -> list[str]:
     return [line.strip() for line in filled(text, 0, WIDTH - indent - 2).split("\n")]
+
+
+def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
+    """The local arrays that no pass has turned into scalars."""
+    used = {array_name(element) for node in nodes for element in elements(node)}
+    used |= {name for node in nodes for part in inner(node) for name in _passed(part)}
+    return [array for array in procedure.locals if array.shape and array.name in used]
+
+
+def _passed(node: Node) -> tuple[str, ...]:
+    return node.arguments if isinstance(node, Invoke) else ()
 
 
 def _ranges_used(nodes: Iterable[Node]) -> set[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sympy as sp
 
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import ModulePrinter, docstring
@@ -15,7 +16,11 @@ from symderiv_codegen.runtime.helpers import NUMBA
 from symderiv_codegen.runtime.snippets import pasted
 
 DECORATOR = '@njit(cache=True, error_model="numpy")'
+# Inlined, all procedures share one set of sizes and strides, which is what registers are short of.
+INLINED = '@njit(cache=True, error_model="numpy", inline="always")'
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
+
+VIEW_RANKS = (2, 3, 4)
 
 
 class NumbaExpressions(ExpressionPrinter):
@@ -59,9 +64,27 @@ class NumbaModule(ModulePrinter):
     def decorator(self) -> str:
         return DECORATOR
 
+    def procedure_decorator(self) -> str:
+        return INLINED
+
     def allocation(self, array: Array) -> str:
         shape = ", ".join(array.shape)
         return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
+
+    def allocations(self, arrays: Sequence[Array], taken: Collection[str]) -> list[str]:
+        """Arrays of one shape share one allocation, which costs as much as a small loop nest."""
+        names = NamePool([*taken, *self._defined, *self.program.ranges])
+        shapes = dict.fromkeys(array.shape for array in arrays)
+        lines = []
+        for shape in shapes:
+            group = [array for array in arrays if array.shape == shape]
+            if len(group) == 1:
+                lines.append(f"{group[0].name} = {self.allocation(group[0])}")
+                continue
+            block = names.take("_".join(["block", *shape]))
+            lines.append(f"{block} = np.empty(({len(group)}, {', '.join(shape)}))")
+            lines += [f"{array.name} = {block}[{n}]" for n, array in enumerate(group)]
+        return lines
 
     def size(self, array: Array, axis: int) -> str:
         return f"{array.name}.shape[{axis}]"
@@ -78,11 +101,13 @@ class NumbaModule(ModulePrinter):
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         flat = _flat_functions(self.program)
+        views = [_view_function(n) for n in VIEW_RANKS if any(f"view_{n}(" in f for f in flat)]
+        used = "carray, njit" if views else "njit"
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
         body = "\n\n\n".join(
-            [*helpers, *pasted(self.runtime, DECORATOR), *functions, *procedures, *flat]
+            [*helpers, *pasted(self.runtime, DECORATOR), *functions, *procedures, *views, *flat]
         )
-        imports = "import math\n\nimport numpy as np\nfrom numba import njit\n"
+        imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"
         code = "\n".join([imports, _constants(self.program), "", body, ""])
         top = header(self.program, code, self.operations, "math, numpy and numba")
         return f"{top}\n\n{code}"
@@ -110,6 +135,20 @@ def print_numba(program: Program) -> str:
         PrinterError: An expression contains a node without a rule.
     """
     return NumbaModule(program).module()
+
+
+def _view_function(rank: int) -> str:
+    """A view of memory as an array; ``reshape`` does the same with checks that cost 30 ns each."""
+    axes = [f"n{axis}" for axis in range(rank)]
+    result = f"float64[{', '.join([':'] * (rank - 1) + ['::1'])}]"
+    signature = f"{result}(CPointer(float64), {', '.join(['intp'] * rank)})"
+    lines = [
+        _explicit(signature),
+        f"def view_{rank}(first, {', '.join(axes)}):",
+        f'    """The numbers from an address on as an array with {rank} axes, not copied."""',
+        f"    return carray(first, ({', '.join(axes)}), np.float64)",
+    ]
+    return "\n".join(lines)
 
 
 # Flat functions: the same procedures on one vector of unknowns and one of parameters.
@@ -207,25 +246,35 @@ def _unpacking(program: Program, procedure: Procedure) -> list[str]:
 def _views(vector: str, fields: Sequence[Array], needed: set[str] | None = None) -> list[str]:
     """One view per field, at running offsets; fields nobody needs are stepped over."""
     lines: list[str] = ["start = 0"]
+    scalars = 0
     for array in fields:
         wanted = needed is None or array.name in needed
         if not array.shape:
             if wanted:
+                lines += _step(scalars)
+                scalars = 0
                 lines.append(f"{array.name} = {vector}[start]")
-            lines.append("start += 1")
+            scalars += 1
             continue
+        lines += _step(scalars)
+        scalars = 0
         extent = " * ".join(array.shape)
         if wanted:
             lines.append(f"{array.name} = " + _view(vector, array, extent))
         lines.append(f"start += {extent}")
-    # Nothing follows the last field.
-    while lines and lines[-1].startswith("start"):
-        lines.pop()
+    lines += _step(scalars)
+    # Views do not know where the vector ends.
+    lines.append(f"if start != {vector}.size:")
+    lines.append(f'    raise ValueError("{vector}: its length does not agree with sizes")')
     return [" " * INDENT + line for line in lines]
 
 
+def _step(scalars: int) -> list[str]:
+    """Over scalar fields, in one step."""
+    return [f"start += {scalars}"] if scalars else []
+
+
 def _view(vector: str, array: Array, extent: str) -> str:
-    piece = f"{vector}[start : start + {extent}]"
     if len(array.shape) == 1:
-        return piece
-    return f"{piece}.reshape(({', '.join(array.shape)}))"
+        return f"{vector}[start : start + {extent}]"
+    return f"view_{len(array.shape)}({vector}[start:].ctypes, {', '.join(array.shape)})"

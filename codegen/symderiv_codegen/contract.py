@@ -1,0 +1,63 @@
+"""Contraction: a local array that lives within one turn of its loops becomes a scalar.
+
+An array between two assignments over the same indices is needed as an array only as long as their
+loops are apart. Once they are fused, each turn reads the element it has just written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy as sp
+
+from symderiv_codegen.loops import Branch, Increase, Loop, Node, Set, elements, reads, writes
+from symderiv_codegen.program import Array
+from symderiv_codegen.walk import array_name
+
+
+def contract(body: tuple[Node, ...], local: Iterable[Array]) -> tuple[Node, ...]:
+    """The same nodes with such arrays replaced by scalars of the same names."""
+    for array in local:
+        if not array.shape:
+            continue
+        element = _only_element(body, array.name)
+        if element is not None:
+            scalar = sp.Symbol(array.name, real=True)
+            body = tuple(_replaced(node, element, scalar) for node in body)
+    return body
+
+
+def _only_element(body: tuple[Node, ...], name: str) -> sp.Indexed | None:
+    """The one element that all nodes use, if its indices belong to loops around all its uses."""
+    bound: set[sp.Basic] = set()
+    touching = [node for node in body if name in reads(node) | writes(node)]
+    used = {e for node in touching for e in elements(node) if array_name(e) == name}
+    if len(used) != 1:
+        return None
+    (element,) = used
+    while len(touching) == 1 and isinstance(touching[0], Loop):
+        bound.add(touching[0].index)
+        touching = [node for node in touching[0].body if name in reads(node) | writes(node)]
+    return element if bound >= set(element.indices) else None
+
+
+def _replaced(node: Node, element: sp.Indexed, scalar: sp.Symbol) -> Node:
+    if isinstance(node, Set):
+        target = scalar if node.target == element else node.target
+        return Set(target, node.value.xreplace({element: scalar}))
+    if isinstance(node, Increase):
+        return Increase(node.target, node.value.xreplace({element: scalar}))
+    if isinstance(node, Loop):
+        inside = tuple(_replaced(child, element, scalar) for child in node.body)
+        return Loop(node.index, node.start, node.stop, inside)
+    if isinstance(node, Branch):
+        return Branch(
+            tuple(
+                (
+                    condition.xreplace({element: scalar}),
+                    tuple(_replaced(child, element, scalar) for child in inside),
+                )
+                for condition, inside in node.cases
+            )
+        )
+    return node
