@@ -103,8 +103,7 @@ def solver_against_scipy() -> list[Row]:
     solver.solution(state, 1.0, 1e-8)  # compile or load, outside the timing
     reference = scipy_solution(problem, state, 1e4, 1e-8)
     ours, evaluations = solver.solution(state, 1e4, 1e-8)
-    error = problem.generalization_error(reference.y[:, -1])
-    difference = abs(ours[-1] / error - 1.0)
+    difference = np.abs(ours - reference.y[:, -1]).max()
     # Alternate the two so that a drift of the machine's speed hits both alike.
     ratios, slow, fast = [], [], []
     for _ in range(3):
@@ -117,7 +116,7 @@ def solver_against_scipy() -> list[Row]:
             "solve against SciPy DOP853 on vectorised NumPy",
             f"{ratio:.0f}x ({min(slow):.2f} s, {reference.nfev} evaluations / "
             f"{1e3 * min(fast):.1f} ms, {evaluations} evaluations; "
-            f"final errors differ by {difference:.0e})",
+            f"overlaps at the end differ by {difference:.0e})",
             ">= 50x",
             ratio >= 50,
         )

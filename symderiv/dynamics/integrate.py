@@ -121,7 +121,7 @@ def solve(
     """
     if study.sweep:
         raise InputError(
-            "sweep: a study with [sweep] is several runs; use expand_sweep, or symderiv study"
+            "sweep: a study with [sweep] is several runs; use symderiv sweep or symderiv study"
         )
     start = start or initial(study)
     if kernel is None:

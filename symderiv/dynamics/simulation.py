@@ -321,7 +321,7 @@ def simulate(
     """
     if study.sweep:
         raise InputError(
-            "sweep: a study with [sweep] is several runs; use expand_sweep, or symderiv study"
+            "sweep: a study with [sweep] is several runs; use symderiv sweep or symderiv study"
         )
     count = study.simulation.runs if runs is None else runs
     if count < 1:
