@@ -11,7 +11,21 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PUBLIC: dict[str, str] = {}
+_PUBLIC = {
+    "activation": "symderiv.expressions",
+    "parse_formula": "symderiv.expressions",
+    "expectation": "symderiv.gaussian",
+    "i2": "symderiv.gaussian",
+    "i3": "symderiv.gaussian",
+    "i4": "symderiv.gaussian",
+    "derive_equations": "symderiv.learning",
+    "generate": "symderiv.learning",
+    "learning_problem": "symderiv.learning",
+    "load_study": "symderiv.dynamics",
+    "simulate": "symderiv.dynamics",
+    "solve": "symderiv.dynamics",
+    "SymderivError": "symderiv.errors",
+}
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
