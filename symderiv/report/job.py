@@ -109,7 +109,7 @@ def label_of(settings: Mapping[str, object]) -> str:
 
 def file_stem(label: str) -> str:
     """A label as part of a file name on any system."""
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label).strip("._") or "study"
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
 
 
 def thorough_variant(study: Study) -> Study:

@@ -42,6 +42,13 @@ def test_readme_sessions_print_what_is_shown(
         assert line in printed
 
 
+def test_the_readme_library_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+    exec(compile(code, "README.md", "exec"), {})
+    (expected,) = re.findall(r"# (.*asin.*)", code)
+    assert capsys.readouterr().out.splitlines()[0] == expected
+
+
 def test_the_readme_study_file_is_accepted() -> None:
     (text,) = re.findall(r"^```toml\n(.*?)^```", README, re.M | re.S)
     study = parse_study(text)
