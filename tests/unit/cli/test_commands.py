@@ -128,7 +128,7 @@ def test_solving_with_a_checked_in_module_does_without_the_engine(study: Path) -
     # numba itself imports scipy.linalg, to look for its BLAS; we use nothing of SciPy here.
     assert not loaded & {
         "sympy",
-        "scipy.linalg",
+        "scipy.optimize",
         "scipy.integrate",
         "xarray",
         "pandas",
