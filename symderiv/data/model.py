@@ -64,6 +64,7 @@ class DataModel:
         name: the model's name in a study file.
         components: at least one; their probabilities sum to 1.
         dimension: N, or None where only the limit N to infinity is meant.
+        remarks: how the inputs came about, as far as a reader of results has to know.
 
     Raises:
         InputError: the probabilities do not sum to 1.
@@ -72,6 +73,7 @@ class DataModel:
     name: str
     components: tuple[Component, ...]
     dimension: int | None = None
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         total = sum(component.probability for component in self.components)

@@ -62,9 +62,9 @@ def initial(study: Study) -> Initial:
         return _from_file(study, data)
     assert data is not None
     if study.initial.draw == "mean":
-        return Initial(_mean_state(study, data), None, data)
+        return Initial(_mean_state(study, data), None, data, data.remarks)
     vectors = _draw(study, data)
-    return Initial(state_of_vectors(vectors, study), vectors, data)
+    return Initial(state_of_vectors(vectors, study), vectors, data, data.remarks)
 
 
 def _draw(study: Study, data: DataModel) -> Vectors:
@@ -169,6 +169,8 @@ def _from_file(study: Study, data: DataModel | None) -> Initial:
         )
         if key in study.network.model_fields_set and not np.allclose(stated, used, rtol=1e-9)
     )
+    if data is not None:
+        warnings += data.remarks
     return Initial(state, None, data, warnings)
 
 

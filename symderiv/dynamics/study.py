@@ -89,7 +89,7 @@ class Study(Table):
         if self.data is None:
             return None
         try:
-            return self.data.build()
+            return self.data.build(self._base)
         except InputError as error:
             raise type(error)(f"data.{error}") from None
 
@@ -97,6 +97,12 @@ class Study(Table):
     def state_file(self) -> Path | None:
         """The state file, relative to the study's own folder."""
         return None if self.initial.state is None else self._base / self.initial.state
+
+    @property
+    def input_files(self) -> tuple[Path, ...]:
+        """All files that the study takes numbers from, relative to its own folder."""
+        given = (self.initial.state, getattr(self.data, "file", None))
+        return tuple(self._base / name for name in given if name is not None)
 
     @property
     def second_layer_learning_rate(self) -> float:
@@ -217,7 +223,7 @@ def load_study(path: str | Path) -> Study:
 
 
 def parse_study(text: str, base: str | Path = ".") -> Study:
-    """Check the text of a study; ``base`` is the folder that a state file is relative to.
+    """Check the text of a study; ``base`` is the folder that files named in it are relative to.
 
     Raises:
         InputError: not TOML, or a key or value is not acceptable; with a sweep, every combination

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from symderiv.data import DataModel, isotropic, power_law, spectrum
+from symderiv.data import DataModel, covariance, isotropic, power_law, spectrum
 from symderiv.dynamics.toml_text import short_text
 
 # Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
@@ -21,10 +22,10 @@ _NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 _Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 _Weights = _Number | list[_Number] | str
 
-MODELS_LATER = ("covariance", "hidden-manifold", "generator", "gaussian-mixture")
+MODELS_LATER = ("hidden-manifold", "generator", "gaussian-mixture")
 REPLACED_BY_STATE = ("draw", "student_std", "teacher")
 REPLACED_BY_VALUES = ("end", "points", "spacing")
-MODELS = ("isotropic", "spectrum", "power-law")
+MODELS = ("isotropic", "spectrum", "power-law", "covariance")
 
 
 class Table(BaseModel):
@@ -49,7 +50,7 @@ class Isotropic(Table):
     model: Literal["isotropic"]
     dimension: _Dimension | None = None
 
-    def build(self) -> DataModel:
+    def build(self, base: Path) -> DataModel:
         return isotropic(self.dimension)
 
 
@@ -61,7 +62,7 @@ class Spectrum(Table):
     eigenvalues: list[_Number]
     weights: list[_Number] | None = None
 
-    def build(self) -> DataModel:
+    def build(self, base: Path) -> DataModel:
         return spectrum(self.eigenvalues, self.weights, self.dimension)
 
 
@@ -73,11 +74,35 @@ class PowerLaw(Table):
     distinct_eigenvalues: _Dimension
     exponent: _Number
 
-    def build(self) -> DataModel:
+    def build(self, base: Path) -> DataModel:
         return power_law(self.distinct_eigenvalues, self.exponent, self.dimension)
 
 
-Data = Annotated[Isotropic | Spectrum | PowerLaw, Field(discriminator="model")]
+class Covariance(Table):
+    """[data] model = "covariance": a matrix or samples in a file."""
+
+    model: Literal["covariance"]
+    file: Annotated[str, Field(min_length=1)]
+    array: str | None = None
+    dimension: _Dimension | None = None
+    distinct_eigenvalues: _Dimension | None = None
+    grouping_tolerance: Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None = None
+    normalise: bool = False
+
+    def build(self, base: Path) -> DataModel:
+        return covariance(
+            base / self.file,
+            self.array,
+            distinct_eigenvalues=self.distinct_eigenvalues,
+            grouping_tolerance=self.grouping_tolerance,
+            normalise=self.normalise,
+            dimension=self.dimension,
+            name=self.file,
+        )
+
+
+_MODELS = (Isotropic, Spectrum, PowerLaw, Covariance)
+Data = Annotated[Isotropic | Spectrum | PowerLaw | Covariance, Field(discriminator="model")]
 
 
 class Training(Table):
@@ -193,7 +218,7 @@ def _plain(message: str) -> str:
 def _unknown_key(where: tuple[int | str, ...]) -> str:
     name = str(where[-1])
     if len(where) == 3 and where[0] == "data":
-        known = [key for m in (Isotropic, Spectrum, PowerLaw) for key in m.model_fields]
+        known = [key for m in _MODELS for key in m.model_fields]
         if name in known:
             return f'does not belong to model = "{where[1]}"'
     else:
@@ -205,7 +230,7 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
 def known_keys(where: list[Any]) -> list[str]:
     tables: dict[str, list[type[BaseModel]]] = {
         "network": [Network],
-        "data": [Isotropic, Spectrum, PowerLaw],
+        "data": [*_MODELS],
         "training": [Training],
         "initial": [InitialState],
         "simulation": [Simulation],
