@@ -15,6 +15,9 @@ from symderiv.errors import InputError
 # or another teacher leave the rest as it was.
 TEACHER, STUDENT, RUNS, FRAMES = range(4)
 
+# Above this many numbers (400 MB) no vectors are drawn, but their overlaps from the exact law.
+_MOST_NUMBERS = 5 * 10**7
+
 
 def stream(seed: int, *purpose: int) -> np.random.Generator:
     """A generator of its own for each seed and purpose."""
@@ -52,7 +55,8 @@ def initial(study: Study) -> Initial:
     """The initial state of a study.
 
     ``draw = "sampled"`` gives the overlaps of the vectors returned with them; ``"mean"`` and a
-    state file come without vectors.
+    state file come without vectors. Where the vectors would be very large and the simulation is not
+    asked to use any, overlaps are drawn from the law that those of drawn vectors have.
 
     Raises:
         InputError: the state file cannot be used for this study.
@@ -63,6 +67,10 @@ def initial(study: Study) -> Initial:
     assert data is not None
     if study.initial.draw == "mean":
         return Initial(_mean_state(study, data), None, data, data.remarks)
+    if study.simulation.method != "vectors":
+        dimension = int(data.multiplicities().sum())
+        if dimension * (study.K + study.M) > _MOST_NUMBERS:
+            return Initial(drawn_state(study, data), None, data)
     vectors = _draw(study, data)
     return Initial(state_of_vectors(vectors, study), vectors, data, data.remarks)
 
@@ -102,16 +110,63 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
         return means
 
     J, B = vectors.student, vectors.teacher
+    return _state(study, eigenvalue, counts, overlap(J, J), overlap(J, B), overlap(B, B))
+
+
+def drawn_state(study: Study, data: DataModel) -> State:
+    """Overlaps with the law of those of drawn vectors, at the same cost for any dimension.
+
+    The coordinates of normal vectors in an orthonormal basis adapted to them in turn are normal
+    below the diagonal; on it are the lengths of what the earlier vectors leave, roots of
+    chi-squared numbers (Bartlett's decomposition). Orthogonal teachers are made of normal ones as
+    for vectors; the triangles stay triangles.
+    """
+    counts = data.multiplicities()
+    K, M, L, N = study.K, study.M, counts.size, int(counts.sum())
+
+    def rows(purpose: int, first: int, count: int) -> np.ndarray:
+        random = stream(study.initial.seed, purpose)
+        column = np.arange(K + M)
+        row = first + np.arange(count)
+        coordinates = random.standard_normal((L, count, K + M))
+        coordinates *= (column < row[:, None]) & (column < counts[:, None, None])
+        freedom = np.maximum(counts[:, None] - row, 0)
+        lengths = np.sqrt(2.0 * random.standard_gamma(0.5 * freedom))
+        coordinates[:, np.arange(count), row] = lengths
+        return coordinates
+
+    B = rows(TEACHER, 0, M)
+    if study.initial.teacher == "orthogonal":
+        triangle = np.linalg.cholesky(np.einsum("kna,kma->nm", B, B))
+        B = np.sqrt(N) * np.linalg.solve(triangle, B)
+    J = study.initial.student_std * rows(STUDENT, M, K)
+
+    def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        means: np.ndarray = np.einsum("kia,kja->kij", a, b) / counts[:, None, None]
+        return means
+
+    eigenvalue = data.single().eigenvalue
+    return _state(study, eigenvalue, counts, overlap(J, J), overlap(J, B), overlap(B, B))
+
+
+def _state(
+    study: Study,
+    eigenvalue: np.ndarray,
+    counts: np.ndarray,
+    students: np.ndarray,
+    cross: np.ndarray,
+    teachers: np.ndarray,
+) -> State:
+    """The state with the given means over coordinates of J J, J B and B B."""
     rho = eigenvalue[:, None, None]
-    teacher = overlap(B, B)
     weight = counts / counts.sum()
     return State(
         eigenvalue=eigenvalue,
         weight=weight,
-        student_overlap=_symmetric(overlap(J, J)),
-        cross_overlap=rho * overlap(J, B),
-        teacher_overlap=_symmetric(rho**2 * teacher),
-        teacher_covariance=_symmetric(np.einsum("k,kij->ij", weight * eigenvalue, teacher)),
+        student_overlap=_symmetric(students),
+        cross_overlap=rho * cross,
+        teacher_overlap=_symmetric(rho**2 * teachers),
+        teacher_covariance=_symmetric(np.einsum("k,kij->ij", weight * eigenvalue, teachers)),
         student_weights=study.student_weights,
         teacher_weights=study.teacher_weights,
     )
@@ -174,6 +229,32 @@ def _from_file(study: Study, data: DataModel | None) -> Initial:
     return Initial(state, None, data, warnings)
 
 
+def coordinates_of(data: DataModel | None) -> np.ndarray:
+    """How many coordinates each eigenvalue has in a simulation, shape (L,).
+
+    Raises:
+        InputError: there is no dimension, or it does not fit the weights.
+    """
+    if data is None or data.dimension is None:
+        raise InputError(
+            "data.dimension: missing; a simulation needs it, also when initial.state is given"
+        )
+    return data.multiplicities()
+
+
+def require_linear_teacher(state: State) -> None:
+    """Raise an InputError when the teacher's fields are more than linear in the inputs."""
+    alive = state.eigenvalue > 0
+    explained = np.einsum(
+        "k,kij->ij", state.weight[alive] / state.eigenvalue[alive], state.teacher_overlap[alive]
+    )
+    if not np.allclose(explained, state.T, rtol=1e-7, atol=1e-7 * np.max(np.abs(state.T))):
+        raise InputError(
+            "initial.state: teacher_covariance is more than the inputs' part of the teacher's "
+            "fields; such a teacher cannot be simulated from overlaps"
+        )
+
+
 def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Vectors:
     """Vectors whose overlaps are exactly those of a state, in random directions.
 
@@ -184,26 +265,14 @@ def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Ve
         InputError: there is no dimension, an eigenspace has fewer than K + M coordinates, or the
             teacher's fields are more than a linear function of the inputs.
     """
-    if data is None or data.dimension is None:
-        raise InputError(
-            "data.dimension: missing; a simulation needs it, also when initial.state is given"
-        )
     K, M = state.K, state.M
-    counts = data.multiplicities()
+    counts = coordinates_of(data)
     if counts.min() < K + M:
         raise InputError(
             f"data.dimension: an eigenvalue has only {counts.min()} coordinates; vectors with "
             f"given overlaps need at least students + teachers = {K + M}"
         )
-    alive = state.eigenvalue > 0
-    explained = np.einsum(
-        "k,kij->ij", state.weight[alive] / state.eigenvalue[alive], state.teacher_overlap[alive]
-    )
-    if not np.allclose(explained, state.T, rtol=1e-7, atol=1e-7 * np.max(np.abs(state.T))):
-        raise InputError(
-            "initial.state: teacher_covariance is more than the inputs' part of the teacher's "
-            "fields; such a teacher cannot be simulated from overlaps"
-        )
+    require_linear_teacher(state)
     random = stream(seed, FRAMES)
     student, teacher = [], []
     for k, count in enumerate(counts):

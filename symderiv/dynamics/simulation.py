@@ -1,8 +1,9 @@
-"""One-pass stochastic gradient descent with explicit vectors, in compiled code.
+"""One-pass stochastic gradient descent of a study: runs, threads, results; explicit vectors.
 
-Works in the eigenbasis of the inputs, where a coordinate is sqrt(rho_a) z_a with z_a ~ N(0, 1), and
-on vectors scaled by sqrt(rho_a), so that a field is a plain inner product with z. The cost of an
-example is close to that of its N normal numbers.
+With vectors it works in the eigenbasis of the inputs, where a coordinate is sqrt(rho_a) z_a with
+z_a ~ N(0, 1), and on vectors scaled by sqrt(rho_a), so that a field is a plain product with z.
+The cost of an example is close to that of its N normal numbers. Without vectors see
+:mod:`symderiv.dynamics.gram`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import types
 
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
+from symderiv.dynamics.gram import Factors, GramChain, factors, gram_is_cheaper
 from symderiv.dynamics.initial import RUNS, Initial, Vectors, initial, stream, vectors_with_overlaps
 from symderiv.dynamics.kernels import Kernel, load_kernel
 from symderiv.dynamics.state import State
@@ -191,13 +193,74 @@ class _Run:
     diverged: bool = False
 
 
+class _Chain(Protocol):
+    """One run's weights, in whatever form, and its block of examples."""
+
+    v: np.ndarray
+
+    def draw(self) -> None:
+        """Draw the examples of the next block."""
+
+    def learn(self, noise: np.ndarray, begin: int, end: int) -> int:
+        """Learn the examples ``begin`` to ``end``; the first that diverged or -1."""
+
+    def overlaps(self) -> tuple[np.ndarray, np.ndarray]:
+        """Q and R."""
+
+
+class _VectorChain:
+    """One run with explicit vectors; see :class:`~symderiv.dynamics.gram.GramChain`."""
+
+    def __init__(
+        self,
+        start: Vectors,
+        functions: tuple[Any, Any, Any],
+        v: np.ndarray,
+        v_teacher: np.ndarray,
+        rates: np.ndarray,
+        random: np.random.Generator,
+        block: int,
+    ) -> None:
+        scale = np.sqrt(start.variance)
+        self.functions, self.rates, self.random = functions, rates, random
+        self.variance = start.variance
+        self.J = np.ascontiguousarray(start.student * scale)
+        self.B = np.ascontiguousarray(start.teacher * scale)
+        self.v, self.v_teacher = v.copy(), v_teacher
+        self.z = np.empty((block, scale.size))
+
+    def draw(self) -> None:
+        self.random.standard_normal(out=self.z)
+
+    def learn(self, noise: np.ndarray, begin: int, end: int) -> int:
+        return int(
+            descend(
+                *self.functions,
+                self.J,
+                self.B,
+                self.v,
+                self.v_teacher,
+                self.variance,
+                self.z,
+                noise,
+                begin,
+                end,
+                self.rates,
+            )
+        )
+
+    def overlaps(self) -> tuple[np.ndarray, np.ndarray]:
+        N = self.variance.size
+        return self.J @ self.J.T / N, self.J @ self.B.T / N
+
+
 class _Simulation:
     """The runs of a study, each in its own thread; compiled code runs without the lock."""
 
     def __init__(
-        self, study: Study, kernel: Kernel, vectors: Vectors, state: State, runs: int
+        self, study: Study, kernel: Kernel, start: Vectors | Factors, state: State, runs: int
     ) -> None:
-        self.study, self.kernel, self.vectors, self.state = study, kernel, vectors, state
+        self.study, self.kernel, self.start, self.state = study, kernel, start, state
         self.stop = threading.Event()
         # compiled functions take writable arrays; those of a state are read-only
         self.v_teacher = state.teacher_weights.copy()
@@ -206,34 +269,7 @@ class _Simulation:
             _as_value(kernel.module.student_activation_derivative),
             _as_value(kernel.module.teacher_activation),
         )
-        # The error of given Q and R is that of a problem with one eigenvalue 1: this is the
-        # function that the integration uses, so there is nothing more to compile.
-        self.sizes = np.array([state.K, state.M, 1], dtype=np.int64)
-        T = state.T.ravel()
-        self.parameters = np.concatenate([np.ones(2), T, T, self.v_teacher, np.zeros(6)])
-        N = vectors.variance.size
-        self.examples = np.rint(study.simulation_alpha * N).astype(np.int64)
-        K, M, P = state.K, state.M, self.examples.size
-        self.runs = [
-            _Run(np.empty((P, K, K)), np.empty((P, K, M)), np.empty((P, K)), np.empty(P))
-            for _ in range(runs)
-        ]
-
-    def go(self, index: int) -> None:
-        """Make one run."""
-        run, study = self.runs[index], self.study
-        random = stream(study.initial.seed, RUNS, index)
-        random_noise = stream(study.initial.seed, RUNS, index, 1)
-        scale = np.sqrt(self.vectors.variance)
-        J = np.ascontiguousarray(self.vectors.student * scale)
-        B = np.ascontiguousarray(self.vectors.teacher * scale)
-        v = self.state.student_weights.copy()
-        N = scale.size
-        block = max(1, _BLOCK_NUMBERS // N)
-        z = np.empty((block, N))
-        noise = np.zeros(block)
-        sigma = study.training.label_noise
-        rates = np.array(
+        self.rates = np.array(
             [
                 study.training.learning_rate,
                 study.second_layer_learning_rate,
@@ -241,6 +277,38 @@ class _Simulation:
                 study.second_layer_weight_decay,
             ]
         )
+        # The error of given Q and R is that of a problem with one eigenvalue 1: this is the
+        # function that the integration uses, so there is nothing more to compile.
+        self.sizes = np.array([state.K, state.M, 1], dtype=np.int64)
+        T = state.T.ravel()
+        self.parameters = np.concatenate([np.ones(2), T, T, self.v_teacher, np.zeros(6)])
+        if isinstance(start, Vectors):
+            self.dimension, numbers = start.variance.size, start.variance.size
+        else:
+            self.dimension, numbers = start.dimension, start.rows[:, 0].size
+        self.examples = np.rint(study.simulation_alpha * self.dimension).astype(np.int64)
+        # blocks do not show in the numbers: short runs need not draw a whole one
+        self.block = max(1, min(_BLOCK_NUMBERS // numbers, int(self.examples[-1])))
+        K, M, P = state.K, state.M, self.examples.size
+        self.runs = [
+            _Run(np.empty((P, K, K)), np.empty((P, K, M)), np.empty((P, K)), np.empty(P))
+            for _ in range(runs)
+        ]
+
+    def _chain(self, index: int) -> _Chain:
+        seed, v = self.study.initial.seed, self.state.student_weights
+        common = self.functions, v, self.v_teacher, self.rates, stream(seed, RUNS, index)
+        if isinstance(self.start, Vectors):
+            return _VectorChain(self.start, *common, self.block)
+        return GramChain(self.start, *common, stream(seed, RUNS, index, 2), self.block)
+
+    def go(self, index: int) -> None:
+        """Make one run."""
+        run, block = self.runs[index], self.block
+        chain = self._chain(index)
+        random_noise = stream(self.study.initial.seed, RUNS, index, 1)
+        noise = np.zeros(block)
+        sigma = self.study.training.label_noise
         used = block
         total = int(self.examples[-1])
         # an overflow on the way to infinity is noticed and reported below
@@ -249,43 +317,30 @@ class _Simulation:
                 while run.recorded < self.examples.size:
                     if self.examples[run.recorded] != run.made:
                         break
-                    self._record(run, J, B, v)
+                    self._record(run, chain)
                 if run.made == total or self.stop.is_set():
                     return
                 if used == block:
                     # whole blocks, so that a run does not depend on the times asked for
-                    random.standard_normal(out=z)
+                    chain.draw()
                     if sigma > 0.0:
                         random_noise.standard_normal(out=noise)
                         noise *= sigma
                     used = 0
                 upto = min(block, used + int(self.examples[run.recorded]) - run.made)
-                bad = descend(
-                    *self.functions,
-                    J,
-                    B,
-                    v,
-                    self.v_teacher,
-                    self.vectors.variance,
-                    z,
-                    noise,
-                    used,
-                    upto,
-                    rates,
-                )
+                bad = chain.learn(noise, used, upto)
                 if bad >= 0:
-                    run.made += int(bad) - used
+                    run.made += bad - used
                     run.diverged = True
                     return
                 run.made += upto - used
                 used = upto
 
-    def _record(self, run: _Run, J: np.ndarray, B: np.ndarray, v: np.ndarray) -> None:
-        at, N = run.recorded, J.shape[1]
-        run.Q[at] = J @ J.T / N
-        run.R[at] = J @ B.T / N
-        run.v[at] = v
-        flat = np.concatenate([run.Q[at].ravel(), run.R[at].ravel(), v])
+    def _record(self, run: _Run, chain: _Chain) -> None:
+        at = run.recorded
+        run.Q[at], run.R[at] = chain.overlaps()
+        run.v[at] = chain.v
+        flat = np.concatenate([run.Q[at].ravel(), run.R[at].ravel(), chain.v])
         run.error[at] = self.kernel.module.flat_observables(
             flat, self.sizes, self.parameters, np.empty_like(run.Q[at]), np.empty_like(run.R[at])
         )
@@ -305,7 +360,9 @@ def simulate(
     """Simulate a study by one-pass stochastic gradient descent, several times.
 
     All runs share the teacher and the initial student of the integration and differ in their
-    examples. The result depends on the study's seed only, not on the number of workers.
+    examples. The result depends on the study's seed only, not on the number of workers. With
+    ``method = "auto"`` vectors are used where they are cheaper
+    (:func:`~symderiv.dynamics.gram.gram_is_cheaper`).
 
     Args:
         study: a study without [sweep].
@@ -327,16 +384,14 @@ def simulate(
     if count < 1:
         raise InputError(f"simulation.runs: {count} is below 1")
     start = start or initial(study)
-    vectors = start.vectors
-    if vectors is None:
-        vectors = vectors_with_overlaps(start.state, start.data, study.initial.seed)
+    weights = _weights(study, start)
     if kernel is None:
         kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
     started = time.perf_counter()
-    work = _Simulation(study, kernel, vectors, start.state, count)
+    work = _Simulation(study, kernel, weights, start.state, count)
     interrupted = _run_all(work, workers or min(count, os.cpu_count() or 1), progress)
     reached = min(run.recorded for run in work.runs)
-    N = vectors.variance.size
+    N = work.dimension
     cause, message = "done", f"reached alpha = {work.examples[-1] / N:.10g}"
     diverged = [index for index, run in enumerate(work.runs) if run.diverged]
     if diverged:
@@ -360,7 +415,7 @@ def simulate(
         initial=start.state,
         dimension=N,
         runs=count,
-        method="vectors",
+        method="vectors" if isinstance(weights, Vectors) else "gram",
         alpha_end=min(run.made for run in work.runs) / N,
         cause=cause,
         message=message,
@@ -372,6 +427,18 @@ def simulate(
         kernel_sha256=kernel.sha256,
         kernel_name=kernel.path.name,
     )
+
+
+def _weights(study: Study, start: Initial) -> Vectors | Factors:
+    """What the study's method works on."""
+    method = study.simulation.method
+    if method == "auto":
+        method = "gram" if gram_is_cheaper(start.state, start.data) else "vectors"
+    if method == "gram":
+        return factors(start.state, start.data)
+    if start.vectors is not None:
+        return start.vectors
+    return vectors_with_overlaps(start.state, start.data, study.initial.seed)
 
 
 def _run_all(work: _Simulation, workers: int, progress: SimulationProgress | None) -> bool:

@@ -197,8 +197,6 @@ class Study(Table):
                 )
         if model is None and self.initial.state is None:
             raise InputError("data: missing; give [data] or initial.state")
-        if self.simulation.method == "gram":
-            raise NotYetError('simulation.method: "gram" is not there yet; use "vectors" or "auto"')
 
 
 def load_study(path: str | Path) -> Study:

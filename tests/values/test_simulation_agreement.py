@@ -74,7 +74,8 @@ def study_of(case: str, extra: str = ""):
     lines = "\n".join(line.strip() for line in CASES[case].splitlines())
     return parse_study(
         f"[network]\n{lines}\n[initial]\nstudent_std = 0.3\nseed = 12\n"
-        f"[time]\nvalues = {TIMES}\n[simulation]\nruns = 16\n{extra}"
+        f"[time]\nvalues = {TIMES}\n[simulation]\nruns = 16\n"
+        f'method = "vectors"\n{extra}'
     )
 
 

@@ -37,6 +37,7 @@ seed = 8
 values = [0, 0.1, 1, 2.5]
 [simulation]
 runs = 2
+method = "vectors"
 """
 
 

@@ -195,11 +195,9 @@ def test_spectra_with_negative_or_unbalanced_values_are_refused():
 
 
 @pytest.mark.parametrize("model", ["hidden-manifold", "generator", "gaussian-mixture"])
-def test_models_and_methods_of_later_versions_say_not_yet(model):
+def test_models_of_later_versions_say_not_yet(model):
     with pytest.raises(NotYetError, match=f'^data.model: "{model}" is not there yet'):
         parse_study(changed(('"power-law"', f'"{model}"')))
-    with pytest.raises(NotYetError, match=r"^simulation\.method"):
-        parse_study(BASE + '[simulation]\nmethod = "gram"\n')
 
 
 @pytest.mark.parametrize(
