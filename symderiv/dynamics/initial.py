@@ -70,7 +70,7 @@ def initial(study: Study) -> Initial:
     if study.simulation.method != "vectors":
         dimension = int(data.multiplicities().sum())
         if dimension * (study.K + study.M) > _MOST_NUMBERS:
-            return Initial(drawn_state(study, data), None, data)
+            return Initial(drawn_state(study, data), None, data, data.remarks)
     vectors = _draw(study, data)
     return Initial(state_of_vectors(vectors, study), vectors, data, data.remarks)
 

@@ -83,19 +83,21 @@ def read_grid(path: Path, over: Sequence[str], directory: Path) -> list[GridPoin
     for label, one in expand_sweep(study):
         # The name holds a digest of the whole study, so that a changed study is not taken for a
         # finished one.
-        digest = hashlib.sha256((one.text + _state_digest(one)).encode()).hexdigest()[:12]
+        digest = hashlib.sha256((one.text + _files_digest(one)).encode()).hexdigest()[:12]
         stem = file_stem(label or path.stem)[:100]
         points.append(GridPoint(label or path.stem, one, directory / f"{stem}-{digest}.nc"))
     return points
 
 
-def _state_digest(study: Study) -> str:
-    if study.state_file is None:
-        return ""
-    try:
-        return hashlib.sha256(study.state_file.read_bytes()).hexdigest()
-    except OSError:
-        return ""  # solving it will say what is wrong
+def _files_digest(study: Study) -> str:
+    """A digest of the files that the study reads, so that a changed file is a new point."""
+    digest = hashlib.sha256()
+    for file in study.input_files:
+        try:
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        except OSError:
+            continue  # solving it will say what is wrong
+    return digest.hexdigest()
 
 
 def _flat(sweep: dict[str, Any], prefix: str = "") -> dict[str, Any]:

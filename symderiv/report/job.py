@@ -305,7 +305,8 @@ def _subtitle(study: Study) -> str:
         exponent = getattr(data, "exponent", None)
         inputs = f"{data.model} inputs"
         inputs += f" with β = {exponent:g}" if exponent is not None else ""
-        inputs += f", N = {data.dimension}" if data.dimension else ""
+        dimension = study.data_model.dimension if study.data_model is not None else None
+        inputs += f", N = {dimension}" if dimension else ""
         parts.append(inputs)
     for key, values in study.sweep.items():
         parts.append(f"{letter(key)} = {', '.join(str(value) for value in values)}")
