@@ -1,0 +1,30 @@
+"""The working precision of ball arithmetic, and balls from exact numbers and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flint import arb, ctx
+
+
+@contextmanager
+def working_bits(bits: int) -> Iterator[None]:
+    """Ball arithmetic with ``bits`` bits inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def power_of_two(exponent: int) -> Any:
+    """2**exponent, exactly."""
+    return arb((1, exponent))
+
+
+def around_zero(bound: Any) -> Any:
+    """The ball of all numbers that are not larger than ``bound`` in size."""
+    return arb(0, bound.abs_upper())
