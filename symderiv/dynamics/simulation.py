@@ -12,6 +12,7 @@ import math
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -445,8 +446,19 @@ def _run_all(work: _Simulation, workers: int, progress: SimulationProgress | Non
     """Make all runs; return whether they were interrupted from the keyboard."""
     total = int(work.examples[-1]) * len(work.runs)
     interrupted = False
+    left = deque(range(len(work.runs)))
+
+    def make_runs() -> None:
+        # one task per thread and not per run: there may be many thousands of short runs
+        while True:
+            try:
+                index = left.popleft()
+            except IndexError:
+                return
+            work.go(index)
+
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        waiting: set[Future[None]] = {pool.submit(work.go, i) for i in range(len(work.runs))}
+        waiting: set[Future[None]] = {pool.submit(make_runs) for _ in range(workers)}
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
