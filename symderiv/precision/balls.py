@@ -14,7 +14,7 @@ from typing import Any, Final
 import sympy as sp
 from flint import acb, arb, fmpq
 
-from symderiv.errors import NotYetError
+from symderiv.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
 from symderiv.gaussian.roots import OpaqueRoot
 from symderiv.precision.orthant import sign_mean4
@@ -43,11 +43,16 @@ def ball(expression: sp.Expr, bits: int) -> Any:
 
     Raises:
         NotYetError: There is no enclosure of a function that occurs.
-        ToleranceError: A correlation is not enclosed well enough at this precision.
+        ToleranceError: A correlation is not enclosed well enough at this precision, or the
+            expression is not real.
     """
     value = complex_ball(expression, bits)
+    if not isinstance(value, acb):
+        return value
     # The value is known to be real, so the imaginary part is rounding.
-    return value.real if isinstance(value, acb) else value
+    if value.is_finite() and not value.imag.contains(0):
+        raise ToleranceError(f"{str(expression)[:200]} is not real")
+    return value.real
 
 
 def complex_ball(expression: sp.Expr, bits: int) -> Any:
@@ -127,7 +132,7 @@ class _Enclosure:
         if (argument**2 - 1).is_zero:
             edge = arb.pi() / 2
             return edge if self.value(argument) > 0 else -edge
-        x = self.value(argument)
+        x = _real(self.value(argument))
         if isinstance(x, acb):
             return x.asin()
         return _cut_asin(x) if _sticks_out(x) else x.asin()
@@ -148,14 +153,19 @@ class _Enclosure:
         # The mean has half of the correlations' accuracy where fields align.
         with working_bits(2 * self.bits + 60):
             inner = _Enclosure(2 * self.bits + 60)
-            correlations = [inner.value(r) for r in e.args]
+            correlations = [_real(inner.value(r)) for r in e.args]
         return sign_mean4(correlations, self.bits)
 
     def _owen_t(self, e: sp.Expr) -> Any:
         h, a = e.args
         if a in (sp.oo, -sp.oo):
             raise NotYetError("no enclosure of OwenT with an infinite slope")
-        return owen_t(self.value(h), self.value(a), self.bits)
+        return owen_t(self.value(h), _real(self.value(a)), self.bits)
+
+
+def _real(x: Any) -> Any:
+    """A correlation or slope, which is real: without an imaginary part that is rounding."""
+    return x.real if isinstance(x, acb) and x.imag.contains(0) else x
 
 
 def _sticks_out(x: Any) -> bool:

@@ -17,8 +17,8 @@ def owen_t(h: Any, a: Any, bits: int) -> Any:
     .. math:: T(h, a) = \frac{e^{-h^2/2}}{2\pi}\int_0^a \frac{e^{-h^2x^2/2}}{1+x^2}\,dx
 
     The integrand is meromorphic, with poles at ±i, so rigorous adaptive quadrature applies on the
-    finite interval to the middle of ``a``; the rest of the ball of ``a`` is bounded by the size of
-    the integrand on it.
+    finite interval to the middle of ``a``; from there to any number of the ball ``a`` it is at most
+    the distance times the size of the integrand on the way.
 
     Args:
         h: Real or complex ball.
@@ -32,6 +32,8 @@ def owen_t(h: Any, a: Any, bits: int) -> Any:
         square = x * x
         return (-half_square * square).exp() / (1 + square)
 
+    if not (h.is_finite() and a.is_finite()):
+        return arb("nan")
     end = a.mid()
     value = acb(0)
     # The integrand falls off on the scale 1/|h|: dyadic pieces save the adaptive rule the search.
@@ -47,8 +49,9 @@ def owen_t(h: Any, a: Any, bits: int) -> Any:
             integrand, acb(edge), acb(upper.mid()), rel_tol=floor, abs_tol=floor * abs(value).mid()
         )
         edge, piece = upper.mid(), 2 * piece
-    near = integrand(acb(a), False)
-    rest = around_zero(arb(a.rad()) * abs(near))
+    reached = sign * edge
+    near = integrand(acb(a.union(reached)), False)
+    rest = around_zero((a - reached) * abs(near))
     value = sign * value + acb(rest, rest if not half_square.imag.is_zero() else arb(0))
     value *= (-half_square).exp() / (2 * arb.pi())
     return value.real if half_square.imag.is_zero() else value

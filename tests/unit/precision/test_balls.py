@@ -76,6 +76,11 @@ def test_a_root_of_something_not_told_from_zero_stays_finite() -> None:
     assert abs(value) < arb((1, -40))
 
 
+def test_a_complex_number_is_not_taken_for_a_real_one() -> None:
+    with pytest.raises(ToleranceError, match="not real"):
+        ball(1 + sp.I * sp.pi, 53)
+
+
 def test_a_function_without_enclosure_is_named() -> None:
     with pytest.raises(NotYetError, match="zeta"):
         ball(sp.zeta(3), 53)
@@ -114,6 +119,19 @@ def test_balls_of_two_precisions_overlap_close_to_rank_loss() -> None:
         values = [-R(1, 3) * (1 - gap)] * 6
         coarse, fine = ball(SignMean4(*values), 60), ball(SignMean4(*values), 200)
         assert coarse.contains(fine)
+
+
+def test_few_nodes_are_covered_by_the_proved_bound() -> None:
+    # few bits ask for few nodes, so that the bound and not the rounding makes the radius
+    for r in (
+        [R(3, 10), R(1, 5), R(1, 10), R(1, 4), R(2, 5), R(3, 20)],
+        exchangeable(1 - R(1, 99)),
+    ):
+        fine = ball(SignMean4(*r), 200)
+        with working_bits(200):
+            balls = [arb(value.p) / value.q for value in r]
+            for bits in range(1, 30):
+                assert sign_mean4(balls, bits).contains(fine)
 
 
 def test_wide_correlations_are_refused_and_never_give_infinite_balls() -> None:
@@ -165,6 +183,16 @@ def test_owens_function_is_enclosed(h: sp.Expr, a: sp.Expr, bits: int) -> None:
             found = acb(owen_t(complex_ball(h, bits), arb(a.p) / a.q, bits))
         assert encloses(found.real, reference.real, bits)
         assert encloses(found.imag, reference.imag, bits)
+
+
+def test_the_radius_of_the_slope_is_part_of_owens_function() -> None:
+    a = arb(2) / 3 + arb(0, 1e-9)
+    found = owen_t(arb(1), a, 53)
+    assert found.rad() > 1e-11
+    for end in (a.lower(), a.upper()):
+        assert found.overlaps(owen_t(arb(1), end, 53))
+    assert not owen_t(arb("nan"), a, 53).is_finite()
+    assert not owen_t(arb(1), arb("inf"), 53).is_finite()
 
 
 def test_owens_function_keeps_its_relative_accuracy_far_out() -> None:
