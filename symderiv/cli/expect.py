@@ -56,7 +56,7 @@ def _print_text(result: Answer) -> None:
     if record["value"] is not None:
         kind = "certified" if record["certified"] else "estimated"
         line("value", f"{record['value']}  ({kind} error {record['error_bound']})")
-    line("method", f"{found.method}, sign factors: {found.sign_factors}")
+    line("method", f"{record['method']}, sign factors: {found.sign_factors}")
     if not found.steps:
         return
     section = Section("Steps", "steps", tuple(found.steps), record["latex"])

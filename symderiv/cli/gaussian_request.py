@@ -84,8 +84,10 @@ class Answer:
         """The JSON object that the interface promises, preceded by the echo."""
         import sympy as sp
 
+        from symderiv.precision import certified
+
         found = self.expectation
-        value = None if found.value.free_symbols else found.evaluate(self.digits)
+        value = None if found.value.free_symbols else certified(found, self.digits)
         closed = found.method == "closed-form"
         return {
             **self.echo,
@@ -96,7 +98,7 @@ class Answer:
             "value": value.value if value else None,
             "error_bound": value.error_bound if value else None,
             "certified": value.certified if value else False,
-            "method": found.method,
+            "method": value.method if value else found.method,
             "sign_factors": found.sign_factors,
             "steps": [step.to_json() for step in found.steps],
         }

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from symderiv.cli import expect as command
 from symderiv.cli import main
+from symderiv.errors import NotYetError
 from symderiv.expressions import parse_formula
 
 KEYS = {"closed_form", "latex", "value", "error_bound", "certified", "method", "steps"}
@@ -94,10 +95,27 @@ def test_the_example_of_the_interface_is_answered() -> None:
     )
     assert math.isclose(float(record["value"]), float(expected / 2), rel_tol=1e-14)
     assert len(record["value"].lstrip("0.")) == 30
-    assert float(record["error_bound"]) < 1e-28
-    assert record["certified"] is False
+    assert float(record["error_bound"]) < 1e-30
+    assert record["certified"] is True
     assert record["method"] == "closed-form"
     assert record["covariance"][0] == ["1", "1/3", "0"]
+
+
+def test_the_text_says_that_a_value_is_certified() -> None:
+    result = run("expect", "erf(x)", "--mean", '["1/3"]', "--covariance", "[[1]]")
+    (line,) = (text for text in result.stdout.splitlines() if text.startswith("value"))
+    assert "(certified error " in line
+
+
+def test_a_value_that_cannot_be_enclosed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object) -> None:
+        raise NotYetError("no enclosure of f")
+
+    monkeypatch.setattr("symderiv.precision.enclosure.certified_value", fails)
+    record = answer("expect", "erf(x)**2", "--covariance", "[[1]]")
+    assert record["certified"] is False
+    assert record["method"] == "closed-form (not certified: no enclosure of f)"
+    assert float(record["value"]) > 0
 
 
 def test_the_closed_form_has_the_printed_value() -> None:
@@ -316,6 +334,8 @@ def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
     assert record["closed_form"] is None
     assert "SignMean4" in record["expression"]
     assert float(record["value"]) > 0
+    assert record["certified"] is True
+    assert 0 < float(record["error_bound"]) < 1e-15
 
 
 @pytest.mark.parametrize(
