@@ -23,7 +23,15 @@ from numba import types
 
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
 from symderiv.dynamics.gram import Factors, GramChain, factors, gram_is_cheaper
-from symderiv.dynamics.initial import RUNS, Initial, Vectors, initial, stream, vectors_with_overlaps
+from symderiv.dynamics.initial import (
+    RUNS,
+    Initial,
+    Vectors,
+    coordinates_of,
+    initial,
+    stream,
+    vectors_with_overlaps,
+)
 from symderiv.dynamics.kernels import Kernel, load_kernel
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
@@ -434,7 +442,13 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors:
     """What the study's method works on."""
     method = study.simulation.method
     if method == "auto":
-        method = "gram" if gram_is_cheaper(start.state, start.data) else "vectors"
+        # without room for a frame of K + M vectors, given overlaps are a matter for factors
+        crowded = (
+            start.vectors is None
+            and coordinates_of(start.data).min() < start.state.K + start.state.M
+        )
+        cheaper = crowded or gram_is_cheaper(start.state, start.data)
+        method = "gram" if cheaper else "vectors"
     if method == "gram":
         return factors(start.state, start.data)
     if start.vectors is not None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from symderiv.dynamics import initial as initial_state
 from symderiv.dynamics import load_kernel, parse_study, simulate, simulation
 from symderiv.dynamics.gram import GramChain, factors, gram_is_cheaper
 from symderiv.dynamics.initial import drawn_state, initial
@@ -269,13 +270,18 @@ def test_students_that_are_zero_and_students_that_are_teachers_are_good_starts(t
     np.testing.assert_allclose(perfect.Q[0, -1], learnt.T, rtol=1e-6)
 
 
-def test_automatic_choice_takes_the_cheaper_way():
+def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
     auto = STUDY.replace('method = "gram"', "")
     few = auto.replace("[1.7, 0.3, 2.4, 0.0]", "[1.7, 0.3, 2.4, 0.1, 1, 0.5, 0.8, 0.2]")
     few = parse_study(few.replace("weights = [0.5, 0.275, 0.1, 0.125]", ""))
     start = initial(few)
     assert not gram_is_cheaper(start.state, start.data)
     assert simulate(few, runs=1).method == "vectors"
+    # four coordinates each: without the vectors, no frame of five fits
+    few = parse_study(few.text.replace("= 40", "= 32"))
+    assert simulate(few, runs=1).method == "vectors"
+    monkeypatch.setattr(initial_state, "_MOST_NUMBERS", 0)
+    assert simulate(few, runs=1).method == "gram"
     large = parse_study(auto.replace("dimension = 40", "dimension = 4000"))
     assert simulate(large, runs=1).method == "gram"
     asked = parse_study(STUDY.replace('"gram"', '"vectors"').replace("= 40", "= 4000"))

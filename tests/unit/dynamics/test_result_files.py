@@ -144,7 +144,7 @@ def test_a_simulation_file_holds_means_errors_and_runs(simulated, tmp_path):
         np.testing.assert_array_equal(data["examples"], simulated.examples)
         assert data.attrs["runs"] == 3
         assert data.attrs["dimension"] == 120
-        assert data.attrs["method"] == "vectors"
+        assert data.attrs["method"] == simulated.method == "gram"
 
 
 @pytest.mark.parametrize("stage", ["_fill", "_flush"])
