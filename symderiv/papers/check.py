@@ -14,8 +14,9 @@ from typing import Any, Final
 import mpmath
 import sympy as sp
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.errors import FormulaError, InputError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4
+from symderiv.papers.growth import can_be_evaluated
 from symderiv.papers.identity import is_identity
 from symderiv.papers.mutants import repaired
 from symderiv.papers.points import Point, points
@@ -32,6 +33,8 @@ TOLERANCE: Final = 1e-25
 TOLERANCE_OF_INTEGRALS: Final = 1e-20
 #: Below this, a number is zero.
 ZERO: Final = 1e-40
+#: Relative errors beyond this are reported as this.
+LARGEST: Final = 1e300
 #: Distance from a singular covariance at which a limit is read off, and what may be left there
 #: of a difference that vanishes like its root.
 APPROACH: Final = sp.Rational(1, 10**30)
@@ -145,6 +148,8 @@ def check_formula(
     for point in tried:
         try:
             comparisons.append(sides.compare(point, inside))
+        except FormulaError:
+            raise
         except InputError as error:
             if not point.degenerate or not point.values:
                 raise
@@ -188,6 +193,9 @@ class _Sides:
         self, expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr], digits: int = 0
     ) -> Any:
         """An expression at exact values of its symbols; integrals are computed once."""
+        if not can_be_evaluated(expression, values):
+            point = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
+            raise FormulaError(f"an exponent or angle in the formula is too large at {point}")
         try:
             exact = expression.xreplace(values)
         except (TypeError, ValueError, ZeroDivisionError):
@@ -257,6 +265,8 @@ class _Sides:
 
     def agree(self, other: sp.Expr, inside: Sequence[Point]) -> bool:
         """Is another formula right at all points inside the cone? The first is tried coarsely."""
+        if not all(can_be_evaluated(other, point.values) for point in inside):
+            return False
         first = self.value(other, inside[0].values, 15)
         if first is None or first.imag or relative_error(first.real, self.truth(inside[0])) > 1e-10:
             return False
@@ -310,7 +320,8 @@ def relative_error(value: Any, truth: Any) -> float:
     difference = abs(value - truth)
     if difference < ZERO:
         return 0.0
-    return float(difference / (abs(truth) if abs(truth) > ZERO else abs(value)))
+    ratio = difference / (abs(truth) if abs(truth) > ZERO else abs(value))
+    return float(ratio) if ratio < LARGEST else float(LARGEST)
 
 
 def _text(value: Any) -> str:

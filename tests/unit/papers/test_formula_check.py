@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import activation
 from symderiv.expressions.pasted import build_formula, read_definitions
 from symderiv.gaussian import (
@@ -16,6 +16,7 @@ from symderiv.gaussian import (
     OwenT,
     SignMean4,
     covariance_symbols,
+    expectation,
     i2,
     i3,
     i4,
@@ -205,6 +206,24 @@ def test_zero_over_zero_is_decided_by_the_limit() -> None:
     assert "diagonal" in {c.point.kind for c in singular.undefined_points}
     wrong = check("i2", "relu", RELU_I2 + r"+\frac{C_{12}^2}{C_{12}^2+(C_{11}-C_{22})^2}-1")
     assert wrong.verdict == "fails"
+
+
+@pytest.mark.parametrize("text", ["exp(exp(exp(c11)))", "c11**(c22**2)", "sin(exp(10000*c11))"])
+def test_towers_of_exponentials_are_refused_at_once(text: str) -> None:
+    with pytest.raises(FormulaError, match="exponent"):
+        check("i2", "erf", text)
+
+
+def test_exponentials_of_covariances_are_no_towers() -> None:
+    assert check("i2", "erf", TEXT["i2"] + "+exp(-1/c11)").verdict == "fails"
+    vanishing = check("i2", "erf", TEXT["i2"] + "+c12*exp(-10**9-1/c11)*exp(exp(c22/10**9))")
+    assert vanishing.verdict == "holds"  # to the digits compared
+    x = sp.Symbol("x", real=True)
+    variance = covariance_symbols(1)
+    found = check_formula(
+        formula(r"e^{C_{11}/2}", variance), lambda m: expectation(sp.exp(x), [x], m), variance
+    )
+    assert found.verdict == "holds"
 
 
 def test_a_pole_on_the_edge_of_the_cone_fails() -> None:
