@@ -76,7 +76,7 @@ def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -
 
     def within(size: complex, limit: float) -> None:
         # infinite and undefined ones fail this comparison
-        if not abs(size) <= limit:
+        if not math.hypot(size.real, size.imag) <= limit:
             raise _TooLargeError
 
     try:
