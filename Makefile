@@ -27,9 +27,9 @@ lint: $(VENV)/.installed
 kernels: $(VENV)/.installed
 	$(BIN)/symderiv generate --checked-in
 
+# The wheel is built from the sdist, so both are known to be whole.
 packages: $(VENV)/.installed
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(DIST) .
-	$(BIN)/python -m build --sdist --outdir $(DIST) .
+	$(BIN)/python -m build --outdir $(DIST) .
 
 benchmarks: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
