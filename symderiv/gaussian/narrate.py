@@ -266,7 +266,7 @@ class Narrator:
         after = r";\quad ".join(f"{sp.latex(s)} = {sp.latex(e)}" for s, e in shown)
         if len(definitions) > len(shown):
             after += r";\quad \dots"
-        text = f"{len(definitions)} conditional covariances get names, each from earlier ones"
+        text = "Conditional covariances get names, each from earlier ones"
         return [Step("conditional covariances", text, "", after)]
 
     def _density(self, rule: str, before: Moment, after: Moment, g: Gaussian) -> str:
