@@ -165,6 +165,9 @@ def solve(
             runs.append(better)
             if better.cause in ("step-limit", "interrupted") and result.cause != better.cause:
                 break
+            common = min(result.reached, better.reached)
+            if common == 0 or study.alpha[common - 1] == 0.0:
+                break  # only the start is common to both, and that says nothing of the error
             reached, method = _difference(result, better, state), REPEATED
             changes = _relative_changes(
                 _errors(result, kernel, sizes, parameters),

@@ -79,6 +79,14 @@ def test_a_run_that_fails_at_once_has_an_empty_or_initial_trajectory(small_study
     assert empty.alpha_end == 0.0
 
 
+def test_the_start_alone_is_not_taken_for_a_measurement_of_the_tolerance(small_study):
+    # it fails before the only later time, so repeated runs have nothing but alpha = 0 in common
+    result = solve(small_study([0.0, 3.0]), kernel=systems.as_kernel(systems.explosion))
+    assert result.alpha.tolist() == [0.0]
+    assert result.tolerance_method == LOCAL_SUM
+    assert result.tolerance_reached > 0.0
+
+
 def test_a_network_that_learns_too_fast_ends_with_a_diverging_solution():
     study = parse_study(
         ERF.replace('"erf"', '"linear"')
