@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from symderiv_kernels import erf
 
 from benchmarks.numpy_baseline import ErfProblem
-from symderiv.dynamics.stepper import integrate_flat
+from symderiv.dynamics.flat_run import integrate_flat
 
 Array = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.initial import Initial, initial
 from symderiv.dynamics.kernels import Kernel, load_kernel
 from symderiv.dynamics.state import State, split_flat
-from symderiv.dynamics.stepper import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.study import Study
 from symderiv.errors import InputError
 

@@ -11,9 +11,7 @@ the 8(5,3) pair).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,18 +20,9 @@ from symderiv.dynamics.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR
 
 RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED = range(7)
 
-REASONS = {
-    DONE: "done",
-    NOT_A_NUMBER: "not-a-number",
-    STEP_UNDERFLOW: "step-underflow",
-    CONE_LEFT: "cone-left",
-    STEP_LIMIT: "step-limit",
-    INTERRUPTED: "interrupted",
-}
-
 # Where the stepper keeps its numbers between slices.
-_ALPHA, _STEP, _LAST_ERROR, _ERROR_SUM, _CONE_VALUE = range(5)
-_ACCEPTED, _REJECTED, _EVALUATIONS, _NEXT_OUTPUT, _IN_A_ROW, _STARTED = range(6)
+ALPHA, STEP, LAST_ERROR, ERROR_SUM, CONE_VALUE = range(5)
+ACCEPTED, REJECTED, EVALUATIONS, NEXT_OUTPUT, IN_A_ROW, STARTED = range(6)
 
 _NODES = table.NODES
 _STAGES = table.STAGES
@@ -268,201 +257,87 @@ def advance(
     """
     rtol, atol, cone_tolerance = limits[0], limits[1], limits[2]
     end = asked[asked.size - 1]
-    alpha = reals[_ALPHA]
-    step = reals[_STEP]
+    alpha = reals[ALPHA]
+    step = reals[STEP]
     y_new = work[0]
     scratch = work[1]
     slope = work[2]
-    if counts[_STARTED] == 0:
-        counts[_STARTED] = 1
-        while counts[_NEXT_OUTPUT] < asked.size and asked[counts[_NEXT_OUTPUT]] <= alpha:
-            _copy(y, results[counts[_NEXT_OUTPUT]])
-            counts[_NEXT_OUTPUT] += 1
+    if counts[STARTED] == 0:
+        counts[STARTED] = 1
+        while counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] <= alpha:
+            _copy(y, results[counts[NEXT_OUTPUT]])
+            counts[NEXT_OUTPUT] += 1
         rhs(alpha, y, sizes, parameters, stages[0])
-        counts[_EVALUATIONS] += 1
+        counts[EVALUATIONS] += 1
         if not (_all_finite(y) and _all_finite(stages[0])):
             return NOT_A_NUMBER
-        if counts[_NEXT_OUTPUT] == asked.size:
+        if counts[NEXT_OUTPUT] == asked.size:
             return DONE
         step = _first_step(
             rhs, y, stages[0], sizes, parameters, end - alpha, rtol, atol, scratch, y_new
         )
-        counts[_EVALUATIONS] += 1
-        reals[_LAST_ERROR] = 1e-4
+        counts[EVALUATIONS] += 1
+        reals[LAST_ERROR] = 1e-4
     for _ in range(slice_steps[0]):
         if alpha + 1.01 * step >= end:
             step = end - alpha
         _attempt(rhs, alpha, step, y, sizes, parameters, stages, scratch, y_new)
-        counts[_EVALUATIONS] += 11
+        counts[EVALUATIONS] += 11
         error = _error_norm(stages, step, y, y_new, rtol, atol)
         accepted = error <= 1.0
         if accepted:
             rhs(alpha + step, y_new, sizes, parameters, slope)
-            counts[_EVALUATIONS] += 1
+            counts[EVALUATIONS] += 1
             if not _all_finite(slope):
                 accepted = False
                 error = math.nan
         if not accepted:
-            counts[_REJECTED] += 1
-            counts[_IN_A_ROW] += 1
+            counts[REJECTED] += 1
+            counts[IN_A_ROW] += 1
             if math.isfinite(error):
                 step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
             else:
                 step *= 0.25
-            if counts[_IN_A_ROW] > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
-                reals[_ALPHA] = alpha
+            if counts[IN_A_ROW] > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
+                reals[ALPHA] = alpha
                 return STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
             continue
         field_covariance(y_new, sizes, parameters, covariance)
         if outside_cone(covariance, cone_tolerance):
-            reals[_ALPHA] = alpha
-            reals[_CONE_VALUE] = alpha + step
+            reals[ALPHA] = alpha
+            reals[CONE_VALUE] = alpha + step
             return CONE_LEFT
         arrived = alpha + step
         if step == end - alpha:
             arrived = end
         # A result inside the step is a shorter step of its own: the usual dense output of order 7
         # costs less but is a hundred times less accurate than the steps.
-        while counts[_NEXT_OUTPUT] < asked.size and asked[counts[_NEXT_OUTPUT]] <= arrived:
-            index = counts[_NEXT_OUTPUT]
+        while counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] <= arrived:
+            index = counts[NEXT_OUTPUT]
             if asked[index] == arrived:
                 _copy(y_new, results[index])
             else:
                 part = asked[index] - alpha
                 _attempt(rhs, alpha, part, y, sizes, parameters, stages, scratch, results[index])
-                counts[_EVALUATIONS] += 11
-            counts[_NEXT_OUTPUT] += 1
+                counts[EVALUATIONS] += 11
+            counts[NEXT_OUTPUT] += 1
         growth = _LARGEST_GROWTH
         if error > 0.0:
-            growth = _SAFETY * reals[_LAST_ERROR] ** _INTEGRAL / error**_EXPONENT
+            growth = _SAFETY * reals[LAST_ERROR] ** _INTEGRAL / error**_EXPONENT
             growth = min(_LARGEST_GROWTH, max(_LARGEST_SHRINK, growth))
-        if counts[_IN_A_ROW] > 0:
+        if counts[IN_A_ROW] > 0:
             growth = min(growth, 1.0)
-        reals[_LAST_ERROR] = max(error, 1e-4)
-        reals[_ERROR_SUM] += error * rtol
-        counts[_IN_A_ROW] = 0
-        counts[_ACCEPTED] += 1
+        reals[LAST_ERROR] = max(error, 1e-4)
+        reals[ERROR_SUM] += error * rtol
+        counts[IN_A_ROW] = 0
+        counts[ACCEPTED] += 1
         _copy(y_new, y)
         _copy(slope, stages[0])
         alpha = arrived
         step *= growth
-        if counts[_NEXT_OUTPUT] == asked.size:
-            reals[_ALPHA] = alpha
+        if counts[NEXT_OUTPUT] == asked.size:
+            reals[ALPHA] = alpha
             return DONE
-    reals[_ALPHA] = alpha
-    reals[_STEP] = step
+    reals[ALPHA] = alpha
+    reals[STEP] = step
     return RUNNING
-
-
-@dataclass(frozen=True)
-class FlatResult:
-    """What the stepper computed.
-
-    ``results`` (reached, n) are the states at the first ``reached`` asked times, ``last_state`` (n)
-    the state at ``last_alpha``, the last accepted step.``error_sum`` adds up the estimated local
-    errors, relative; ``cause`` is one of the values of :data:`REASONS`.
-    """
-
-    results: np.ndarray
-    reached: int
-    last_alpha: float
-    last_state: np.ndarray
-    code: int
-    steps: int
-    rejected: int
-    rhs_evaluations: int
-    error_sum: float
-
-    @property
-    def cause(self) -> str:
-        return REASONS[self.code]
-
-
-#: Called with the time reached and the number of steps so far.
-Progress = Callable[[float, int], None]
-
-_SLICE_SECONDS = 0.1
-
-
-def integrate_flat(
-    rhs: Callable[..., None],
-    state: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
-    *,
-    relative_tolerance: float,
-    absolute_tolerance: float,
-    cone_tolerance: float,
-    max_steps: int = 100_000_000,
-    progress: Progress | None = None,
-) -> FlatResult:
-    """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
-
-    Args:
-        rhs: ``flat_right_hand_side`` of a generated module (see ``advance``).
-        state: shape (n,), the state at alpha = 0; not changed.
-        sizes: K, M, L.
-        parameters: in the layout of the generated modules.
-        asked: ascending times, the first may be 0; shape (P,).
-        relative_tolerance, absolute_tolerance: of the local error, in the root-mean-square norm.
-        cone_tolerance: relative enlargement of the diagonal in the cone test.
-        max_steps: steps, accepted and rejected, after which to stop.
-        progress: called about ten times a second.
-
-    An interrupt from the keyboard ends the integration with cause "interrupted".
-    """
-    size = state.size
-    y = np.array(state, dtype=np.float64)
-    asked = np.ascontiguousarray(asked, dtype=np.float64)
-    results = np.empty((asked.size, size))
-    reals = np.zeros(5)
-    counts = np.zeros(6, dtype=np.int64)
-    stages = np.zeros((12, size))
-    work = np.zeros((3, size))
-    fields = int(sizes[0] + sizes[1])
-    covariance = np.zeros((fields, fields))
-    limits = np.array([relative_tolerance, absolute_tolerance, cone_tolerance])
-    slice_steps = np.array([16], dtype=np.int64)
-    code = RUNNING
-    try:
-        while code == RUNNING:
-            started = time.perf_counter()
-            taken = int(counts[_ACCEPTED] + counts[_REJECTED])
-            if taken >= max_steps:
-                code = STEP_LIMIT
-                break
-            slice_steps[0] = min(slice_steps[0], max_steps - taken)
-            code = advance(
-                rhs,
-                y,
-                sizes,
-                parameters,
-                asked,
-                results,
-                reals,
-                counts,
-                stages,
-                work,
-                covariance,
-                limits,
-                slice_steps,
-            )
-            elapsed = time.perf_counter() - started
-            factor = _SLICE_SECONDS / max(elapsed, 1e-6)
-            slice_steps[0] = max(1, int(slice_steps[0] * min(4.0, factor)))
-            if progress is not None:
-                progress(float(reals[_ALPHA]), int(counts[_ACCEPTED]))
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    return FlatResult(
-        results=results[: counts[_NEXT_OUTPUT]],
-        reached=int(counts[_NEXT_OUTPUT]),
-        last_alpha=float(reals[_ALPHA]),
-        last_state=y,
-        code=code,
-        steps=int(counts[_ACCEPTED]),
-        rejected=int(counts[_REJECTED]),
-        rhs_evaluations=int(counts[_EVALUATIONS]),
-        error_sum=float(reals[_ERROR_SUM]),
-    )
