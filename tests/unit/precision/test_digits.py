@@ -44,7 +44,7 @@ def digits_lost(rho: np.ndarray, taus: list[float], patterns: int = 6) -> float:
     for _ in range(patterns):
         errors = overlap_errors(rho, [draw.choice((-1, 1)) for _ in rho], mp)
         for tau in taus:
-            terms = (mp.exp(-float(x) * tau) * e for x, e in zip(rho, errors, strict=True))
+            terms = (mp.exp(-mp.mpf(float(x)) * tau) * e for x, e in zip(rho, errors, strict=True))
             worst = max(worst, abs(mp.fsum(terms)))
     return float(mp.log10(worst))
 
