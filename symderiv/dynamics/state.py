@@ -108,7 +108,7 @@ class State:
         """The same problem at another time, from a vector as :meth:`flat` gives it."""
         Q_k, r_k, v = split_flat(flat, self.K, self.M, self.L)
         # the integration keeps its own watch on the cone; a failed run may be outside
-        return _unchecked(
+        return unchecked_state(
             self.eigenvalue,
             self.weight,
             Q_k.copy(),
@@ -204,7 +204,8 @@ class State:
             )
 
 
-def _unchecked(*arrays: np.ndarray) -> State:
+def unchecked_state(*arrays: np.ndarray) -> State:
+    """A state of the given arrays, in the order of :data:`ARRAYS`, as they are."""
     state = object.__new__(State)
     for name, array in zip(ARRAYS, arrays, strict=True):
         object.__setattr__(state, name, array)
