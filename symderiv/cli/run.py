@@ -61,6 +61,10 @@ def solve(
             "rhs_evaluations": trajectory.rhs_evaluations,
             "wall_seconds": trajectory.wall_seconds,
             "tolerance_reached": trajectory.tolerance_reached,
+            "compression": str(trajectory.compression or "none"),
+            "compression_error": (
+                trajectory.compression.error if trajectory.compression is not None else None
+            ),
             "cause": trajectory.cause,
             "warnings": list(trajectory.warnings),
             "activation": trajectory.student_activation,

@@ -9,15 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from symderiv.dynamics.integrate import Trajectory, solve
+    from symderiv.dynamics.integrate import solve
     from symderiv.dynamics.kernels import load_kernel
     from symderiv.dynamics.output import read_run, write_run, write_simulation
     from symderiv.dynamics.simulation import SimulationResult, simulate
     from symderiv.dynamics.state import State, load_state
     from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study
+    from symderiv.dynamics.trajectory import Trajectory
 
 _HOME = {
-    "Trajectory": "integrate",
+    "Trajectory": "trajectory",
     "solve": "integrate",
     "load_kernel": "kernels",
     "read_run": "output",

@@ -19,9 +19,107 @@ Source: :cite:`Gautschi2004`, 1.4 and 2.2 (Gauss rules of discrete measures, Lan
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
+from symderiv.dynamics.flat_run import FlatResult
 from symderiv.dynamics.state import State, unchecked_state
+
+#: From this many eigenvalues on "auto" tries, and keeps what at least halves their number.
+_MANY = 256
+_WORTH = 0.5
+# The first two runs, with 4 and 8 nodes, cost less than one with 16, and tell how fast the error
+# falls.
+_FIRST_NODES = 4
+
+Mode = Literal["auto", "on", "off"]
+Run = tuple[FlatResult, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Compression:
+    """What was compressed, and how well.
+
+    Args:
+        eigenvalues: distinct ones of the inputs.
+        nodes: eigenvalues that were integrated in their place.
+        nodes_per_block: the most in any factor of two of the eigenvalues.
+        error: largest relative change of the generalisation error, over the times of the result,
+            from half as many nodes per block; the changes that the tolerance of the integration
+            allows are in it. Not a number when there was no such comparison.
+    """
+
+    eigenvalues: int
+    nodes: int
+    nodes_per_block: int
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.eigenvalues} eigenvalues to {self.nodes}"
+
+
+def settle(
+    state: State, mode: Mode, tolerance: float, integrate: Callable[[State], Run]
+) -> tuple[State, Run, Compression | None]:
+    """Integrate with as few nodes as the asked accuracy of the generalisation error needs.
+
+    The nodes per block are doubled until the error expected of the last run is below the
+    tolerance: the change it made, times how much smaller that was than the change before. Doubling
+    also ends where it no longer halves the change, which is then that of the integration.
+
+    Args:
+        state: all eigenvalues.
+        mode: "auto" compresses from some hundreds of eigenvalues on, if to less than half;
+            "on" always, "off" never. All eigenvalues are kept where nodes do not save any.
+        tolerance: relative, of the generalisation error at every time.
+        integrate: from a state to its run and the generalisation error at the times of the run.
+
+    Returns:
+        the state that was integrated, its run, and what was compressed, None for nothing.
+    """
+    most = int(_WORTH * state.L) if mode == "auto" else state.L - 1
+    nodes = _FIRST_NODES
+    if mode == "off" or (mode == "auto" and state.L < _MANY):
+        return state, integrate(state), None
+    likely = compress(state, nodes * (4 if mode == "auto" else 2))
+    if likely.eigenvalue.size > most:
+        return state, integrate(state), None
+    reduced = compress(state, nodes)
+    run = integrate(reduced)
+    change, before = np.nan, np.inf
+    while run[0].cause != "interrupted":
+        finer = compress(state, 2 * nodes)
+        if finer.eigenvalue.size > most:
+            return state, integrate(state), None
+        nodes *= 2
+        coarse, reduced, run = run, finer, integrate(finer)
+        change = _change(coarse, run)
+        # the first change is all that is known of the errors of both runs
+        expected = change if before == np.inf else change * min(1.0, change / before)
+        if expected <= tolerance or change > 0.5 * before:
+            break
+        before = change
+    return reduced, run, Compression(state.L, reduced.L, nodes, float(change))
+
+
+def _change(first: Run, second: Run) -> float:
+    """Largest relative change of the generalisation error; infinite for runs that end unlike."""
+    if "interrupted" in (first[0].cause, second[0].cause):
+        return float("nan")
+    if first[0].cause != second[0].cause:
+        return float("inf")
+    return float(np.max(relative_changes(first[1], second[1]), initial=0.0))
+
+
+def relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Of the generalisation error at the times that both runs reached."""
+    common = min(first.size, second.size)
+    change: np.ndarray = np.abs(first[:common] - second[:common])
+    # what rounding leaves of an error that should be zero is not worth a word
+    return np.where(change > 1e-14, change / np.maximum(np.abs(second[:common]), 1e-300), 0.0)
 
 
 def compress(state: State, nodes: int) -> State:

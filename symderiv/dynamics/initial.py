@@ -102,11 +102,18 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
     eigenvalue = vectors.variance[vectors.first[:-1]]
 
     def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if counts.size > 1 and np.all(counts == counts[0]):
+            # the usual case, and with tens of thousands of eigenvalues a loop would be felt
+            spaces = (counts.size, int(counts[0]))
+            left = a.reshape(a.shape[0], *spaces).swapaxes(0, 1)
+            right = b.reshape(b.shape[0], *spaces).transpose(1, 2, 0)
+            means: np.ndarray = left @ right / counts[0]
+            return means
         pieces = [
             a[:, begin:end] @ b[:, begin:end].T
             for begin, end in zip(vectors.first[:-1], vectors.first[1:], strict=True)
         ]
-        means: np.ndarray = np.stack(pieces) / counts[:, None, None]
+        means = np.stack(pieces) / counts[:, None, None]
         return means
 
     J, B = vectors.student, vectors.teacher

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from symderiv.dynamics.compression import relative_changes, settle
 from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.initial import Initial, initial
 from symderiv.dynamics.kernels import Kernel, load_kernel
 from symderiv.dynamics.state import State, split_flat
 from symderiv.dynamics.study import Study
+from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
 
 #: Up to this many evaluations times state entries the integration is repeated to measure its error.
@@ -28,67 +31,6 @@ REPEATED = "difference to the same integration with a ten times larger tolerance
 LOCAL_SUM = "sum of the estimated local errors"
 
 Check = Literal["auto", "always", "never"]
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """Learning curves of a study.
-
-    Args:
-        alpha: times reached, ascending, shape (P,); all those asked for when ``cause`` is "done".
-        Q, R, v: shapes (P, K, K), (P, K, M), (P, K).
-        T: teacher covariance, shape (M, M).
-        teacher_weights: shape (M,).
-        generalization_error: shape (P,); absolute error of the order of 1e-16 beside that of Q, R.
-        student_overlap, cross_overlap: per eigenvalue, shapes (P, L, K, K), (P, L, K, M).
-        initial, final: the states at alpha = 0 and at ``alpha_end``.
-        alpha_end: the time of the last accepted step.
-        cause: "done", "not-a-number", "step-underflow", "cone-left", "step-limit", "interrupted".
-        message: one line that says how the run ended.
-        steps, rejected, rhs_evaluations: of all integrations made, the error check included.
-        tolerance_reached: largest error of Q, R, v over the times of the result, relative to
-            max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
-        tolerance_kept: not measured to be above the tolerance asked for.
-        error_accuracy: largest relative change of the generalisation error in the same comparison;
-            not a number when the integration was not repeated. Late in learning the error is a
-            small difference of Q, R and T, and less accurate than they are.
-    """
-
-    alpha: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    T: np.ndarray
-    v: np.ndarray
-    teacher_weights: np.ndarray
-    generalization_error: np.ndarray
-    student_overlap: np.ndarray
-    cross_overlap: np.ndarray
-    initial: State
-    final: State
-    alpha_end: float
-    cause: str
-    message: str
-    steps: int
-    rejected: int
-    rhs_evaluations: int
-    wall_seconds: float
-    relative_tolerance: float
-    tolerance_reached: float
-    tolerance_method: str
-    tolerance_kept: bool
-    error_accuracy: float
-    warnings: tuple[str, ...] = ()
-    study_text: str = ""
-    student_activation: str = ""
-    teacher_activation: str = ""
-    kernel_sha256: str = ""
-    kernel_name: str = ""
-    attributes: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def succeeded(self) -> bool:
-        """The end was reached and the tolerance was kept."""
-        return self.cause == "done" and self.tolerance_kept
 
 
 def solve(
@@ -127,41 +69,32 @@ def solve(
     if kernel is None:
         kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
     started = time.perf_counter()
-    state = start.state
-    sizes = np.array([state.K, state.M, state.L], dtype=np.int64)
-    parameters = flat_parameters(study, state)
-
-    def run(tolerance: float, most: int) -> FlatResult:
-        factor = tolerance / study.time.relative_tolerance
-        return integrate_flat(
-            kernel.module.flat_right_hand_side,
-            state.flat(),
-            sizes,
-            parameters,
-            study.alpha,
-            relative_tolerance=tolerance,
-            absolute_tolerance=study.time.absolute_tolerance * factor,
-            # rounding and the tolerance may put a matrix on the edge of the cone just outside
-            cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
-            max_steps=most,
-            progress=progress,
-        )
-
     tolerance = study.time.relative_tolerance
-    result = run(tolerance, max_steps)
-    runs = [result]
+    runs: list[FlatResult] = []
+
+    def first_run(state: State) -> tuple[FlatResult, np.ndarray]:
+        problem = _Problem(study, kernel, state)
+        runs.append(problem.run(tolerance, max_steps, progress))
+        return runs[-1], problem.errors(runs[-1])
+
+    state, (result, errors), compression = settle(
+        start.state, study.time.compression, tolerance, first_run
+    )
+    problem = _Problem(study, kernel, state)
     reached, method = result.error_sum, LOCAL_SUM
     changes = np.empty(0)
     work = result.rhs_evaluations * (result.last_state.size + 10)
     if check == "always" or (check == "auto" and work <= REPEAT_WORK):
         # The better run is the result: its error is smaller than the difference found. If the
         # difference is above the tolerance asked for, errors have grown on the way: go on.
-        while len(runs) < 4 and tolerance > 1e-14 and result.cause != "interrupted":
+        repeats = 0
+        while repeats < 3 and tolerance > 1e-14 and result.cause != "interrupted":
+            repeats += 1
             tolerance = max(tolerance / 10.0, 1e-14)
             # A method of order 8 needs a third more steps. Many times more means that rounding
             # in the right-hand side is above the tolerance, and nothing would be gained.
             most = min(max_steps, 10 * (result.steps + result.rejected) + 1000)
-            better = run(tolerance, most)
+            better = problem.run(tolerance, most, progress)
             runs.append(better)
             if better.cause in ("step-limit", "interrupted") and result.cause != better.cause:
                 break
@@ -169,11 +102,9 @@ def solve(
             if common == 0 or study.alpha[common - 1] == 0.0:
                 break  # only the start is common to both, and that says nothing of the error
             reached, method = _difference(result, better, state), REPEATED
-            changes = _relative_changes(
-                _errors(result, kernel, sizes, parameters),
-                _errors(better, kernel, sizes, parameters),
-            )
-            result = better
+            better_errors = problem.errors(better)
+            changes = relative_changes(errors, better_errors)
+            result, errors = better, better_errors
             if reached <= study.time.relative_tolerance:
                 break
     kept = method == LOCAL_SUM or reached <= study.time.relative_tolerance
@@ -191,8 +122,13 @@ def solve(
             f"generalization_error: from alpha = {first:.4g} on it is uncertain by up to "
             f"{np.max(changes):.1%}; a smaller time.relative_tolerance helps"
         )
+    if compression is not None and compression.error > _COARSE:
+        warnings.append(
+            f"time.compression: with {compression} the generalisation error is uncertain by up to "
+            f'{compression.error:.1%}; compression = "off" keeps them all'
+        )
     return replace(
-        _trajectory(result, kernel, state, sizes, parameters, study),
+        _trajectory(result, problem, errors),
         steps=sum(r.steps for r in runs),
         rejected=sum(r.rejected for r in runs),
         rhs_evaluations=sum(r.rhs_evaluations for r in runs),
@@ -201,8 +137,51 @@ def solve(
         tolerance_method=method,
         tolerance_kept=kept,
         error_accuracy=float(np.max(changes)) if changes.size else float("nan"),
+        compression=compression,
         warnings=tuple(warnings),
     )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A study with the state to start from, as the compiled code wants it."""
+
+    study: Study
+    kernel: Kernel
+    state: State
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        return np.array([self.state.K, self.state.M, self.state.L], dtype=np.int64)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        return flat_parameters(self.study, self.state)
+
+    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
+        """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
+        asked = self.study.time
+        return integrate_flat(
+            self.kernel.module.flat_right_hand_side,
+            self.state.flat(),
+            self.sizes,
+            self.parameters,
+            self.study.alpha,
+            relative_tolerance=tolerance,
+            absolute_tolerance=asked.absolute_tolerance * tolerance / asked.relative_tolerance,
+            # rounding and the tolerance may put a matrix on the edge of the cone just outside
+            cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
+            max_steps=most,
+            progress=progress,
+        )
+
+    def errors(self, result: FlatResult) -> np.ndarray:
+        """The generalisation error at every row of a result."""
+        Q, R = np.empty((self.state.K, self.state.K)), np.empty((self.state.K, self.state.M))
+        observables = self.kernel.module.flat_observables
+        return np.array(
+            [observables(row, self.sizes, self.parameters, Q, R) for row in result.results]
+        )
 
 
 def flat_parameters(study: Study, state: State) -> np.ndarray:
@@ -258,31 +237,8 @@ def _difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def _errors(
-    result: FlatResult, kernel: Kernel, sizes: np.ndarray, parameters: np.ndarray
-) -> np.ndarray:
-    """The generalisation error at every row of a result."""
-    K, M, _ = sizes
-    Q, R = np.empty((K, K)), np.empty((K, M))
-    observables = kernel.module.flat_observables
-    return np.array([observables(row, sizes, parameters, Q, R) for row in result.results])
-
-
-def _relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    common = min(first.size, second.size)
-    change: np.ndarray = np.abs(first[:common] - second[:common])
-    # what rounding leaves of an error that should be zero is not worth a word
-    return np.where(change > 1e-14, change / np.maximum(np.abs(second[:common]), 1e-300), 0.0)
-
-
-def _trajectory(
-    result: FlatResult,
-    kernel: Kernel,
-    state: State,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    study: Study,
-) -> Trajectory:
+def _trajectory(result: FlatResult, problem: _Problem, errors: np.ndarray) -> Trajectory:
+    study, kernel, state = problem.study, problem.kernel, problem.state
     Q_k, r_k, v, Q, R = _fields(result.results, state)
     return Trajectory(
         alpha=study.alpha[: result.reached].copy(),
@@ -291,7 +247,7 @@ def _trajectory(
         T=state.T,
         v=v,
         teacher_weights=state.teacher_weights,
-        generalization_error=_errors(result, kernel, sizes, parameters),
+        generalization_error=errors,
         student_overlap=Q_k,
         cross_overlap=r_k,
         initial=state,

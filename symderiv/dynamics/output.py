@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from symderiv import __version__
-from symderiv.dynamics.integrate import Trajectory
+from symderiv.dynamics.compression import Compression
 from symderiv.dynamics.simulation import SimulationResult
+from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError, SymderivError
 
 # Arrays per eigenvalue up to this size are written without being asked for.
@@ -93,9 +94,22 @@ def write_run(
         "tolerance_method": t.tolerance_method,
         "tolerance_kept": int(t.tolerance_kept),
         "generalization_error_accuracy": t.error_accuracy,
+        **_compression_attributes(t.compression),
         **(attributes or {}),
     }
     return _write(Path(path), variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept)
+
+
+def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
+    if compression is None:
+        return {"compression": "none"}
+    return {
+        "compression": str(compression),
+        "compression_eigenvalues": compression.eigenvalues,
+        "compression_nodes": compression.nodes,
+        "compression_nodes_per_block": compression.nodes_per_block,
+        "compression_error": compression.error,
+    }
 
 
 def write_simulation(

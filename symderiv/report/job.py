@@ -58,6 +58,9 @@ def curve_of(trajectory: Trajectory) -> Curve:
         "tolerance": trajectory.relative_tolerance,
         "error reached": trajectory.tolerance_reached,
     }
+    if trajectory.compression is not None:
+        numbers["compressed"] = str(trajectory.compression)
+        numbers["compression error"] = trajectory.compression.error
     return Curve(
         alpha=trajectory.alpha,
         error=trajectory.generalization_error,

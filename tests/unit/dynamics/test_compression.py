@@ -1,0 +1,248 @@
+"""Many eigenvalues by few nodes: exact where it should be, honest where it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import h5netcdf
+import numpy as np
+import pytest
+
+from symderiv.dynamics import parse_study, solve, write_run
+from symderiv.dynamics.compression import compress, settle
+from symderiv.dynamics.initial import initial
+from symderiv.dynamics.integrate import Trajectory
+from symderiv.dynamics.state import State
+from symderiv.errors import InputError
+
+# one coordinate per eigenvalue: overlaps as rough as they can be, and T far from the identity
+ROUGH = """
+[network]
+activation = "erf"
+students = 2
+teachers = 3
+teacher_weights = [0.7, -0.4, 0.5]
+[data]
+model = "power-law"
+dimension = {L}
+distinct_eigenvalues = {L}
+exponent = 0.25
+[training]
+learning_rate = {eta}
+label_noise = 0.1
+weight_decay = 1e-4
+[initial]
+student_std = 0.5
+seed = 3
+[time]
+end = {end}
+points = 9
+relative_tolerance = {rtol}
+compression = "{compression}"
+"""
+
+
+def study_of(compression="auto", L=512, eta=0.05, end=40.0, rtol=1e-11):
+    return parse_study(ROUGH.format(compression=compression, L=L, eta=eta, end=end, rtol=rtol))
+
+
+def sums(state: State, function) -> np.ndarray:
+    """Sums over the modes of weight times function times each kind of overlap."""
+    weight = state.weight * function(state.eigenvalue)
+    return np.concatenate(
+        [
+            np.tensordot(weight, overlaps, axes=1).ravel()
+            for overlaps in (state.student_overlap, state.cross_overlap, state.teacher_overlap)
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def rough() -> State:
+    return initial(study_of()).state
+
+
+@pytest.fixture(scope="module")
+def whole() -> Trajectory:
+    return solve(study_of("off"), check="never")
+
+
+def test_rough_overlaps_keep_their_sums_with_polynomials_of_one_degree_less_than_nodes(rough):
+    reduced = compress(rough, 6)
+    scale = sums(rough, np.ones_like)
+    for degree in range(6):
+        found = sums(reduced, lambda x, n=degree: (x / 10.0) ** n)
+        expected = sums(rough, lambda x, n=degree: (x / 10.0) ** n)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * np.abs(scale).max())
+    # one degree more is not exact: the rule is not better than claimed by accident
+    blunt = compress(rough, 2)
+    assert np.max(np.abs(sums(blunt, np.square) / sums(rough, np.square) - 1)) > 1e-6
+    np.testing.assert_allclose(reduced.Q, rough.Q, rtol=1e-12)
+    np.testing.assert_allclose(reduced.R, rough.R, rtol=1e-10)
+    np.testing.assert_array_equal(reduced.T, rough.T)
+
+
+def test_equal_overlaps_keep_sums_of_twice_the_degree(rough):
+    ones = replace(
+        rough,
+        student_overlap=np.tile(np.eye(2), (rough.L, 1, 1)),
+        cross_overlap=np.zeros_like(rough.cross_overlap),
+    )
+    reduced = compress(ones, 4)
+    for degree in range(8):
+        weight = reduced.weight * reduced.eigenvalue**degree
+        assert weight.sum() == pytest.approx(ones.weight @ ones.eigenvalue**degree, rel=1e-12)
+    np.testing.assert_allclose(
+        reduced.student_overlap, np.tile(np.eye(2), (reduced.L, 1, 1)), atol=1e-12
+    )
+    assert np.all(reduced.weight > 0)
+    assert reduced.weight.sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def test_with_as_many_nodes_as_eigenvalues_nothing_changes(rough):
+    same = compress(rough, rough.L)
+    for name in ("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(rough, name))
+
+
+def test_the_gauss_rule_of_a_block_with_a_node_for_every_eigenvalue_is_the_block():
+    # the last of the 12 is doubled, so that the 12 nodes asked for are not "kept as they are"
+    rng = np.random.default_rng(5)
+    eigenvalue = np.sort(rng.uniform(1.0, 2.0, 12))[::-1]
+    eigenvalue = np.append(eigenvalue, eigenvalue[-1])
+    weight = rng.uniform(0.5, 1.5, 13)
+    weight /= weight.sum()
+    J, B = rng.standard_normal((13, 2, 5)), rng.standard_normal((13, 3, 5))
+    rho = eigenvalue[:, None, None]
+    t = rho**2 * (B @ B.transpose(0, 2, 1))
+    state = State(
+        eigenvalue,
+        weight,
+        J @ J.transpose(0, 2, 1),
+        rho * (J @ B.transpose(0, 2, 1)),
+        t,
+        np.einsum("k,kij->ij", weight / eigenvalue, t),
+        np.ones(2),
+        np.ones(3),
+    )
+    found = compress(state, 12)
+    assert found.L == 12
+    np.testing.assert_allclose(found.eigenvalue, eigenvalue[:12], rtol=1e-12)
+    np.testing.assert_allclose(found.weight[:11], weight[:11], rtol=1e-8)
+    np.testing.assert_allclose(found.cross_overlap[:11], state.cross_overlap[:11], rtol=1e-6)
+    merged = np.average(state.cross_overlap[11:], axis=0, weights=weight[11:])
+    np.testing.assert_allclose(found.cross_overlap[11], merged, rtol=1e-6)
+
+
+def test_order_does_not_matter_and_an_eigenvalue_of_zero_is_kept(rough):
+    rng = np.random.default_rng(0)
+    dead = np.zeros((1, 2, 2)) + np.eye(2)
+    grown = State(
+        np.append(rough.eigenvalue, 0.0),
+        np.append(0.5 * rough.weight, 0.5),
+        np.concatenate([rough.student_overlap, dead]),
+        np.concatenate([rough.cross_overlap, np.zeros((1, 2, 3))]),
+        np.concatenate([rough.teacher_overlap, np.zeros((1, 3, 3))]),
+        rough.T,
+        rough.student_weights,
+        rough.teacher_weights,
+    )
+    order = rng.permutation(grown.L)
+    shuffled = State(
+        *(
+            getattr(grown, name)[order]
+            for name in (
+                "eigenvalue",
+                "weight",
+                "student_overlap",
+                "cross_overlap",
+                "teacher_overlap",
+            )
+        ),
+        rough.T,
+        rough.student_weights,
+        rough.teacher_weights,
+    )
+    first, second = compress(grown, 4), compress(shuffled, 4)
+    assert first.eigenvalue[-1] == 0.0
+    assert first.weight[-1] == 0.5
+    np.testing.assert_allclose(second.eigenvalue, first.eigenvalue, rtol=1e-12)
+    np.testing.assert_allclose(second.Q, first.Q, rtol=1e-12)
+
+
+def test_rough_overlaps_give_the_error_of_all_eigenvalues(whole):
+    found = solve(study_of(), check="never")
+    assert found.compression is not None
+    assert found.compression.eigenvalues == 512
+    assert found.compression.nodes == found.initial.L < 200
+    assert str(found.compression) == f"512 eigenvalues to {found.initial.L}"
+    # what the tolerance of both integrations allows is in the comparison
+    change = np.abs(found.generalization_error / whole.generalization_error - 1)
+    assert np.max(change) < 1e-9
+    np.testing.assert_allclose(found.Q, whole.Q, rtol=1e-9)
+    np.testing.assert_allclose(found.R, whole.R, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
+def test_the_estimate_is_honest(rough, whole, tolerance):
+    study = study_of("off")
+
+    def integrate(state):
+        run = solve(study, start=replace(initial(study), state=state), check="never")
+        return run, run.generalization_error
+
+    _, (_, error), compression = settle(rough, "on", tolerance, integrate)
+    true = np.max(np.abs(error / whole.generalization_error - 1))
+    assert 1e-13 < true <= 10 * compression.error
+    assert true <= tolerance
+
+
+def test_relu_with_a_trained_second_layer_and_smooth_overlaps():
+    def run(compression):
+        text = ROUGH.format(compression=compression, L=300, eta=0.1, end=5.0, rtol=1e-10)
+        text = text.replace('"erf"', '"relu"').replace(
+            "[data]", "train_second_layer = true\n[data]"
+        )
+        return solve(parse_study(text.replace("seed = 3", 'draw = "mean"')), check="never")
+
+    found, whole = run("on"), run("off")
+    assert found.compression.nodes < 100
+    assert whole.compression is None
+    np.testing.assert_allclose(found.generalization_error, whole.generalization_error, rtol=1e-8)
+    np.testing.assert_allclose(found.v, whole.v, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("mode", "L", "compressed"),
+    [("auto", 128, False), ("on", 128, True), ("on", 8, False), ("off", 512, False)],
+)
+def test_what_is_compressed(mode, L, compressed):
+    found = solve(study_of(mode, L=L, end=0.1, rtol=1e-6), check="never")
+    assert (found.compression is not None) == compressed
+    assert (found.initial.L < L) == compressed
+
+
+def test_an_interrupt_during_the_first_runs_keeps_what_there_is():
+    def progress(alpha, steps):
+        raise KeyboardInterrupt
+
+    found = solve(study_of("on"), progress=progress)
+    assert found.cause == "interrupted"
+    assert np.isnan(found.compression.error)
+
+
+def test_the_file_says_what_was_compressed(tmp_path):
+    for mode, expected in (("on", "128 eigenvalues to"), ("off", "none")):
+        found = solve(study_of(mode, L=128, end=0.1, rtol=1e-6), check="never")
+        path = write_run(tmp_path / "run.nc", found)
+        with h5netcdf.File(path) as file:
+            assert file.attrs["compression"].startswith(expected)
+            assert file.dimensions["mode"].size == found.initial.L
+            if mode == "on":
+                assert file.attrs["compression_error"] == found.compression.error
+                assert file.attrs["compression_eigenvalues"] == 128
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(InputError, match=r"time\.compression: .*'auto', 'on' or 'off'"):
+        study_of("maybe")
