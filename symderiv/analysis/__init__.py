@@ -1,0 +1,1 @@
+"""What follows from the equations: fixed points, rates, exact error curves."""
