@@ -45,9 +45,7 @@ class Directions:
         return math.fsum(self.weight * self.eigenvalue)
 
 
-def eigendirections(
-    eigenvalue: Floats, weight: Floats, trainable: int | None = None
-) -> Directions:
+def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = None) -> Directions:
     """Training within the eigenbasis of the covariance: the ``trainable`` largest eigenvalues.
 
     Args:
@@ -60,7 +58,9 @@ def eigendirections(
     """
     count = eigenvalue.size if trainable is None else trainable
     if not 1 <= count <= eigenvalue.size:
-        raise InputError(f"trainable: {count} is not between 1 and the {eigenvalue.size} directions")
+        raise InputError(
+            f"trainable: {count} is not between 1 and the {eigenvalue.size} directions"
+        )
     positive = eigenvalue[:count] > 0.0
     rho, w = eigenvalue[:count][positive], weight[:count][positive]
     frozen = math.fsum(weight[count:] * eigenvalue[count:])
@@ -76,32 +76,46 @@ def coordinate_directions(covariance: Floats, trainable: int) -> Directions:
     E[δ²] is d̂ᵀ(Σ̂ - Σ_xᵀ Σ̃⁻¹ Σ_x)d̂/N.
 
     Args:
-        covariance: Σ, symmetric, shape (N, N); its block Σ̃ must be positive definite.
+        covariance: Σ, symmetric, positive semi-definite, shape (N, N).
         trainable: how many coordinates are trained, from 1 to N.
 
     Raises:
-        InputError: ``trainable`` is out of range, or Σ̃ is singular.
+        InputError: ``trainable`` is out of range, or the trained inputs are all constant.
     """
     N = covariance.shape[0]
     if not 1 <= trainable <= N:
         raise InputError(f"trainable: {trainable} is not between 1 and the {N} directions")
     inner = covariance[:trainable, :trainable]
     cross = covariance[:trainable, trainable:]
+    if not np.trace(inner) > 0.0:
+        raise InputError(f"trainable: the first {trainable} inputs are constant; train more")
     values, vectors = np.linalg.eigh(inner)
-    if values[0] <= N * np.finfo(np.float64).eps * values[-1]:
-        raise InputError(
-            f"trainable: the covariance of the first {trainable} coordinates is singular; "
-            "train fewer, or in the eigenbasis"
-        )
-    rotated = vectors.T @ cross
-    g = np.sum(rotated**2, axis=1)
+    # Combinations that no input has learn nothing and, Σ being positive, have no part in Σ_x.
+    there = values > N * np.finfo(np.float64).eps * values[-1]
+    values = values[there]
+    g = np.sum((vectors[:, there].T @ cross) ** 2, axis=1)
     frozen = float(np.trace(covariance[trainable:, trainable:]) - np.sum(g / values)) / N
     return Directions(
         values[::-1].copy(),
-        np.full(trainable, 1.0 / N),
+        np.full(values.size, 1.0 / N),
         (1.0 + g / values**2)[::-1].copy(),
         max(frozen, 0.0),
     )
+
+
+def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
+    """A covariance with one input per eigenvalue, in a random orthonormal basis (Haar).
+
+    Args:
+        eigenvalue: shape (N,).
+        seed: of the basis.
+    """
+    random = np.random.default_rng(seed)
+    normal = random.standard_normal((eigenvalue.size, eigenvalue.size))
+    basis, triangle = np.linalg.qr(normal)
+    basis *= np.sign(np.diag(triangle))
+    matrix: Floats = (basis * eigenvalue) @ basis.T
+    return 0.5 * (matrix + matrix.T)
 
 
 def stability_limit(directions: Directions) -> float:
@@ -123,7 +137,8 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
     if not (math.isfinite(learning_rate) and learning_rate > 0.0):
         raise InputError(f"learning_rate: {learning_rate!r} is not a positive number")
     limit = stability_limit(directions)
-    if learning_rate >= limit:
+    # the limit is known to rounding only
+    if learning_rate >= limit * (1.0 - 1e-14):
         raise InputError(
             f"learning_rate: {learning_rate:g} is not below the stability limit {limit:.12g} "
             "(2 over the trained eigenvalues' sum divided by N): the error would grow"

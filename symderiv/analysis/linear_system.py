@@ -57,8 +57,8 @@ class LinearSystem:
 
     def numbers(self, learning_rate: Any, eigenvalue: Any, weight: Any) -> tuple[Any, Any, Any]:
         """d, b, c for numbers of any kind: arrays, balls, fractions."""
-        evaluate = _functions(self)
-        return evaluate(learning_rate, eigenvalue, weight)
+        decay, source, readout = _functions(self)(learning_rate, eigenvalue, weight)
+        return decay, source, readout
 
     @property
     def factor(self) -> float:

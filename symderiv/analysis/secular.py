@@ -12,12 +12,14 @@ however close roots and poles are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -49,8 +51,10 @@ class SecularRoots:
 def merged(pole: Floats, *columns: Floats) -> tuple[Floats, ...]:
     """Poles in ascending order, equal ones once; the columns summed over equal poles."""
     unique, inverse = np.unique(pole, return_inverse=True)
-    sums = (np.bincount(inverse, weights=column, minlength=unique.size) for column in columns)
-    return (unique, *sums)
+    result: list[Floats] = [unique]
+    for column in columns:
+        result.append(np.bincount(inverse, weights=column, minlength=unique.size).astype(float))
+    return tuple(result)
 
 
 def stability_gap(pole: Floats, strength: Floats) -> float:
@@ -73,7 +77,13 @@ def secular_roots(pole: Floats, strength: Floats, numerator: Floats) -> SecularR
     return SecularRoots(origin + offset, origin, offset, slope, moment)
 
 
-@njit(cache=True, error_model="numpy")
+def _compiled(**options: Any) -> Callable[[Function], Function]:
+    """numba's decorator with a type, kept on disk, divisions by zero giving infinities."""
+    decorator: Callable[[Function], Function] = njit(cache=True, error_model="numpy", **options)
+    return decorator
+
+
+@_compiled()
 def _distances(pole: Floats, origin: float, distance: Floats) -> None:
     """d_k - origin; apart from the sums below, where the compiler may not regroup it."""
     for k in range(pole.size):
@@ -81,7 +91,7 @@ def _distances(pole: Floats, origin: float, distance: Floats) -> None:
 
 
 # Sums may be regrouped, which lets them use the vector unit and makes them more accurate.
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@_compiled(fastmath={"reassoc", "contract", "nsz"})
 def _side(
     distance: Floats, strength: Floats, start: int, stop: int, offset: float
 ) -> tuple[float, float]:
@@ -96,7 +106,7 @@ def _side(
     return value, slope
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@_compiled(fastmath={"reassoc", "contract", "nsz"})
 def _from_zero(pole: Floats, strength: Floats, s: float) -> tuple[float, float]:
     """(Σ a_k/(d_k - s) - Σ a_k/d_k) / s and the derivative of the first sum."""
     value = 0.0
@@ -109,7 +119,7 @@ def _from_zero(pole: Floats, strength: Floats, s: float) -> tuple[float, float]:
     return value, slope
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@_compiled(fastmath={"reassoc", "contract", "nsz"})
 def _last_sums(
     distance: Floats, strength: Floats, numerator: Floats, offset: float
 ) -> tuple[float, float]:
@@ -122,7 +132,7 @@ def _last_sums(
     return slope, moment
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled()
 def _between(lower: float, upper: float, step: float, here: float) -> float:
     """``here + step`` where it is strictly between the bounds, else their middle."""
     there = here + step
@@ -136,7 +146,7 @@ def _between(lower: float, upper: float, step: float, here: float) -> float:
     return 0.5 * (lower + upper)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled()
 def _two_poles(
     constant: float, p: float, q: float, left: float, right: float, last: float
 ) -> float:
@@ -157,10 +167,8 @@ def _two_poles(
     return far
 
 
-@njit(cache=True, error_model="numpy")
-def _inner_root(
-    pole: Floats, strength: Floats, j: int, distance: Floats
-) -> tuple[float, float]:
+@_compiled()
+def _inner_root(pole: Floats, strength: Floats, j: int, distance: Floats) -> tuple[float, float]:
     """The root between the poles j-1 and j: its origin and its offset."""
     size = pole.size
     width = pole[j] - pole[j - 1]
@@ -201,7 +209,7 @@ def _inner_root(
     return origin, offset
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled()
 def _lowest_root(
     pole: Floats, strength: Floats, gap: float, distance: Floats
 ) -> tuple[float, float]:
@@ -257,7 +265,7 @@ def _lowest_root(
     return first, offset
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled()
 def _all_roots(
     pole: Floats, strength: Floats, numerator: Floats, gap: float,
     origin: Floats, offset: Floats, slope: Floats, moment: Floats,

@@ -81,7 +81,7 @@ def build_app() -> typer.Typer:
     """The command-line application with all its commands."""
     import typer
 
-    from symderiv.cli import check, derive, expect, run, study
+    from symderiv.cli import check, derive, expect, linear, run, study
 
     app = typer.Typer(
         name="symderiv",
@@ -106,6 +106,6 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
-    for group in (expect, check, derive, run, study):
+    for group in (expect, check, derive, run, study, linear):
         group.register(app)
     return app

@@ -137,10 +137,43 @@ def read_spectrum(
     return _read_spectrum(path.absolute(), array, name, found.st_mtime_ns, found.st_size)
 
 
-@lru_cache(maxsize=8)
-def _read_spectrum(
-    path: Path, array: str | None, name: str, _time: int, _size: int
-) -> FileSpectrum:
+def read_covariance(
+    path: str | os.PathLike[str], array: str | None = None, *, name: str | None = None
+) -> np.ndarray:
+    """The covariance in a file as a matrix, in the coordinates of the file.
+
+    Args:
+        path: see :func:`covariance`; samples give their sample covariance.
+        array: see :func:`covariance`.
+        name: how the file is called in messages.
+
+    Returns:
+        Shape (N, N), exactly symmetric.
+
+    Raises:
+        InputError: the file cannot be used; the message starts with ``file`` or ``array``.
+    """
+    path = Path(path)
+    found = _matrix_in(path, array, printable(name or path.name, 200))
+    eigenvalues_of(found.matrix, found.where)
+    with np.errstate(over="ignore", under="ignore"):
+        matrix: np.ndarray = found.matrix.astype(np.float64) * found.unit * found.unit
+    _scale(matrix, found.where)
+    symmetric: np.ndarray = 0.5 * (matrix + matrix.T)
+    return symmetric
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The matrix of a file: the covariance is ``unit`` squared times it."""
+
+    matrix: np.ndarray
+    unit: float
+    where: str
+    remarks: tuple[str, ...]
+
+
+def _matrix_in(path: Path, array: str | None, name: str) -> _Found:
     found, matrix = read_matrix(path, ("covariance", "samples"), array, name=name)
     where = f"{name}: {found}" if found else name
     dimension = matrix.shape[1]
@@ -157,19 +190,26 @@ def _read_spectrum(
         is_covariance = True
     else:
         is_covariance = _looks_like_covariance(matrix, scale, where)
-    remarks: tuple[str, ...] = ()
     if is_covariance:
-        values = eigenvalues_of(matrix, where)
-    else:
-        samples = matrix.shape[0]
-        values = eigenvalues_of(sample_covariance(matrix, scale, where), where)
+        return _Found(matrix, 1.0, where, ())
+    samples = matrix.shape[0]
+    remarks = (
+        f"covariance estimated from {samples} samples of {dimension} inputs, "
+        "their mean removed" + (f" (its rank is below {samples})" if samples <= dimension else ""),
+    )
+    return _Found(sample_covariance(matrix, scale, where), scale, where, remarks)
+
+
+@lru_cache(maxsize=8)
+def _read_spectrum(
+    path: Path, array: str | None, name: str, _time: int, _size: int
+) -> FileSpectrum:
+    found = _matrix_in(path, array, name)
+    where = found.where
+    values = eigenvalues_of(found.matrix, where)
+    if found.unit != 1.0:
         with np.errstate(over="ignore", under="ignore"):
-            values = values * scale * scale
-        remarks = (
-            f"covariance estimated from {samples} samples of {dimension} inputs, "
-            "their mean removed"
-            + (f" (its rank is below {samples})" if samples <= dimension else ""),
-        )
+            values = values * found.unit * found.unit
     with np.errstate(over="ignore"):
         mean = float(np.mean(values))
     if not _SMALLEST <= mean <= _LARGEST:
@@ -180,7 +220,7 @@ def _read_spectrum(
         )
         raise InputError(f"file: {where}: the mean variance of an input {reason}")
     values.setflags(write=False)
-    return FileSpectrum(values, remarks)
+    return FileSpectrum(values, found.remarks)
 
 
 def _scale(matrix: np.ndarray, where: str) -> float:

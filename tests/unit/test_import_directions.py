@@ -21,12 +21,12 @@ LEVELS = {
     "gaussian": 5,
     "learning": 6,
     "data": 7,
-    "analysis": 8,
     "precision": 8,
-    "dynamics": 9,
-    "papers": 10,
-    "report": 11,
-    "cli": 12,
+    "analysis": 9,
+    "dynamics": 10,
+    "papers": 11,
+    "report": 12,
+    "cli": 13,
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}
 STANDARD_LIBRARY_OF_KERNELS = {"math", "__future__"}

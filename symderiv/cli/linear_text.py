@@ -1,0 +1,65 @@
+"""What ``symderiv linear`` prints for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_COLUMNS = (
+    ("alpha", "α"),
+    ("generalization_error", "ε_g"),
+    ("small_learning_rate", "η → 0"),
+    ("integral_approximation", "integral"),
+    ("integral_error_bound", "± at most"),
+    ("finite_dimension", "SGD at N"),
+)
+_LONGEST = 40
+
+
+def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[str]:
+    """The lines of the summary and the table.
+
+    Args:
+        record: what ``--json`` prints.
+        inputs: the inputs in words.
+        trained: the number of trained directions.
+    """
+    rates = record["rates"]
+    yield _line("inputs", inputs)
+    yield _line("trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}")
+    yield _line("rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}")
+    if record["final_error"]:
+        yield _line("final error", f"{record['final_error']:.6g}, what frozen directions leave")
+    ends = record["window"]
+    if ends is not None:
+        if ends["lower"] < ends["upper"]:
+            yield _line("power law", f"between α = {ends['lower']:.4g} and {ends['upper']:.4g}")
+        else:
+            yield _line("power law", "at no α: the spectrum is too short")
+    yield _line("method", _method(record))
+    if "finite_dimension" in record:
+        yield _line(
+            "finite N",
+            f"exact mean of SGD, stable for η < {record['finite_stability_limit']:.6g}; departs "
+            f"from the limit N → ∞ by up to {record['departure']:.2g} of it",
+        )
+    yield ""
+    columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]
+    cells = [[title, *(_short(value) for value in record[key])] for key, title in columns]
+    widths = [max(map(len, column)) for column in cells]
+    for row in zip(*cells, strict=True):
+        yield "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+
+
+def _method(record: dict[str, Any]) -> str:
+    text = f"{record['method']}, {record['digits_used']} digits"
+    agreement = record.get("agreement_digits")
+    return text if agreement is None else f"{text}; {agreement} agree with a second computation"
+
+
+def _line(label: str, text: str) -> str:
+    return f"{label:<12}{text}"
+
+
+def _short(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:.6g}"

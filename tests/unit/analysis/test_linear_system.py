@@ -1,0 +1,80 @@
+"""The linear system that is taken out of the equations, against the generated linear module."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+from symderiv_kernels import linear as kernel
+
+from symderiv.analysis.linear_system import linear_system, moment_system
+
+SEED = 3
+
+
+def random_state(L: int) -> tuple[np.ndarray, ...]:
+    """Q_k, r_k, t_k of vectors in three coordinates per eigenvalue, T different from 1."""
+    random = np.random.default_rng(SEED)
+    rho = np.sort(random.uniform(0.2, 3.0, L))[::-1]
+    weight = random.uniform(0.5, 1.5, L)
+    weight /= weight.sum()
+    J, B = random.standard_normal((L, 3)), 1.4 * random.standard_normal((L, 3))
+    return rho, weight, np.mean(J * J, 1), rho * np.mean(J * B, 1), rho**2 * np.mean(B * B, 1)
+
+
+def test_the_deviation_moves_as_the_generated_module_says() -> None:
+    L, eta = 5, 0.9
+    rho, weight, q, r, t = random_state(L)
+    T = np.array([[np.sum(weight * t / rho)]])
+    assert abs(T[0, 0] - 1.0) > 0.1
+    one = np.ones(1)
+    dq, dr = np.zeros((L, 1, 1)), np.zeros((L, 1, 1))
+    kernel.right_hand_side(
+        q.reshape(L, 1, 1), r.reshape(L, 1, 1), one, rho, weight, t.reshape(L, 1, 1), T, one,
+        eta, 0.0, 0.0, 0.0, 0.0, 1.0, dq, dr, np.zeros(1),
+    )  # fmt: skip
+    expected = dq.ravel() - 2.0 * dr.ravel() / rho
+    system = linear_system()
+    decay, source, readout = system.numbers(eta, rho, weight)
+    deviation = q - 2.0 * r / rho + t / rho**2
+    found = -decay * deviation + source * np.sum(readout * deviation)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    Q, R = np.zeros((1, 1)), np.zeros((1, 1))
+    kernel.order_parameters(q.reshape(L, 1, 1), r.reshape(L, 1, 1), rho, weight, Q, R)
+    error = kernel.generalization_error(Q, R, T, one, one)
+    assert abs(system.factor * np.sum(readout * deviation) - error) < 1e-13 * error
+    # the same state in moments of the deviation: E^(l) = sum_k w_k rho_k^l D_k
+    shift, noise = moment_system().numbers(eta)
+    moments = [np.sum(weight * rho**l * deviation) for l in range(L + 1)]
+    for l in range(L):
+        nu = np.sum(weight * rho ** (l + 1))
+        rate = shift * moments[l + 1] + noise * nu * moments[1]
+        np.testing.assert_allclose(rate, np.sum(weight * rho**l * expected), rtol=1e-12)
+
+
+def test_several_units_are_one_with_another_learning_rate() -> None:
+    """K = 3 students and M = 2 teachers: J = sum v_i J_i, learning rate eta sum v_i^2."""
+    random = np.random.default_rng(SEED)
+    L, K, M, n, eta = 4, 3, 2, 5, 0.7
+    rho, weight, *_ = random_state(L)
+    v, v_teacher = random.uniform(0.3, 1.0, K), random.uniform(0.3, 1.0, M)
+    J, B = random.standard_normal((L, K, n)), random.standard_normal((L, M, n))
+    q = np.einsum("kia,kja->kij", J, J) / n
+    r = rho[:, None, None] * np.einsum("kia,kma->kim", J, B) / n
+    t = rho[:, None, None] ** 2 * np.einsum("kma,kna->kmn", B, B) / n
+    T = np.einsum("k,kmn->mn", weight / rho, t)
+    dq, dr = np.zeros_like(q), np.zeros_like(r)
+    kernel.right_hand_side(
+        q, r, v, rho, weight, t, T, v_teacher, eta, 0.0, 0.0, 0.0, 0.0, 1.0, dq, dr, np.zeros(K)
+    )
+    expected = v @ dq @ v - 2.0 * (v @ dr @ v_teacher) / rho
+    deviation = np.mean((v @ J - v_teacher @ B) ** 2, axis=1)
+    decay, source, readout = linear_system().numbers(eta * np.sum(v**2), rho, weight)
+    found = -decay * deviation + source * np.sum(readout * deviation)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_coefficients_are_exact_expressions() -> None:
+    system = linear_system()
+    assert not sp.Tuple(system.decay, system.source, system.readout).atoms(sp.Float)
+    names = {str(name) for name in (system.decay * system.source * system.readout).free_symbols}
+    assert names == {"learning_rate", "rho", "weight"}

@@ -1,0 +1,83 @@
+"""The integral approximation against the sum and against quadrature; the window."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from symderiv.analysis.linear import eigendirections, small_learning_rate
+from symderiv.analysis.power_law import PowerLaw, integral_approximation, window
+from symderiv.data.spectra import power_law
+from symderiv.errors import InputError
+
+ALPHA = np.array([0.0, 1e-6, 0.01, 0.3, 2.0, 30.0, 900.0])
+
+
+def law_of(L: int, exponent: float, trainable: int | None = None) -> PowerLaw:
+    largest = power_law(L, exponent).single().eigenvalue[0]
+    return PowerLaw(L, exponent, float(largest), trainable or L)
+
+
+@pytest.mark.parametrize("exponent", [0.05, 0.25, 1.5])
+@pytest.mark.parametrize(("L", "trainable"), [(1, 1), (40, 13), (500, 500)])
+def test_the_integral_and_its_error(exponent: float, L: int, trainable: int) -> None:
+    component = power_law(L, exponent).single()
+    directions = eigendirections(component.eigenvalue, component.weight, trainable)
+    exact = small_learning_rate(directions, 0.3, ALPHA, 1.4)
+    law = law_of(L, exponent, trainable)
+    found = integral_approximation(law, 0.3, ALPHA, 1.4)
+    assert np.all(np.abs(exact - found.value) <= found.error_bound * (1.0 + 1e-12) + 1e-16)
+    # later than the first decay the estimate is much better than the bound
+    if L == 500:
+        late = ALPHA * law.decay_per_alpha(0.3) > 30.0
+        corrected = found.value + found.error_estimate
+        assert np.all(np.abs(exact - corrected)[late] <= 1e-2 * found.error_bound[late])
+    mp = mpmath.MPContext()
+    mp.dps = 30
+    beta, n = mp.mpf(exponent), law.trainable
+    for alpha, value in zip(ALPHA, found.value, strict=True):
+        z = 2 * mp.mpf(0.3) * mp.mpf(law.largest) * mp.mpf(float(alpha))
+        # the quadrature's error is absolute: the largest value of the exponential is taken out
+        least = z * mp.mpf(n) ** -(1 + beta)
+        total = mp.exp(-least) * mp.quad(
+            lambda x, z=z, least=least: x ** -(1 + beta) * mp.exp(least - z * x ** -(1 + beta)),
+            [mp.mpf(n) ** (mp.mpf(part) / 8) for part in range(9)],
+        )
+        total += mp.quad(lambda x: x ** -(1 + beta), [mp.mpf(n), mp.sqrt(mp.mpf(n) * L), mp.mpf(L)])
+        expected = 0.5 * 1.4 * law.largest / L * float(total)
+        assert value == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+def test_inside_the_window_the_error_is_a_power_law() -> None:
+    L, exponent, eta = 4000, 1.0, 0.1
+    law = law_of(L, exponent)
+    lower, upper = window(law, eta)
+    component = power_law(L, exponent).single()
+    directions = eigendirections(component.eigenvalue, component.weight)
+    inside = np.geomspace(10.0 * lower, upper / 1000.0, 7)
+    error = small_learning_rate(directions, eta, inside)
+    slopes = np.diff(np.log(error)) / np.diff(np.log(inside))
+    np.testing.assert_allclose(slopes, -exponent / (1.0 + exponent), atol=0.02)
+    outside = np.array([0.01 * lower, 0.1 * lower, 3.0 * upper, 6.0 * upper])
+    error = small_learning_rate(directions, eta, outside)
+    slopes = np.diff(np.log(error)) / np.diff(np.log(outside))
+    assert slopes[0] > -0.1
+    assert slopes[2] < -1.5
+
+
+def test_the_upper_end_is_where_the_first_correction_equals_the_leading_term() -> None:
+    law = law_of(100, 0.6)
+    lower, upper = window(law, 0.2)
+    s = 0.6 / 1.6
+    z = 2.0 * 0.2 * law.largest * upper / 100.0**1.6
+    assert z**s / s == pytest.approx(math.gamma(s), rel=1e-12)
+    assert 2.0 * 0.2 * law.largest * lower == pytest.approx(1.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("exponent", [0.0, -0.5, math.nan, math.inf])
+def test_exponents_that_are_no_power_law(exponent: float) -> None:
+    with pytest.raises(InputError, match="exponent"):
+        PowerLaw(4, exponent, 1.0, 4)

@@ -1,0 +1,159 @@
+"""The command ``symderiv linear``: keys, errors in one line, and numbers worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symderiv import cli
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits-covariance.npz"
+POWER_LAW = ["--distinct-eigenvalues", "5", "--exponent", "0.5", "--student-std", "0.5"]
+
+
+class Outcome:
+    """Exit code and output of one call."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> dict[str, Any]:
+        assert self.out.count("\n") == 1
+        result: dict[str, Any] = json.loads(self.out)
+        return result
+
+
+@pytest.fixture
+def linear(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["symderiv", "linear", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 0
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+def test_json_has_the_keys_of_the_interface(linear: Any) -> None:
+    result = linear(*POWER_LAW, "--learning-rate", 0.8, "--alpha", "0,1,20", "--json").json
+    assert {
+        "rates", "weights", "generalization_error", "small_learning_rate",
+        "integral_approximation", "window", "digits_used",
+    } <= set(result)  # fmt: skip
+    assert len(result["rates"]) == len(result["weights"]) == 5
+    assert min(result["rates"]) > 0.0
+    assert sum(result["weights"]) == pytest.approx(1.0, abs=1e-14)
+    assert set(result["window"]) == {"lower", "upper"}
+    start = 0.5 * (1.0 + 0.25)
+    assert result["generalization_error"][0] == pytest.approx(start, rel=1e-14)
+    rates, weights = np.array(result["rates"]), np.array(result["weights"])
+    expected = [start * float(np.sum(weights * np.exp(-rates * a))) for a in (0.0, 1.0, 20.0)]
+    assert result["generalization_error"] == pytest.approx(expected, rel=1e-13)
+
+
+def test_one_eigenvalue_by_hand(linear: Any) -> None:
+    """L = 1: dD/dalpha = -(2 eta - eta^2) D."""
+    result = linear(
+        "--distinct-eigenvalues",
+        1,
+        "--exponent",
+        1,
+        "--learning-rate",
+        0.5,
+        "--alpha",
+        "2",
+        "--json",
+    ).json
+    assert result["rates"] == pytest.approx([0.75], rel=1e-15)
+    assert result["generalization_error"] == pytest.approx([0.5 * math.exp(-1.5)], rel=1e-14)
+    assert result["small_learning_rate"] == pytest.approx([0.5 * math.exp(-2.0)], rel=1e-14)
+
+
+def test_trainable_directions_leave_the_rest(linear: Any) -> None:
+    result = linear(
+        *POWER_LAW, "--learning-rate", 1e-4, "--alpha", "1e9", "--trainable", 2, "--json"
+    ).json
+    ranks = np.arange(1, 6) ** -1.5
+    frozen = 0.5 * 1.25 * ranks[2:].sum() / ranks.sum()
+    assert result["small_learning_rate"] == pytest.approx([frozen], rel=1e-12)
+    assert result["final_error"] == pytest.approx(frozen, rel=1e-3)
+    assert len(result["rates"]) == 2
+    other = linear(
+        *POWER_LAW, "--learning-rate", 1e-4, "--alpha", "1e9", "--trainable", 2,
+        "--basis", "random", "--json",
+    ).json  # fmt: skip
+    assert other["final_error"] > result["final_error"]
+    assert other["integral_approximation"] is None
+
+
+def test_the_covariance_of_a_file_in_both_bases(linear: Any, tmp_path: Path) -> None:
+    options = ("--covariance", DIGITS, "--learning-rate", 0.01, "--alpha", "0,1", "--json")
+    whole = linear(*options).json
+    part = linear(*options, "--trainable", 20).json
+    inputs = linear(*options, "--trainable", 20, "--basis", "input").json
+    mean = float(np.trace(np.load(DIGITS)["covariance"])) / 64
+    for result in (whole, part, inputs):
+        assert result["generalization_error"][0] == pytest.approx(0.5 * mean, rel=1e-10)
+        assert result["window"] is None
+    assert part["final_error"] < inputs["final_error"]
+    np.save(tmp_path / "bad.npy", np.ones((2, 3, 4)))
+    refused = linear("--covariance", tmp_path / "bad.npy", "--learning-rate", 1, "--alpha", 1)
+    assert refused.code == 2
+    assert "--covariance: bad.npy" in refused.err
+
+
+def test_the_text_and_the_figure(linear: Any, tmp_path: Path) -> None:
+    figure = tmp_path / "error.svg"
+    shown = linear(
+        *POWER_LAW, "--learning-rate", 0.8, "--alpha", "1,10", "--dimension", 50, "--plot", figure
+    )
+    assert shown.code == 0
+    assert "stable for η < 2" in shown.out
+    assert "exact mean of SGD" in shown.out
+    assert shown.out.splitlines()[-1].split()[0] == "10"
+    assert figure.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"--learning-rate": 2.0}, "--learning-rate: 2 is not below the stability limit 2 "),
+        ({"--learning-rate": -1}, "--learning-rate: -1.0 is not a positive number"),
+        ({"--learning-rate": "nan"}, "--learning-rate: nan"),
+        ({"--distinct-eigenvalues": 0}, "--distinct-eigenvalues: 0 is below 1"),
+        ({"--exponent": 0}, "--exponent: 0.0 is not a positive number"),
+        ({"--exponent": None}, "option --exponent is missing"),
+        ({"--student-std": -1}, "--student-std"),
+        ({"--alpha": "1,x"}, "--alpha '1,x'"),
+        ({"--alpha": "-1"}, "--alpha: -1.0"),
+        ({"--trainable": 6}, "--trainable: 6 is not between 1 and the 5"),
+        ({"--dimension": 12}, "--dimension: 12 is not a multiple"),
+        ({"--basis": "input"}, "--basis input needs --covariance"),
+        ({"--covariance": DIGITS}, "--exponent is given together with --covariance"),
+        ({"--plot": "figure.txt"}, "--plot 'figure.txt'"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_option(
+    linear: Any, changed: dict[str, object], message: str
+) -> None:
+    options: dict[str, object] = {
+        "--distinct-eigenvalues": 5, "--exponent": 0.5, "--student-std": 0.5,
+        "--learning-rate": 0.8, "--alpha": "1",
+    } | changed  # fmt: skip
+    words = [word for key, value in options.items() if value is not None for word in (key, value)]
+    refused = linear(*words)
+    assert refused.code == 2
+    assert refused.out == ""
+    assert refused.err.count("\n") == 1
+    assert message in refused.err
