@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from symderiv_kernels import erf
 
 from benchmarks.numpy_baseline import ErfProblem
+from symderiv.dynamics.flat_layout import pack_parameters, pack_state, split_flat
 from symderiv.dynamics.flat_run import integrate_flat
 
 Array = NDArray[np.float64]
@@ -20,24 +21,25 @@ class CompiledSolver:
     def __init__(self, problem: ErfProblem) -> None:
         K, M, L = problem.sizes
         self.sizes = np.array([K, M, L])
-        training = [problem.learning_rate, 0.0, 0.0, 0.0, 0.0, 1.0]
-        self.parameters = np.concatenate(
-            [
-                problem.eigenvalue,
-                problem.weight,
-                problem.teacher_overlap.ravel(),
-                problem.teacher_covariance.ravel(),
-                problem.v_teacher,
-                training,
-            ]
+        training = (problem.learning_rate, 0.0, 0.0, 0.0, 0.0, 1.0)
+        self.parameters = pack_parameters(
+            problem.eigenvalue,
+            problem.weight,
+            problem.teacher_overlap,
+            problem.teacher_covariance,
+            problem.v_teacher,
+            training,
         )
         self.v = problem.v
 
     def solution(self, state: Array, end: float, rtol: float) -> tuple[Array, int]:
         """Return the overlaps at the last of 200 logarithmic times, and the evaluations used."""
+        K, M, L = self.sizes
+        Q_k = state[: L * K * K].reshape(L, K, K)
+        r_k = state[L * K * K :].reshape(L, K, M)
         result = integrate_flat(
             erf.flat_right_hand_side,
-            np.concatenate([state, self.v]),
+            pack_state(Q_k, r_k, self.v),
             self.sizes,
             self.parameters,
             np.geomspace(min(1e-2, end / 2), end, OUTPUTS),
@@ -47,4 +49,5 @@ class CompiledSolver:
         )
         if result.cause != "done":
             raise RuntimeError(f"integration ended early: {result.cause}")
-        return result.results[-1, : state.size], result.rhs_evaluations
+        Q_k, r_k, _ = split_flat(result.results[-1], K, M, L)
+        return np.concatenate([Q_k.ravel(), r_k.ravel()]), result.rhs_evaluations

@@ -83,16 +83,17 @@ class _Lowering:
         indices = [plain_index(index) for index in step.indices]
         body: list[Node] = []
         self._set(target, self._sums.rewrite(step.value), body)
-        shape = self._procedure.arrays[step.name].shape
-        if step.symmetric:
-            *first, i, j = indices
-            mirrored = target.base[(*first, j, i)]
-            body.append(Set(mirrored, target))
+        array = self._procedure.arrays[step.name]
+        pair = array.pair if step.symmetric else None
+        if pair is not None:
+            exchanged = list(indices)
+            exchanged[pair : pair + 2] = reversed(indices[pair : pair + 2])
+            body.append(Set(target.base[tuple(exchanged)], target))
         nest = tuple(body)
         for position in reversed(range(len(indices))):
-            stop: sp.Expr = range_symbol(shape[position])
-            if step.symmetric and position == len(indices) - 1:
-                stop = indices[-2] + 1
+            stop: sp.Expr = range_symbol(array.shape[position])
+            if pair is not None and position == pair + 1:
+                stop = indices[pair] + 1
             nest = (Loop(indices[position], sp.Integer(0), stop, nest),)
         return [Remark(step.comment), *nest] if step.comment else list(nest)
 

@@ -65,7 +65,8 @@ def _check_exact(expression: sp.Basic, where: str) -> None:
 class Array:
     """A named array of float64; ``shape`` lists the names of ranges, ``()`` is a scalar.
 
-    ``symmetric``: the last two axes may be exchanged; used to compute sums over half of the pairs.
+    ``symmetric``: two axes that follow each other and have one range (the first such pair) may be
+    exchanged; used to compute sums over half of the pairs.
     """
 
     name: str
@@ -78,8 +79,15 @@ class Array:
         _check_identifier(self.name, "array")
         if isinstance(self.shape, str):
             raise ProgramError(f"array {self.name!r}: shape is a tuple of range names")
-        if self.symmetric and (len(self.shape) < 2 or self.shape[-1] != self.shape[-2]):
-            raise ProgramError(f"array {self.name!r}: symmetric needs two last axes of one range")
+        if self.symmetric and self.pair is None:
+            raise ProgramError(
+                f"array {self.name!r}: symmetric needs two neighbouring axes of one range"
+            )
+
+    @property
+    def pair(self) -> int | None:
+        """The first of the two neighbouring axes that have one range, if there are such axes."""
+        return next((n for n, (a, b) in enumerate(pairwise(self.shape)) if a == b), None)
 
 
 @dataclass(frozen=True)
@@ -131,8 +139,8 @@ class ScalarFunction:
 class Assignment:
     """``target = value`` for every value of the target's indices.
 
-    ``symmetric``: target[..., i, j] = target[..., j, i] is known, so that only j <= i is computed
-    and mirrored.
+    ``symmetric``: the target does not change when the indices i, j of its two neighbouring axes of
+    one range are exchanged, so that only j <= i is computed and mirrored.
     """
 
     target: sp.Indexed | sp.Symbol
@@ -248,6 +256,8 @@ class Procedure:
         if any(array.name == step.name for array in self.inputs):
             raise ProgramError(f"{where}: {step.name!r} is an input and cannot be written")
         _check_element(step.target, arrays, where)
+        if step.symmetric and arrays[step.name].pair is None:
+            raise ProgramError(f"{where}: symmetric needs two neighbouring axes of one range")
         for node in subexpressions(step.value):
             if isinstance(node, sp.Indexed):
                 _check_element(node, arrays, where)

@@ -39,7 +39,7 @@ class SumRewriter:
         self, arrays: Mapping[str, Array], functions: Mapping[str, ScalarFunction]
     ) -> None:
         self._ranges = {size for array in arrays.values() for size in array.shape}
-        self._symmetric = {name for name, array in arrays.items() if array.symmetric}
+        self._symmetric = {name: array.pair for name, array in arrays.items() if array.symmetric}
         self._orders = {
             name: _closure(function.symmetries, len(function.arguments))
             for name, function in functions.items()
@@ -114,10 +114,12 @@ class SumRewriter:
 
     def _canonical(self, node: sp.Basic) -> sp.Basic:
         if isinstance(node, sp.Indexed):
-            if array_name(node) not in self._symmetric:
+            pair = self._symmetric.get(array_name(node))
+            if pair is None:
                 return node
-            *first, i, j = node.indices
-            return node.base[(*first, *sorted((i, j), key=sp.default_sort_key))]
+            indices = list(node.indices)
+            indices[pair : pair + 2] = sorted(indices[pair : pair + 2], key=sp.default_sort_key)
+            return node.base[tuple(indices)]
         if not node.args:
             return node
         arguments = [self._canonical(argument) for argument in node.args]

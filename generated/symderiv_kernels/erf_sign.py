@@ -24,29 +24,29 @@ Equations:
         v[i]*v[j]*sum_p(v[p]*sum_q(E[g(x[p])*g(x[q])*g'(x[i])*g'(x[j])]*v[q])) -
         2*v[i]*v[j]*sum_p(v[p]*sum_m(E[g(x[p])*g'(x[i])*g'(x[j])*h(y[m])]*v_teacher[m])) +
         v[i]*v[j]*sum_m(v_teacher[m]*sum_n(E[g'(x[i])*g'(x[j])*h(y[m])*h(y[n])]*v_teacher[n]))
-    Q[i, j] = sum_k(eigenvalue[k]*student_overlap[k, i, j]*weight[k])
-    R[i, n] = sum_k(cross_overlap[k, i, n]*weight[k])
-    d student_overlap[k, i, j]/d alpha = learning_rate**2*Gamma[i, j]*eigenvalue[k] -
-        learning_rate*eigenvalue[k]*sum_p(A[i, p]*student_overlap[k, j, p]) -
-        learning_rate*eigenvalue[k]*sum_p(A[j, p]*student_overlap[k, i, p]) -
-        learning_rate*sum_m(B[i, m]*cross_overlap[k, j, m]) -
-        learning_rate*sum_m(B[j, m]*cross_overlap[k, i, m]) -
-        2*weight_decay*student_overlap[k, i, j]
-    d cross_overlap[k, i, n]/d alpha =
-        -learning_rate*eigenvalue[k]*sum_p(A[i, p]*cross_overlap[k, p, n]) -
-        learning_rate*sum_m(B[i, m]*teacher_overlap[k, n, m]) -
-        weight_decay*cross_overlap[k, i, n]
+    Q[i, j] = sum_k(eigenvalue[k]*student_overlap[i, j, k]*weight[k])
+    R[i, n] = sum_k(cross_overlap[i, n, k]*weight[k])
+    d student_overlap[i, j, k]/d alpha = learning_rate**2*Gamma[i, j]*eigenvalue[k] -
+        learning_rate*eigenvalue[k]*sum_p(A[i, p]*student_overlap[j, p, k]) -
+        learning_rate*eigenvalue[k]*sum_p(A[j, p]*student_overlap[i, p, k]) -
+        learning_rate*sum_m(B[i, m]*cross_overlap[j, m, k]) -
+        learning_rate*sum_m(B[j, m]*cross_overlap[i, m, k]) -
+        2*weight_decay*student_overlap[i, j, k]
+    d cross_overlap[i, n, k]/d alpha =
+        -learning_rate*eigenvalue[k]*sum_p(A[i, p]*cross_overlap[p, n, k]) -
+        learning_rate*sum_m(B[i, m]*teacher_overlap[n, m, k]) -
+        weight_decay*cross_overlap[i, n, k]
     d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2_11_ss 15,
     i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 3, i4_ss 48, i4_st 47, i4_tt
     46, i4_tt_aabb 8, i4_tt_aabc 28, i4_tt_abcc 12, generalization_error 21, gradients 27, noise 30,
-    order_parameters 5, observables 0, right_hand_side 33
+    order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  2ccd5b81aac2641a2ae4faf08c3b0447e5f56b5ee2812894f9c6b1af5c56040d
-    code     bd1cdf34da1382acbb0f6cc31f98b1ba3e6ad87c73a0396342b004a699fcc4ce
+    program  561ca3bdc62280d81b389a008ae5b585789f18d3747c1d7e48a2daf07e915d7e
+    code     d4a57228a7277f2e84a7109be62744a415fa71b143d2b6f598e9b1f4a4c3ce97
 Ordered by SymPy 1.14.
 """
 
@@ -520,8 +520,8 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
     Inputs:
-        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
         eigenvalue       (L)        distinct eigenvalues of the inputs
         weight           (L)        their multiplicities over the input dimension
 
@@ -529,20 +529,20 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
         Q                (K, K)     covariance E[x_i x_j] of the student fields
         R                (K, M)     covariance E[x_i y_n] of student and teacher fields
     """
-    K = Q.shape[0]
-    M = R.shape[1]
-    L = student_overlap.shape[0]
+    K = student_overlap.shape[0]
+    M = cross_overlap.shape[1]
+    L = eigenvalue.shape[0]
     for i in range(K):
         for j in range(i + 1):
             sum_over_k = 0.0
             for k in range(L):
-                sum_over_k += eigenvalue[k] * student_overlap[k, i, j] * weight[k]
+                sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
             Q[i, j] = sum_over_k
             Q[j, i] = Q[i, j]
         for n in range(M):
             sum_over_k_2 = 0.0
             for k in range(L):
-                sum_over_k_2 += cross_overlap[k, i, n] * weight[k]
+                sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
             R[i, n] = sum_over_k_2
 
 
@@ -551,8 +551,8 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     """Covariances of the fields and, returned, the generalisation error of a state.
 
     Inputs:
-        student_overlap  (L, K, K)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (L, K, M)  overlaps r_k of students and teachers
+        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
+        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
         eigenvalue       (L)        distinct eigenvalues of the inputs
         weight           (L)        their multiplicities over the input dimension
         T                (M, M)     covariance E[y_n y_m] of the teacher fields
@@ -580,12 +580,12 @@ def right_hand_side(
     """Time derivatives of a state; time is examples over input dimension.
 
     Inputs:
-        student_overlap             (L, K, K)  overlaps Q_k of the students per eigenvalue
-        cross_overlap               (L, K, M)  overlaps r_k of students and teachers
+        student_overlap             (K, K, L)  overlaps Q_k of the students per eigenvalue
+        cross_overlap               (K, M, L)  overlaps r_k of students and teachers
         v                           (K)        output weights of the student
         eigenvalue                  (L)        distinct eigenvalues of the inputs
         weight                      (L)        their multiplicities over the input dimension
-        teacher_overlap             (L, M, M)  overlaps t_k of the teachers
+        teacher_overlap             (M, M, L)  overlaps t_k of the teachers
         T                           (M, M)     covariance E[y_n y_m] of the teacher fields
         v_teacher                   (M)        output weights of the teacher
         learning_rate               scalar     of the first layer
@@ -596,13 +596,13 @@ def right_hand_side(
         full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
 
     Outputs, in place:
-        d_student_overlap           (L, K, K)  time derivative
-        d_cross_overlap             (L, K, M)  time derivative
+        d_student_overlap           (K, K, L)  time derivative
+        d_cross_overlap             (K, M, L)  time derivative
         d_v                         (K)        time derivative
     """
-    K = v.shape[0]
-    M = T.shape[0]
-    L = student_overlap.shape[0]
+    K = student_overlap.shape[0]
+    M = teacher_overlap.shape[0]
+    L = eigenvalue.shape[0]
     block_K_K = np.empty((3, K, K))
     Q = block_K_K[0]
     A = block_K_K[1]
@@ -618,41 +618,40 @@ def right_hand_side(
     else:
         Gamma[:] = 0.0
     learning_rate_squared = learning_rate * learning_rate
-    for k in range(L):
-        learning_rate_squared_eigenvalue_k = learning_rate_squared * eigenvalue[k]
-        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
-        for i in range(K):
-            for j in range(i + 1):
+    for i in range(K):
+        for j in range(i + 1):
+            learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
+            for k in range(L):
                 sum_over_m = 0.0
                 for m in range(M):
                     sum_over_m += (
-                        B[i, m] * cross_overlap[k, j, m] + B[j, m] * cross_overlap[k, i, m]
+                        B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
                     )
                 sum_over_p = 0.0
                 for p in range(K):
                     sum_over_p += (
-                        A[i, p] * student_overlap[k, j, p] + A[j, p] * student_overlap[k, i, p]
+                        A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
                     )
-                d_student_overlap[k, i, j] = (
-                    learning_rate_squared_eigenvalue_k * Gamma[i, j]
+                d_student_overlap[i, j, k] = (
+                    learning_rate_squared_Gamma_ij * eigenvalue[k]
                     - learning_rate * sum_over_m
-                    - learning_rate_eigenvalue_k * sum_over_p
-                    - 2.0 * weight_decay * student_overlap[k, i, j]
+                    - learning_rate * eigenvalue[k] * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[i, j, k]
                 )
-                d_student_overlap[k, j, i] = d_student_overlap[k, i, j]
-            for n in range(M):
+                d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+        for n in range(M):
+            for k in range(L):
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += B[i, m] * teacher_overlap[k, n, m]
+                    sum_over_m_2 += B[i, m] * teacher_overlap[n, m, k]
                 sum_over_p_2 = 0.0
                 for p in range(K):
-                    sum_over_p_2 += A[i, p] * cross_overlap[k, p, n]
-                d_cross_overlap[k, i, n] = (
+                    sum_over_p_2 += A[i, p] * cross_overlap[p, n, k]
+                d_cross_overlap[i, n, k] = (
                     -learning_rate * sum_over_m_2
-                    - learning_rate_eigenvalue_k * sum_over_p_2
-                    - weight_decay * cross_overlap[k, i, n]
+                    - learning_rate * eigenvalue[k] * sum_over_p_2
+                    - weight_decay * cross_overlap[i, n, k]
                 )
-    for i in range(K):
         d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
 
 
@@ -678,9 +677,9 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
 
     sizes = [K, M, L]
 
-    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
 
-    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
 
@@ -690,10 +689,10 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     M = sizes[1]
     L = sizes[2]
     start = 0
-    student_overlap = view_3(state[start:].ctypes, L, K, K)
-    start += L * K * K
-    cross_overlap = view_3(state[start:].ctypes, L, K, M)
-    start += L * K * M
+    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    start += K * K * L
+    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    start += K * M * L
     v = state[start : start + K]
     start += K
     if start != state.size:
@@ -703,8 +702,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     start += L
     weight = parameters[start : start + L]
     start += L
-    teacher_overlap = view_3(parameters[start:].ctypes, L, M, M)
-    start += L * M * M
+    teacher_overlap = view_3(parameters[start:].ctypes, M, M, L)
+    start += M * M * L
     T = view_2(parameters[start:].ctypes, M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
@@ -724,10 +723,10 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
     start = 0
-    d_student_overlap = view_3(derivative[start:].ctypes, L, K, K)
-    start += L * K * K
-    d_cross_overlap = view_3(derivative[start:].ctypes, L, K, M)
-    start += L * K * M
+    d_student_overlap = view_3(derivative[start:].ctypes, K, K, L)
+    start += K * K * L
+    d_cross_overlap = view_3(derivative[start:].ctypes, K, M, L)
+    start += K * M * L
     d_v = derivative[start : start + K]
     start += K
     if start != derivative.size:
@@ -749,9 +748,9 @@ def flat_observables(state, sizes, parameters, Q, R):
 
     sizes = [K, M, L]
 
-    state = student_overlap (L, K, K), cross_overlap (L, K, M), v (K)
+    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
 
-    parameters = eigenvalue (L), weight (L), teacher_overlap (L, M, M), T (M, M), v_teacher (M),
+    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
@@ -759,10 +758,10 @@ def flat_observables(state, sizes, parameters, Q, R):
     M = sizes[1]
     L = sizes[2]
     start = 0
-    student_overlap = view_3(state[start:].ctypes, L, K, K)
-    start += L * K * K
-    cross_overlap = view_3(state[start:].ctypes, L, K, M)
-    start += L * K * M
+    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    start += K * K * L
+    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    start += K * M * L
     v = state[start : start + K]
     start += K
     if start != state.size:
@@ -772,7 +771,7 @@ def flat_observables(state, sizes, parameters, Q, R):
     start += L
     weight = parameters[start : start + L]
     start += L
-    start += L * M * M
+    start += M * M * L
     T = view_2(parameters[start:].ctypes, M, M)
     start += M * M
     v_teacher = parameters[start : start + M]

@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 
 from symderiv.dynamics.compression import relative_changes, settle
+from symderiv.dynamics.flat_layout import pack_parameters, split_flat
 from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.initial import Initial, initial
 from symderiv.dynamics.kernels import Kernel, load_kernel
-from symderiv.dynamics.state import State, split_flat
+from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
@@ -187,22 +188,20 @@ class _Problem:
 def flat_parameters(study: Study, state: State) -> np.ndarray:
     """The constants of a run in the layout of the generated modules."""
     training = study.training
-    return np.concatenate(
-        [
-            state.eigenvalue,
-            state.weight,
-            state.teacher_overlap.ravel(),
-            state.teacher_covariance.ravel(),
-            state.teacher_weights,
-            [
-                training.learning_rate,
-                study.second_layer_learning_rate,
-                training.weight_decay,
-                study.second_layer_weight_decay,
-                training.label_noise,
-                1.0 if training.order == "full" else 0.0,
-            ],
-        ]
+    return pack_parameters(
+        state.eigenvalue,
+        state.weight,
+        state.teacher_overlap,
+        state.teacher_covariance,
+        state.teacher_weights,
+        (
+            training.learning_rate,
+            study.second_layer_learning_rate,
+            training.weight_decay,
+            study.second_layer_weight_decay,
+            training.label_noise,
+            1.0 if training.order == "full" else 0.0,
+        ),
     )
 
 
@@ -248,8 +247,8 @@ def _trajectory(result: FlatResult, problem: _Problem, errors: np.ndarray) -> Tr
         v=v,
         teacher_weights=state.teacher_weights,
         generalization_error=errors,
-        student_overlap=Q_k,
-        cross_overlap=r_k,
+        student_overlap=np.ascontiguousarray(Q_k),
+        cross_overlap=np.ascontiguousarray(r_k),
         initial=state,
         final=state.with_flat(result.last_state),
         alpha_end=result.last_alpha,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from symderiv.dynamics.flat_layout import pack_state, split_flat
 from symderiv.errors import InputError
 
 ARRAYS = (
@@ -99,10 +100,8 @@ class State:
         return self.teacher_covariance
 
     def flat(self) -> np.ndarray:
-        """Q_k, r_k, v in one vector, the order of the generated modules."""
-        return np.concatenate(
-            [self.student_overlap.ravel(), self.cross_overlap.ravel(), self.student_weights]
-        )
+        """Q_k, r_k, v in one vector, as the generated modules pack them."""
+        return pack_state(self.student_overlap, self.cross_overlap, self.student_weights)
 
     def with_flat(self, flat: np.ndarray) -> State:
         """The same problem at another time, from a vector as :meth:`flat` gives it."""
@@ -111,8 +110,8 @@ class State:
         return unchecked_state(
             self.eigenvalue,
             self.weight,
-            Q_k.copy(),
-            r_k.copy(),
+            np.array(Q_k, order="C"),
+            np.array(r_k, order="C"),
             self.teacher_overlap,
             self.teacher_covariance,
             v.copy(),
@@ -210,20 +209,6 @@ def unchecked_state(*arrays: np.ndarray) -> State:
     for name, array in zip(ARRAYS, arrays, strict=True):
         object.__setattr__(state, name, array)
     return state
-
-
-def split_flat(
-    flat: np.ndarray, K: int, M: int, L: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Views (…, L, K, K), (…, L, K, M), (…, K) of vectors as ``State.flat`` gives them."""
-    lead = flat.shape[:-1]
-    students = L * K * K
-    cross = students + L * K * M
-    return (
-        flat[..., :students].reshape(*lead, L, K, K),
-        flat[..., students:cross].reshape(*lead, L, K, M),
-        flat[..., cross:],
-    )
 
 
 def _block(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:

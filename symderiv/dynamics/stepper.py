@@ -44,24 +44,29 @@ _REJECTIONS_IN_A_ROW = 60
 def field_covariance(
     state: np.ndarray, sizes: np.ndarray, parameters: np.ndarray, covariance: np.ndarray
 ) -> None:
-    """Fill ``covariance`` (K+M, K+M) with [[Q, R], [R^T, T]] of a flat state."""
+    """Fill ``covariance`` (K+M, K+M) with [[Q, R], [R^T, T]] of a flat state.
+
+    See :mod:`symderiv.dynamics.flat_layout`.
+    """
     K, M, L = sizes[0], sizes[1], sizes[2]
-    for a in range(K):
-        for b in range(K + M):
-            covariance[a, b] = 0.0
-    cross = L * K * K
-    for k in range(L):
-        weight = parameters[L + k]
-        variance = weight * parameters[k]
-        for i in range(K):
-            for j in range(K):
-                covariance[i, j] += variance * state[(k * K + i) * K + j]
-            for n in range(M):
-                covariance[i, K + n] += weight * state[cross + (k * K + i) * M + n]
+    cross = K * K * L
+    for i in range(K):
+        for j in range(i, K):
+            start = (i * K + j) * L
+            total = 0.0
+            for k in range(L):
+                total += parameters[L + k] * parameters[k] * state[start + k]
+            covariance[i, j] = total
+            covariance[j, i] = total
+        for n in range(M):
+            start = cross + (i * M + n) * L
+            total = 0.0
+            for k in range(L):
+                total += parameters[L + k] * state[start + k]
+            covariance[i, K + n] = total
+            covariance[K + n, i] = total
     teacher = 2 * L + L * M * M
     for n in range(M):
-        for i in range(K):
-            covariance[K + n, i] = covariance[i, K + n]
         for m in range(M):
             covariance[K + n, K + m] = parameters[teacher + n * M + m]
 

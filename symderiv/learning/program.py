@@ -46,13 +46,13 @@ GAMMA = Array(
 )
 LABEL_NOISE = Array("label_noise", (), "standard deviation of the label noise", False, r"\sigma")
 STUDENT_OVERLAP = Array(
-    "student_overlap", ("L", "K", "K"), "overlaps Q_k of the students per eigenvalue", True, "Q"
+    "student_overlap", ("K", "K", "L"), "overlaps Q_k of the students per eigenvalue", True, "Q"
 )
 CROSS_OVERLAP = Array(
-    "cross_overlap", ("L", "K", "M"), "overlaps r_k of students and teachers", False, "r"
+    "cross_overlap", ("K", "M", "L"), "overlaps r_k of students and teachers", False, "r"
 )
 TEACHER_OVERLAP = Array(
-    "teacher_overlap", ("L", "M", "M"), "overlaps t_k of the teachers", True, "t"
+    "teacher_overlap", ("M", "M", "L"), "overlaps t_k of the teachers", True, "t"
 )
 EIGENVALUE = Array("eigenvalue", ("L",), "distinct eigenvalues of the inputs", False, r"\rho")
 WEIGHT = Array("weight", ("L",), "their multiplicities over the input dimension", False, "w")
@@ -65,8 +65,8 @@ RATES = (
     Array("full_order", (), "1 with the terms of order learning_rate**2, 0 without"),
 )
 ERROR = Array("error", (), "the generalisation error", False, r"\epsilon_g")
-_D_STUDENT = Array("d_student_overlap", ("L", "K", "K"), "time derivative", True)
-_D_CROSS = Array("d_cross_overlap", ("L", "K", "M"), "time derivative")
+_D_STUDENT = Array("d_student_overlap", ("K", "K", "L"), "time derivative", True)
+_D_CROSS = Array("d_cross_overlap", ("K", "M", "L"), "time derivative")
 _D_V = Array("d_v", ("K",), "time derivative")
 
 FIELDS = (Q, R, T, V, V_TEACHER)
@@ -167,6 +167,22 @@ def error_procedures(lowered: Lowered) -> tuple[Procedure, ...]:
     )
 
 
+def modes_last(expression: sp.Expr) -> sp.Expr:
+    """Overlaps per eigenvalue as they lie in memory: the eigenvalue's index last.
+
+    One after the other for one pair of units, so that a loop over eigenvalues is one over
+    neighbouring numbers.
+    """
+    arrays = {array.name for array in (STUDENT_OVERLAP, CROSS_OVERLAP, TEACHER_OVERLAP)}
+    return expression.xreplace(
+        {
+            element: element.base[(*element.indices[1:], element.indices[0])]
+            for element in expression.atoms(sp.Indexed)
+            if str(element.base.label) in arrays
+        }
+    )
+
+
 def _spectral_procedures(equations: Equations) -> tuple[Procedure, ...]:
     rates = equations.spectral
     overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
@@ -180,8 +196,8 @@ def _spectral_procedures(equations: Equations) -> tuple[Procedure, ...]:
             (Q, R),
             (),
             (
-                Assignment(s.Q[s.i, s.j], equations.student_covariance, symmetric=True),
-                Assignment(s.R[s.i, s.n], equations.cross_covariance),
+                Assignment(s.Q[s.i, s.j], modes_last(equations.student_covariance), symmetric=True),
+                Assignment(s.R[s.i, s.n], modes_last(equations.cross_covariance)),
             ),
         ),
         Procedure(
@@ -209,8 +225,10 @@ def _spectral_procedures(equations: Equations) -> tuple[Procedure, ...]:
                     (*_names(FIELDS), "label_noise", "Gamma"),
                     when=sp.Ne(s.full_order, 0),
                 ),
-                Assignment(d_student[s.k, s.i, s.j], rates.student_overlap, symmetric=True),
-                Assignment(d_cross[s.k, s.i, s.n], rates.cross_overlap),
+                Assignment(
+                    d_student[s.i, s.j, s.k], modes_last(rates.student_overlap), symmetric=True
+                ),
+                Assignment(d_cross[s.i, s.n, s.k], modes_last(rates.cross_overlap)),
                 Assignment(d_v[s.i], rates.second_layer),
             ),
         ),
@@ -251,10 +269,10 @@ def stated(name: str, value: sp.Expr) -> list[str]:
 def _spectral_equations(equations: Equations) -> list[str]:
     rates = equations.spectral
     named = (
-        ("Q[i, j]", equations.student_covariance),
-        ("R[i, n]", equations.cross_covariance),
-        ("d student_overlap[k, i, j]/d alpha", rates.student_overlap),
-        ("d cross_overlap[k, i, n]/d alpha", rates.cross_overlap),
+        ("Q[i, j]", modes_last(equations.student_covariance)),
+        ("R[i, n]", modes_last(equations.cross_covariance)),
+        ("d student_overlap[i, j, k]/d alpha", modes_last(rates.student_overlap)),
+        ("d cross_overlap[i, n, k]/d alpha", modes_last(rates.cross_overlap)),
         ("d v[i]/d alpha", rates.second_layer),
     )
     return [line for name, value in named for line in stated(name, value)]

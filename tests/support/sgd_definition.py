@@ -68,14 +68,12 @@ class System:
         )
 
     def state(self) -> Array:
-        overlaps = (self._overlap(self.J, self.J), self._overlap(self.J, self.phi))
-        return np.concatenate([*(part.ravel() for part in overlaps), self.v])
+        return packed(self._overlap(self.J, self.J), self._overlap(self.J, self.phi), self.v)
 
     def parameters(self, rates: Rates) -> Array:
-        parts = (self.eigenvalue, self.weight, self._overlap(self.phi, self.phi), self.T)
-        return np.concatenate(
-            [*(part.ravel() for part in parts), self.v_teacher, np.array(rates.packed())]
-        )
+        teacher = modes_last(self._overlap(self.phi, self.phi))
+        parts = (self.eigenvalue, self.weight, teacher, self.T, self.v_teacher)
+        return np.concatenate([*(part.ravel() for part in parts), np.array(rates.packed())])
 
     def sizes(self) -> NDArray[np.int64]:
         return np.array([len(self.J), len(self.phi), len(self.eigenvalue)])
@@ -85,6 +83,16 @@ class System:
         Q = self.J * self.eigenvalue[self.mode] @ self.J.T / N
         R = self.J @ self.phi.T / N
         return np.block([[Q, R], [R.T, self.T]])
+
+
+def modes_last(overlaps: Array) -> Array:
+    """Overlaps (L, ...) per eigenvalue with the eigenvalue as the last index."""
+    return np.moveaxis(overlaps, 0, -1)
+
+
+def packed(students: Array, cross: Array, v: Array) -> Array:
+    """The flat state of overlaps (L, K, K), (L, K, M) and output weights."""
+    return np.concatenate([modes_last(students).ravel(), modes_last(cross).ravel(), v])
 
 
 def random_system(seed: int, K: int, M: int, scale: float = 0.6) -> System:
@@ -154,8 +162,7 @@ def mean_rates(
     dr = system._overlap(dJ, system.phi)
     dv = -rates.second_layer_learning_rate * (g(x) * error) @ weights
     dv -= rates.second_layer_weight_decay * system.v
-    packed = np.concatenate([dQ.ravel(), dr.ravel(), dv])
-    return packed, float(weights @ error**2 / 2)
+    return packed(dQ, dr, dv), float(weights @ error**2 / 2)
 
 
 def replicates(dimension: int, log2_count: int, count: int) -> Iterator[tuple[Array, Array]]:

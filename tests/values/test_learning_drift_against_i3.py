@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import sympy as sp
-from support.sgd_definition import Rates, System, random_system
+from support.sgd_definition import Rates, System, packed, random_system
 from symderiv_kernels import erf as erf_kernel
 
 from symderiv.gaussian import i3
@@ -164,7 +164,7 @@ def test_the_mean_change_in_one_step_at_finite_size_is_the_right_hand_side() -> 
         dr = system._overlap(dJ, phi)
         dv = -(rates.second_layer_learning_rate * g.T @ delta / batch) / N
         dv -= rates.second_layer_weight_decay / N * system.v
-        changes.append(N * np.concatenate([dQ.ravel(), dr.ravel(), dv]))
+        changes.append(N * packed(dQ, dr, dv))
     mean = np.mean(changes, axis=0)
     deviation = np.std(changes, axis=0, ddof=1) / np.sqrt(batches)
     assert before.shape == mean.shape

@@ -96,7 +96,7 @@ def test_small_learning_rate_order_drops_the_noise_only(module: str) -> None:
     full, _ = kernel_rates(module, system, Rates())
     small, _ = kernel_rates(module, system, Rates(full_order=0.0))
     K, _, L = system.sizes()
-    noise = (full - small)[: L * K * K].reshape(L, K, K)
+    noise = np.moveaxis((full - small)[: L * K * K].reshape(K, K, L), -1, 0)
     assert np.all(full[L * K * K :] == small[L * K * K :])
     Gamma = noise / (system.eigenvalue[:, None, None] * Rates().learning_rate ** 2)
     np.testing.assert_allclose(Gamma[0], Gamma[1], rtol=1e-9)

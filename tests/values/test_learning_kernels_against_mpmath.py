@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from support.sgd_definition import Rates, System, random_system
+from support.sgd_definition import Rates, System, modes_last, random_system
 from symderiv_codegen import print_mpmath
 
 from symderiv.learning import (
@@ -39,12 +39,13 @@ def zeros(mp: Any, *shape: int) -> Any:
 
 def spectral_rates(module: Any, system: System, rates: Rates, mp: Any) -> tuple[Any, Any, Any]:
     K, M, L = system.sizes()
-    outputs = zeros(mp, L, K, K), zeros(mp, L, K, M), zeros(mp, K)
+    outputs = zeros(mp, K, K, L), zeros(mp, K, M, L), zeros(mp, K)
     J, phi = system.J, system.phi
+    parts = [modes_last(system._overlap(a, b)) for a, b in ((J, J), (J, phi), (phi, phi))]
     module.right_hand_side(
         mp,
-        *(exact(a, mp) for a in (system._overlap(J, J), system._overlap(J, phi), system.v)),
-        *(exact(a, mp) for a in (system.eigenvalue, system.weight, system._overlap(phi, phi))),
+        *(exact(a, mp) for a in (parts[0], parts[1], system.v)),
+        *(exact(a, mp) for a in (system.eigenvalue, system.weight, parts[2])),
         *(exact(a, mp) for a in (system.T, system.v_teacher)),
         *(mp.mpf(rate) for rate in rates.packed()),
         *outputs,
@@ -115,6 +116,7 @@ def test_the_moment_form_is_the_spectral_form_summed_over_eigenvalues(
         v_teacher, *(mp.mpf(rate) for rate in rates.packed()), *found,
     )  # fmt: skip
     dQ, dr, dv = spectral_rates(spectral, system, rates, mp)
+    dQ, dr = (np.moveaxis(np.array(part, dtype=object), -1, 0) for part in (dQ, dr))
     expected = (
         [moment(dQ, l, K, K) for l in range(L)],
         [moment(dr, l - 1, K, M) for l in range(L)],

@@ -21,7 +21,8 @@ def rates_of(name: str, system: System, rates: Rates) -> tuple[np.ndarray, np.nd
     parameters = system.parameters(rates)
     kernel.flat_right_hand_side(0.0, system.state(), system.sizes(), parameters, flat)
     first, second = L * K * K, L * K * (K + M)
-    return flat[:first].reshape(L, K, K), flat[first:second].reshape(L, K, M), flat[second:]
+    dQ, dr = flat[:first].reshape(K, K, L), flat[first:second].reshape(K, M, L)
+    return np.moveaxis(dQ, -1, 0), np.moveaxis(dr, -1, 0), flat[second:]
 
 
 def error_of(name: str, system: System) -> float:

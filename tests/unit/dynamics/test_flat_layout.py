@@ -1,0 +1,45 @@
+"""How states lie in flat vectors: eigenvalues last, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symderiv.dynamics.flat_layout import pack_parameters, pack_state, split_flat, state_size
+from symderiv.dynamics.stepper import field_covariance
+
+K, M, L = 2, 3, 4
+
+
+def parts(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    J = random.normal(size=(L, K, 5))
+    return J @ J.transpose(0, 2, 1), random.normal(size=(L, K, M)), random.normal(size=K)
+
+
+def test_the_overlaps_of_one_pair_of_units_are_neighbours():
+    students, cross, v = parts(1)
+    flat = pack_state(students, cross, v)
+    assert flat.size == state_size(K, M, L)
+    np.testing.assert_array_equal(flat[(1 * K + 0) * L :][:L], students[:, 1, 0])
+    np.testing.assert_array_equal(flat[K * K * L + (1 * M + 2) * L :][:L], cross[:, 1, 2])
+
+
+def test_splitting_undoes_packing_for_any_number_of_states():
+    states = [parts(seed) for seed in (1, 2, 3)]
+    flat = np.stack([pack_state(*state) for state in states])
+    for found, expected in zip(split_flat(flat, K, M, L), zip(*states, strict=True), strict=True):
+        np.testing.assert_array_equal(found, np.stack(expected))
+
+
+def test_the_covariance_of_the_fields_is_read_from_the_flat_vectors():
+    students, cross, v = parts(4)
+    random = np.random.default_rng(5)
+    rho, weight = random.uniform(0.5, 2.0, L), random.uniform(0.1, 0.4, L)
+    T = np.diag([1.0, 2.0, 3.0]) + 0.1
+    t = random.normal(size=(L, M, M))
+    parameters = pack_parameters(rho, weight, t, T, np.ones(M), (0.1, 0, 0, 0, 0, 1))
+    found = np.empty((K + M, K + M))
+    field_covariance(pack_state(students, cross, v), np.array([K, M, L]), parameters, found)
+    R = np.einsum("k,kin->in", weight, cross)
+    Q = np.einsum("k,kij->ij", weight * rho, students)
+    np.testing.assert_allclose(found, np.block([[Q, R], [R.T, T]]), rtol=1e-13)
