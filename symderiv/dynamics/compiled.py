@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
+from symderiv.dynamics.code_cache import kept_code
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 VECTOR = types.float64[::1]
@@ -30,4 +32,9 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
     decorator: Callable[[Function], Function] = numba.njit(
         *signature, cache=True, error_model="numpy", nogil=True, **options
     )
-    return decorator
+
+    def decorate(function: Function) -> Function:
+        with kept_code():
+            return decorator(function)
+
+    return decorate

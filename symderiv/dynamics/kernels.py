@@ -1,8 +1,8 @@
 """Finding or making the solver module of a pair of activations.
 
 A module that is part of the package is found by its formulas, without SymPy. For any other pair the
-module is derived, written to the user's cache folder and imported from there, so the derivation
-is paid once.
+module is derived, written to the user's cache folder and read from there, so the derivation is paid
+once. A file there that is not as it was written is derived again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from types import ModuleType
 from typing import Any
 
 from symderiv import __version__
+from symderiv.dynamics.code_cache import kept_code, tell_once, temporary_folder
 from symderiv.errors import SymderivError
 from symderiv.expressions import activation
+from symderiv.files import replace_file, write_whole
 
 FORMAT = 1
 
 _PACKAGE = "symderiv_kernels"
+# The last line of a derived module, so that damage to it is noticed.
+_SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
 
 
@@ -66,14 +70,20 @@ def load_kernel(
     found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
     if found is not None:
         name = found.stem
-        module = importlib.import_module(f"{_PACKAGE}.{name}")
-        return _kernel(module, found, student_text, teacher_text, checked_in=True)
+        with kept_code():
+            module = importlib.import_module(f"{_PACKAGE}.{name}")
+        sha256 = hashlib.sha256(found.read_bytes()).hexdigest()
+        return _kernel(module, found, sha256, student_text, teacher_text, checked_in=True)
     path = _cached_path(student_text, teacher_text)
-    if not path.exists():
+    text = _read_sealed(path)
+    if text is None:
         if notice is not None:
-            notice(f"deriving the solver for {student_text} learning {teacher_text}")
-        _derive(path, student_text, teacher_text)
-    return _kernel(_import_file(path), path, student_text, teacher_text, checked_in=False)
+            damaged = f"{path} is damaged; " if path.exists() else ""
+            notice(f"{damaged}deriving the solver for {student_text} learning {teacher_text}")
+        path, text = _derive(path, student_text, teacher_text)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    module = _module_of(path, text)
+    return _kernel(module, path, sha256, student_text, teacher_text, checked_in=False)
 
 
 def cache_folder() -> Path:
@@ -136,31 +146,57 @@ def _engine_digest() -> str:
     return digest.hexdigest()
 
 
-def _derive(path: Path, student: str, teacher: str) -> None:
+def _derive(path: Path, student: str, teacher: str) -> tuple[Path, str]:
+    """Derive a module and keep it; returns where it is and its text.
+
+    Several processes may do this at once: they derive the same text, the first one's file stays.
+    """
     from symderiv.learning import generate
 
     text = generate(path.stem, student, teacher)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    if _read_sealed(path) is not None:
+        return path, text
+    content = text.encode() + _seal(text)
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, content)
+    except OSError as error:
+        tell_once(
+            f"{path}: the derived solver cannot be kept there ({error.strerror or error}), the "
+            "next run derives it again; set XDG_CACHE_HOME to a folder that can be written to"
+        )
+        path = temporary_folder() / path.name
+        write_whole(path, content)
+    return path, text
 
 
-def _import_file(path: Path) -> ModuleType:
+def _seal(text: str) -> bytes:
+    return f"{_SEAL}{hashlib.sha256(text.encode()).hexdigest()}\n".encode()
+
+
+def _read_sealed(path: Path) -> str | None:
+    """The text of a derived module; None if the file is not there or not as it was written."""
+    try:
+        content = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    text, seal, _ = content.rpartition(_SEAL)
+    return text if seal and content == text + _seal(text).decode() else None
+
+
+def _module_of(path: Path, text: str) -> ModuleType:
     # numba's files on disk refer to the module by this name
     name = f"symderiv_cached_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
-    specification = importlib.util.spec_from_file_location(name, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        specification.loader.exec_module(module)
+        # The text that was checked is run, and not the file or what Python has kept of it: Python
+        # knows a changed file by its size and the second of its last change only.
+        with kept_code():
+            exec(compile(text, str(path), "exec"), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
@@ -168,11 +204,10 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _kernel(
-    module: ModuleType, path: Path, student: str, teacher: str, *, checked_in: bool
+    module: ModuleType, path: Path, sha256: str, student: str, teacher: str, *, checked_in: bool
 ) -> Kernel:
     if getattr(module, "FORMAT", None) != FORMAT:
         raise SymderivError(
             f"{path.name}: is a solver module of another version; generate it again"
         )
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return Kernel(module, path, sha256, student, teacher, checked_in)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import io
 import platform
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from symderiv import __version__
 from symderiv.dynamics.compression import Compression
 from symderiv.dynamics.simulation import SimulationResult
 from symderiv.dynamics.trajectory import Trajectory
-from symderiv.errors import InputError, SymderivError
+from symderiv.errors import InputError
+from symderiv.files import write_whole
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
@@ -64,6 +64,7 @@ def write_run(
 
     Raises:
         InputError: the folder does not exist or cannot be written to.
+        SymderivError: the disk is full; an older file of this name is as it was.
     """
     t = trajectory
     variables = {
@@ -208,35 +209,15 @@ def _write(
     lengths: Mapping[str, int],
     attributes: Mapping[str, Any],
 ) -> Path:
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        _fill(temporary, variables, lengths, attributes)
-        _flush(temporary)
-        # mkstemp makes files that only their owner can read; a result is an ordinary file
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise SymderivError(f"{path}: cannot be written: {error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
+    content = io.BytesIO()
+    _fill(content, variables, lengths, attributes)
+    write_whole(path, content.getvalue())
     return path
 
 
-def _flush(path: Path) -> None:
-    """Have the data on the disk before the name points to it."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
 def _fill(
-    path: Path,
+    content: io.BytesIO,
     variables: Mapping[str, np.ndarray],
     lengths: Mapping[str, int],
     attributes: Mapping[str, Any],
@@ -244,7 +225,7 @@ def _fill(
     # here, because the integration itself should not wait for HDF5
     import h5netcdf
 
-    with h5netcdf.File(path, "w") as file:
+    with h5netcdf.File(content, "w") as file:
         file.dimensions = {"alpha": variables["alpha"].size, **lengths}
         alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
         alpha.attrs["long_name"] = "time, examples / input dimension"

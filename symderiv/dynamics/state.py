@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 
 from symderiv.dynamics.flat_layout import pack_state, split_flat
 from symderiv.errors import InputError
+from symderiv.files import write_whole
 
 ARRAYS = (
     "eigenvalue",
@@ -120,14 +121,9 @@ class State:
 
     def save(self, path: str | Path) -> None:
         """Write the arrays as an ``.npz`` file, whole or not at all."""
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with temporary.open("wb") as file:
-                np.savez(file, **{name: getattr(self, name) for name in ARRAYS})
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        content = io.BytesIO()
+        np.savez(content, **{name: getattr(self, name) for name in ARRAYS})
+        write_whole(Path(path), content.getvalue())
 
     def _check_shapes(self) -> None:
         for name, axes in (

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 # do not know each other.
 LEVELS = {
     "errors": 0,
+    "files": 1,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,
