@@ -31,5 +31,13 @@ class NotYetError(InputError):
     """The request is meaningful but this version has no honest way to answer it."""
 
 
+class StoppedError(SymderivError):
+    """A run was stopped by a signal; the message says what was kept and how to go on."""
+
+    def __init__(self, message: str, signal: int) -> None:
+        super().__init__(message)
+        self.signal = signal
+
+
 class ToleranceError(SymderivError):
     """A computation ended without reaching its tolerance, or a check failed."""

@@ -17,6 +17,7 @@ __all__ = ["build_app", "main"]
 
 USAGE = 2
 FAILED = 1
+SIGNALLED = 128
 INTERRUPTED = 130
 
 
@@ -24,7 +25,7 @@ def main() -> None:
     """Entry point of the ``symderiv`` command; leaves with the exit code of ``interface``.
 
     0 on success, 2 on wrong usage or bad input, 1 when a check failed or a computation did not
-    reach its tolerance, 130 after an interrupt from the keyboard.
+    reach its tolerance, 130 after an interrupt from the keyboard, 143 after SIGTERM.
     """
     if sys.argv[1:] == ["--version"]:
         # Answered before the command-line library is imported: this is asked by scripts.
@@ -32,7 +33,8 @@ def main() -> None:
         return
     import typer
 
-    from symderiv.errors import InputError, SymderivError
+    from symderiv.errors import InputError, StoppedError, SymderivError
+    from symderiv.files import MACHINE
 
     # The base class of every complaint about usage has no public name that all versions share.
     bases: Any = typer.BadParameter.__mro__
@@ -40,6 +42,8 @@ def main() -> None:
     try:
         # With standalone_mode the library would write its own boxes and exit by itself.
         code = build_app()(standalone_mode=False)
+    except StoppedError as error:
+        _fail(str(error), SIGNALLED + error.signal)
     except SymderivError as error:
         _fail(str(error), USAGE if isinstance(error, InputError) else FAILED)
     except usage_error as error:
@@ -52,7 +56,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
     except OSError as error:
-        _fail(f"{error.strerror or error}: {error.filename or 'input or output'}", USAGE)
+        code = FAILED if error.errno in MACHINE else USAGE
+        _fail(f"{error.strerror or error}: {error.filename or 'input or output'}", code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

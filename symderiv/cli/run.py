@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symderiv.cli.output import Json, StudyFile, check_directory, emit_json, notice, progress
-from symderiv.errors import ToleranceError
+from symderiv.cli.resumable import (
+    CheckpointEvery,
+    Fresh,
+    checkpoint_beside,
+    resumable,
+    write_result,
+)
+from symderiv.errors import StoppedError, ToleranceError
 
 if TYPE_CHECKING:
-    from symderiv.dynamics import Trajectory
+    from symderiv.dynamics import SimulationResult, Trajectory
+    from symderiv.dynamics.checkpoint import Checkpoint
 
 PlotOption = Annotated[
     Path | None,
@@ -29,6 +37,8 @@ def solve(
         ),
     ] = None,
     plot: PlotOption = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    fresh: Fresh = False,
     json_: Json = False,
 ) -> None:
     """Integrate the order-parameter equations of a study.
@@ -42,15 +52,27 @@ def solve(
     target = output or Path(f"{study.stem}-run.nc")
     _check_targets(target, plot)
     end = float(read.alpha[-1])
-    with progress(quiet=json_) as update:
-        trajectory = integrate(
-            read,
-            progress=lambda alpha, steps: update("solving", alpha / end),
-            notice=notice(quiet=json_),
-        )
-    write_run(target, trajectory)
-    if plot is not None:
-        _plot(trajectory, plot)
+    checkpoint = checkpoint_beside(target, checkpoint_every, fresh)
+    with resumable(checkpoint.path.exists):
+        with progress(quiet=json_) as update:
+            trajectory = integrate(
+                read,
+                progress=lambda alpha, steps: update("solving", alpha / end),
+                notice=notice(quiet=json_),
+                checkpoint=checkpoint,
+            )
+        write_result(checkpoint, lambda: write_run(target, trajectory))
+        if plot is not None:
+            _plot(trajectory, plot)
+        _report_solve(target, trajectory, checkpoint, json_)
+        _end(checkpoint, trajectory.message, target)
+    if not trajectory.succeeded:
+        raise ToleranceError(_failure(trajectory))
+
+
+def _report_solve(
+    target: Path, trajectory: Trajectory, checkpoint: Checkpoint, as_json: bool
+) -> None:
     error = trajectory.generalization_error
     _report(
         {
@@ -65,15 +87,23 @@ def solve(
             "compression_error": (
                 trajectory.compression.error if trajectory.compression is not None else None
             ),
-            "cause": trajectory.cause,
+            "cause": "interrupted" if checkpoint.stopped else trajectory.cause,
             "warnings": list(trajectory.warnings),
             "activation": trajectory.student_activation,
             "teacher_activation": trajectory.teacher_activation,
         },
-        json_,
+        as_json,
     )
-    if not trajectory.succeeded:
-        raise ToleranceError(_failure(trajectory))
+
+
+def _end(checkpoint: Checkpoint, message: str, target: Path) -> None:
+    """A finished run needs no checkpoint; one that was stopped says where it is."""
+    if not checkpoint.stopped:
+        checkpoint.remove()
+        return
+    how = message if "interrupted" in message else "interrupted while measuring the error"
+    kept = checkpoint.problem or f"what was computed is in {target}"
+    raise StoppedError(f"{how}; {kept}", checkpoint.signal or 2)
 
 
 def _failure(trajectory: Trajectory) -> str:
@@ -105,6 +135,8 @@ def simulate(
             "--output", metavar="SIM.nc", help="netCDF file.", show_default="STUDY-sim.nc"
         ),
     ] = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    fresh: Fresh = False,
     json_: Json = False,
 ) -> None:
     """Simulate a study by one-pass stochastic gradient descent, several times.
@@ -117,14 +149,24 @@ def simulate(
     read = load_study(study)
     target = output or Path(f"{study.stem}-sim.nc")
     _check_targets(target, None)
-    with progress(quiet=json_) as update:
-        result = descend(
-            read,
-            runs=runs,
-            progress=lambda done, total: update("simulating", done / max(total, 1)),
-            notice=notice(quiet=json_),
-        )
-    write_simulation(target, result)
+    checkpoint = checkpoint_beside(target, checkpoint_every, fresh)
+    with resumable(checkpoint.path.exists):
+        with progress(quiet=json_) as update:
+            result = descend(
+                read,
+                runs=runs,
+                progress=lambda done, total: update("simulating", done / max(total, 1)),
+                notice=notice(quiet=json_),
+                checkpoint=checkpoint,
+            )
+        write_result(checkpoint, lambda: write_simulation(target, result))
+        _report_simulation(target, result, json_)
+        _end(checkpoint, result.message, target)
+    if not result.succeeded:
+        raise ToleranceError(f"{result.message}; what was computed before is kept")
+
+
+def _report_simulation(target: Path, result: SimulationResult, as_json: bool) -> None:
     mean = result.mean("generalization_error")
     standard_error = result.standard_error("generalization_error")
     _report(
@@ -145,10 +187,8 @@ def simulate(
             "activation": result.student_activation,
             "teacher_activation": result.teacher_activation,
         },
-        json_,
+        as_json,
     )
-    if not result.succeeded:
-        raise ToleranceError(f"{result.message}; what was computed before is kept")
 
 
 def _check_targets(target: Path, plot: Path | None) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
+from symderiv.dynamics.checkpoint import Checkpoint
 from symderiv.dynamics.stepper import (
     ACCEPTED,
     ALPHA,
@@ -59,6 +62,74 @@ class FlatResult:
         return REASONS[self.code]
 
 
+@dataclass
+class _Memory:
+    """All that the steps to come depend on, and the results so far.
+
+    Of the stages only the first matters between slices, the slope at ``y``.
+    """
+
+    asked: np.ndarray
+    y: np.ndarray
+    results: np.ndarray
+    reals: np.ndarray
+    counts: np.ndarray
+    stages: np.ndarray
+    code: int = RUNNING
+
+    @staticmethod
+    def start(state: np.ndarray, asked: np.ndarray) -> _Memory:
+        return _Memory(
+            asked=asked,
+            y=np.array(state, dtype=np.float64),
+            results=np.empty((asked.size, state.size)),
+            reals=np.zeros(5),
+            counts=np.zeros(6, dtype=np.int64),
+            stages=np.zeros((12, state.size)),
+        )
+
+    def keep(self, checkpoint: Checkpoint, key: str) -> None:
+        entry = {
+            "y": self.y,
+            "results": self.results[: self.counts[NEXT_OUTPUT]],
+            "reals": self.reals,
+            "counts": self.counts,
+            "slope": self.stages[0],
+            "code": np.array(self.code),
+        }
+        checkpoint.keep(key, entry, f"alpha = {self.reals[ALPHA]:.6g}")
+
+    def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
+        if entry is None:
+            return
+        for name in ("y", "reals", "counts"):
+            getattr(self, name)[:] = entry[name]
+        self.stages[0] = entry["slope"]
+        self.results[: self.counts[NEXT_OUTPUT]] = entry["results"]
+        self.code = int(entry["code"])
+
+    def result(self) -> FlatResult:
+        return FlatResult(
+            results=self.results[: self.counts[NEXT_OUTPUT]],
+            reached=int(self.counts[NEXT_OUTPUT]),
+            last_alpha=float(self.reals[ALPHA]),
+            last_state=self.y,
+            code=self.code,
+            steps=int(self.counts[ACCEPTED]),
+            rejected=int(self.counts[REJECTED]),
+            rhs_evaluations=int(self.counts[EVALUATIONS]),
+            error_sum=float(self.reals[ERROR_SUM]),
+        )
+
+
+def _key(*inputs: np.ndarray) -> str:
+    digest = hashlib.sha256()
+    for array in inputs:
+        digest.update(str(array.shape).encode())
+        digest.update(np.ascontiguousarray(array, dtype=np.float64).tobytes())
+    return f"integration {digest.hexdigest()}"
+
+
 #: Called with the time reached and the number of steps so far.
 Progress = Callable[[float, int], None]
 
@@ -77,6 +148,7 @@ def integrate_flat(
     cone_tolerance: float,
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> FlatResult:
     """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
 
@@ -90,60 +162,64 @@ def integrate_flat(
         cone_tolerance: relative enlargement of the diagonal in the cone test.
         max_steps: steps, accepted and rejected, after which to stop.
         progress: called about ten times a second.
+        checkpoint: where to go on from and to keep what is needed for it; an integration that it
+            holds as finished is not made again.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
-    size = state.size
-    y = np.array(state, dtype=np.float64)
-    asked = np.ascontiguousarray(asked, dtype=np.float64)
-    results = np.empty((asked.size, size))
-    reals = np.zeros(5)
-    counts = np.zeros(6, dtype=np.int64)
-    stages = np.zeros((12, size))
-    work = np.zeros((3, size))
+    memory = _Memory.start(state, np.ascontiguousarray(asked, dtype=np.float64))
+    key = ""
+    if checkpoint is not None:
+        limits = relative_tolerance, absolute_tolerance, cone_tolerance, max_steps
+        key = _key(state, sizes, parameters, asked, np.array(limits, dtype=np.float64))
+        memory.restore(checkpoint.entry(key))
+    work = np.zeros((3, state.size))
     fields = int(sizes[0] + sizes[1])
     covariance = np.zeros((fields, fields))
-    limits = np.array([relative_tolerance, absolute_tolerance, cone_tolerance])
+    bounds = np.array([relative_tolerance, absolute_tolerance, cone_tolerance])
     slice_steps = np.array([16], dtype=np.int64)
-    code = RUNNING
+    counts = memory.counts
+    listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
-        while code == RUNNING:
-            started = time.perf_counter()
-            taken = int(counts[ACCEPTED] + counts[REJECTED])
-            if taken >= max_steps:
-                code = STEP_LIMIT
-                break
-            slice_steps[0] = min(slice_steps[0], max_steps - taken)
-            code = advance(
-                rhs,
-                y,
-                sizes,
-                parameters,
-                asked,
-                results,
-                reals,
-                counts,
-                stages,
-                work,
-                covariance,
-                limits,
-                slice_steps,
-            )
-            elapsed = time.perf_counter() - started
-            factor = _SLICE_SECONDS / max(elapsed, 1e-6)
-            slice_steps[0] = max(1, int(slice_steps[0] * min(4.0, factor)))
-            if progress is not None:
-                progress(float(reals[ALPHA]), int(counts[ACCEPTED]))
+        with listening:
+            while memory.code == RUNNING:
+                if checkpoint is not None:
+                    if checkpoint.stop_asked:
+                        memory.keep(checkpoint, key)
+                        checkpoint.stop()
+                        memory.code = INTERRUPTED
+                        break
+                    if checkpoint.due:
+                        memory.keep(checkpoint, key)
+                        checkpoint.write()
+                started = time.perf_counter()
+                taken = int(counts[ACCEPTED] + counts[REJECTED])
+                if taken >= max_steps:
+                    memory.code = STEP_LIMIT
+                    break
+                slice_steps[0] = min(slice_steps[0], max_steps - taken)
+                memory.code = advance(
+                    rhs,
+                    memory.y,
+                    sizes,
+                    parameters,
+                    memory.asked,
+                    memory.results,
+                    memory.reals,
+                    counts,
+                    memory.stages,
+                    work,
+                    covariance,
+                    bounds,
+                    slice_steps,
+                )
+                elapsed = time.perf_counter() - started
+                factor = _SLICE_SECONDS / max(elapsed, 1e-6)
+                slice_steps[0] = max(1, int(slice_steps[0] * min(4.0, factor)))
+                if progress is not None:
+                    progress(float(memory.reals[ALPHA]), int(counts[ACCEPTED]))
     except KeyboardInterrupt:
-        code = INTERRUPTED
-    return FlatResult(
-        results=results[: counts[NEXT_OUTPUT]],
-        reached=int(counts[NEXT_OUTPUT]),
-        last_alpha=float(reals[ALPHA]),
-        last_state=y,
-        code=code,
-        steps=int(counts[ACCEPTED]),
-        rejected=int(counts[REJECTED]),
-        rhs_evaluations=int(counts[EVALUATIONS]),
-        error_sum=float(reals[ERROR_SUM]),
-    )
+        memory.code = INTERRUPTED
+    if checkpoint is not None and memory.code != INTERRUPTED:
+        memory.keep(checkpoint, key)
+    return memory.result()

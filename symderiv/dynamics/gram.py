@@ -276,6 +276,16 @@ class GramChain:
         self.z = np.empty((block, L, size))
         self.rest = np.zeros((block, L))
 
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes."""
+        return {"rows": self.rows, "v": self.v}
+
+    @property
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """What blocks are drawn from."""
+        return self.random, self.random_rest
+
     def draw(self) -> None:
         """The next block of examples."""
         self.random.standard_normal(out=self.z)

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compression import relative_changes, settle
 from symderiv.dynamics.flat_layout import pack_parameters, split_flat
 from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
@@ -43,6 +44,7 @@ def solve(
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
     notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Trajectory:
     """Integrate the order-parameter equations of a study.
 
@@ -58,6 +60,8 @@ def solve(
         max_steps: steps after which to give up.
         progress: called about ten times a second with the time reached and the steps made.
         notice: see :func:`~symderiv.dynamics.kernels.load_kernel`.
+        checkpoint: where to go on from, and where to keep what that needs; the numbers are those of
+            an undisturbed run. It is left for the caller to remove.
 
     Raises:
         InputError: the study cannot be run as it is.
@@ -69,19 +73,21 @@ def solve(
     start = start or initial(study)
     if kernel is None:
         kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
+    if checkpoint is not None:
+        checkpoint.open(identity(study, kernel.sha256, command="solve"))
     started = time.perf_counter()
     tolerance = study.time.relative_tolerance
     runs: list[FlatResult] = []
 
     def first_run(state: State) -> tuple[FlatResult, np.ndarray]:
-        problem = _Problem(study, kernel, state)
+        problem = _Problem(study, kernel, state, checkpoint)
         runs.append(problem.run(tolerance, max_steps, progress))
         return runs[-1], problem.errors(runs[-1])
 
     state, (result, errors), compression = settle(
         start.state, study.time.compression, tolerance, first_run
     )
-    problem = _Problem(study, kernel, state)
+    problem = _Problem(study, kernel, state, checkpoint)
     reached, method = result.error_sum, LOCAL_SUM
     changes = np.empty(0)
     work = result.rhs_evaluations * (result.last_state.size + 10)
@@ -133,7 +139,7 @@ def solve(
         steps=sum(r.steps for r in runs),
         rejected=sum(r.rejected for r in runs),
         rhs_evaluations=sum(r.rhs_evaluations for r in runs),
-        wall_seconds=time.perf_counter() - started,
+        wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
         tolerance_reached=float(reached),
         tolerance_method=method,
         tolerance_kept=kept,
@@ -150,6 +156,7 @@ class _Problem:
     study: Study
     kernel: Kernel
     state: State
+    checkpoint: Checkpoint | None = None
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -174,6 +181,7 @@ class _Problem:
             cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
             max_steps=most,
             progress=progress,
+            checkpoint=self.checkpoint,
         )
 
     def errors(self, result: FlatResult) -> np.ndarray:

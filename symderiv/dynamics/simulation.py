@@ -13,14 +13,16 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numba import types
 
+from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
 from symderiv.dynamics.gram import Factors, GramChain, factors, gram_is_cheaper
 from symderiv.dynamics.initial import (
@@ -33,6 +35,7 @@ from symderiv.dynamics.initial import (
     vectors_with_overlaps,
 )
 from symderiv.dynamics.kernels import Kernel, load_kernel
+from symderiv.dynamics.run_memory import Snapshot, set_generator, words_of
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.errors import InputError
@@ -40,6 +43,9 @@ from symderiv.errors import InputError
 # A block of inputs should stay in the second-level cache; entering compiled code costs as much as
 # drawing ten thousand numbers, so blocks should not be smaller than they must.
 _BLOCK_NUMBERS = 128 * 1024
+
+# The key of the runs in a checkpoint.
+_ENTRY = "simulation"
 
 #: Called with the examples made so far, over all runs, and their total.
 SimulationProgress = Callable[[int, int], None]
@@ -191,7 +197,7 @@ def _as_value(function: Any) -> Any:
 
 @dataclass
 class _Run:
-    """One run: what it has recorded so far."""
+    """One run: what it has recorded so far, and from where it could go on."""
 
     Q: np.ndarray
     R: np.ndarray
@@ -200,12 +206,22 @@ class _Run:
     recorded: int = 0
     made: int = 0
     diverged: bool = False
+    finished: bool = False
+    snapshot: Snapshot | None = None
 
 
 class _Chain(Protocol):
     """One run's weights, in whatever form, and its block of examples."""
 
     v: np.ndarray
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """The arrays that learning changes, and nothing else does."""
+
+    @property
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """What blocks are drawn from."""
 
     def draw(self) -> None:
         """Draw the examples of the next block."""
@@ -238,6 +254,14 @@ class _VectorChain:
         self.v, self.v_teacher = v.copy(), v_teacher
         self.z = np.empty((block, scale.size))
 
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        return {"J": self.J, "v": self.v}
+
+    @property
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        return (self.random,)
+
     def draw(self) -> None:
         self.random.standard_normal(out=self.z)
 
@@ -267,9 +291,16 @@ class _Simulation:
     """The runs of a study, each in its own thread; compiled code runs without the lock."""
 
     def __init__(
-        self, study: Study, kernel: Kernel, start: Vectors | Factors, state: State, runs: int
+        self,
+        study: Study,
+        kernel: Kernel,
+        start: Vectors | Factors,
+        state: State,
+        runs: int,
+        checkpoint: Checkpoint | None,
     ) -> None:
         self.study, self.kernel, self.start, self.state = study, kernel, start, state
+        self.checkpoint = checkpoint
         self.stop = threading.Event()
         # compiled functions take writable arrays; those of a state are read-only
         self.v_teacher = state.teacher_weights.copy()
@@ -299,10 +330,18 @@ class _Simulation:
         # blocks do not show in the numbers: short runs need not draw a whole one
         self.block = max(1, min(_BLOCK_NUMBERS // numbers, int(self.examples[-1])))
         K, M, P = state.K, state.M, self.examples.size
+        self.results = {
+            "Q": np.zeros((runs, P, K, K)),
+            "R": np.zeros((runs, P, K, M)),
+            "v": np.zeros((runs, P, K)),
+            "error": np.zeros((runs, P)),
+        }
         self.runs = [
-            _Run(np.empty((P, K, K)), np.empty((P, K, M)), np.empty((P, K)), np.empty(P))
-            for _ in range(runs)
+            _Run(**{name: values[index] for name, values in self.results.items()})
+            for index in range(runs)
         ]
+        if checkpoint is not None:
+            self._restore(checkpoint.entry(_ENTRY))
 
     def _chain(self, index: int) -> _Chain:
         seed, v = self.study.initial.seed, self.state.student_weights
@@ -320,6 +359,30 @@ class _Simulation:
         sigma = self.study.training.label_noise
         used = block
         total = int(self.examples[-1])
+        generators = (*chain.generators, random_noise)
+        before: np.ndarray | None = None
+        every = math.inf if self.checkpoint is None else 0.5 * self.checkpoint.every
+        next_snapshot = time.monotonic() + every
+
+        def draw() -> None:
+            chain.draw()
+            if sigma > 0.0:
+                random_noise.standard_normal(out=noise)
+                np.multiply(noise, sigma, out=noise)
+
+        def snapshot() -> None:
+            # before its first block a run is simply started again
+            if before is not None:
+                weights = {name: array.copy() for name, array in chain.weights.items()}
+                run.snapshot = Snapshot(run.recorded, run.made, used, weights, before)
+
+        if run.snapshot is not None:
+            used, before = run.snapshot.used, run.snapshot.generators
+            for generator, words in zip(generators, before, strict=True):
+                set_generator(generator, words)
+            for name, array in run.snapshot.weights.items():
+                chain.weights[name][:] = array
+            draw()
         # an overflow on the way to infinity is noticed and reported below
         with np.errstate(over="ignore", invalid="ignore"):
             while True:
@@ -327,20 +390,26 @@ class _Simulation:
                     if self.examples[run.recorded] != run.made:
                         break
                     self._record(run, chain)
-                if run.made == total or self.stop.is_set():
+                if run.made == total:
+                    run.finished = True
                     return
+                if self.stop.is_set():
+                    snapshot()
+                    return
+                if every < math.inf and time.monotonic() >= next_snapshot:
+                    snapshot()
+                    next_snapshot = time.monotonic() + every
                 if used == block:
+                    if every < math.inf:
+                        before = words_of(generators)
                     # whole blocks, so that a run does not depend on the times asked for
-                    chain.draw()
-                    if sigma > 0.0:
-                        random_noise.standard_normal(out=noise)
-                        noise *= sigma
+                    draw()
                     used = 0
                 upto = min(block, used + int(self.examples[run.recorded]) - run.made)
                 bad = chain.learn(noise, used, upto)
                 if bad >= 0:
                     run.made += bad - used
-                    run.diverged = True
+                    run.diverged = run.finished = True
                     return
                 run.made += upto - used
                 used = upto
@@ -355,6 +424,44 @@ class _Simulation:
         )
         run.recorded += 1
 
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Hand the runs to a checkpoint, also while they go on in other threads.
+
+        What a run records after its snapshot may be in the arrays and is recorded again.
+        """
+        progress = np.zeros((3, len(self.runs)), dtype=np.int64)
+        entry = {**self.results, "progress": progress}
+        for index, run in enumerate(self.runs):
+            snapshot = run.snapshot
+            if run.finished:
+                progress[:, index] = run.recorded, run.made, 2 if run.diverged else 1
+            elif snapshot is not None:
+                progress[:, index] = snapshot.recorded, snapshot.made, 0
+                entry[f"{index} used"] = np.array(snapshot.used)
+                entry[f"{index} generators"] = snapshot.generators
+                for name, array in snapshot.weights.items():
+                    entry[f"{index} weights {name}"] = array
+        alpha = float(np.mean(progress[1])) / self.dimension
+        checkpoint.keep(_ENTRY, entry, f"alpha = {alpha:.6g} (mean of {len(self.runs)} runs)")
+
+    def _restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
+        if entry is None:
+            return
+        for name, values in self.results.items():
+            values[:] = entry[name]
+        weights: dict[int, dict[str, np.ndarray]] = {}
+        for name, array in entry.items():
+            number, _, rest = name.partition(" weights ")
+            if rest:
+                weights.setdefault(int(number), {})[rest] = array
+        for index, run in enumerate(self.runs):
+            recorded, made, ended = (int(count) for count in entry["progress"][:, index])
+            run.recorded, run.made = recorded, made
+            run.finished, run.diverged = ended > 0, ended == 2
+            if index in weights:
+                used, words = int(entry[f"{index} used"]), entry[f"{index} generators"]
+                run.snapshot = Snapshot(recorded, made, used, weights[index], words)
+
 
 def simulate(
     study: Study,
@@ -365,6 +472,7 @@ def simulate(
     workers: int | None = None,
     progress: SimulationProgress | None = None,
     notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> SimulationResult:
     """Simulate a study by one-pass stochastic gradient descent, several times.
 
@@ -381,6 +489,7 @@ def simulate(
         workers: threads; None for one per processor.
         progress: called a few times a second.
         notice: see :func:`~symderiv.dynamics.kernels.load_kernel`.
+        checkpoint: see :func:`~symderiv.dynamics.integrate.solve`.
 
     Raises:
         InputError: the study cannot be simulated as it is.
@@ -396,8 +505,10 @@ def simulate(
     weights = _weights(study, start)
     if kernel is None:
         kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
+    if checkpoint is not None:
+        checkpoint.open(identity(study, kernel.sha256, command="simulate", runs=count))
     started = time.perf_counter()
-    work = _Simulation(study, kernel, weights, start.state, count)
+    work = _Simulation(study, kernel, weights, start.state, count, checkpoint)
     interrupted = _run_all(work, workers or min(count, os.cpu_count() or 1), progress)
     reached = min(run.recorded for run in work.runs)
     N = work.dimension
@@ -428,7 +539,7 @@ def simulate(
         alpha_end=min(run.made for run in work.runs) / N,
         cause=cause,
         message=message,
-        wall_seconds=time.perf_counter() - started,
+        wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
         warnings=start.warnings,
         study_text=study.text,
         student_activation=kernel.student_activation,
@@ -457,10 +568,13 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors:
 
 
 def _run_all(work: _Simulation, workers: int, progress: SimulationProgress | None) -> bool:
-    """Make all runs; return whether they were interrupted from the keyboard."""
+    """Make all runs; return whether they were interrupted."""
     total = int(work.examples[-1]) * len(work.runs)
     interrupted = False
-    left = deque(range(len(work.runs)))
+    left = deque(index for index, run in enumerate(work.runs) if not run.finished)
+    checkpoint = work.checkpoint
+    pause = 0.2 if checkpoint is None else min(0.2, max(checkpoint.every, 0.01))
+    listening = nullcontext() if checkpoint is None else checkpoint.listening()
 
     def make_runs() -> None:
         # one task per thread and not per run: there may be many thousands of short runs
@@ -471,19 +585,32 @@ def _run_all(work: _Simulation, workers: int, progress: SimulationProgress | Non
                 return
             work.go(index)
 
-    with ThreadPoolExecutor(max_workers=workers) as pool:
+    with listening, ThreadPoolExecutor(max_workers=workers) as pool:
         waiting: set[Future[None]] = {pool.submit(make_runs) for _ in range(workers)}
         try:
             while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                done, waiting = wait(waiting, timeout=pause, return_when=FIRST_COMPLETED)
                 if progress is not None:
                     progress(sum(run.made for run in work.runs), total)
                 for finished in done:
                     finished.result()
+                if checkpoint is None:
+                    continue
+                if checkpoint.stop_asked:
+                    # the loop goes on until all threads have seen it
+                    work.stop.set()
+                elif checkpoint.due:
+                    work.keep(checkpoint)
+                    checkpoint.write()
         except BaseException as error:
             # the other threads are told to stop; leaving the pool waits for them
             work.stop.set()
             if not isinstance(error, KeyboardInterrupt):
                 raise
             interrupted = True
+    if checkpoint is not None:
+        interrupted = interrupted or not all(run.finished for run in work.runs)
+        work.keep(checkpoint)
+        if interrupted:
+            checkpoint.stop()
     return interrupted

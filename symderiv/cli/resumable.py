@@ -1,0 +1,102 @@
+"""What the commands of long runs share: checkpoint options, signals, how to go on."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from symderiv.errors import StoppedError, SymderivError
+
+if TYPE_CHECKING:
+    from symderiv.dynamics.checkpoint import Checkpoint
+
+CheckpointEvery = Annotated[
+    float,
+    typer.Option(
+        "--checkpoint-every",
+        metavar="SECONDS",
+        min=0.0,
+        help="Seconds between checkpoints, kept beside the output as FILE.checkpoint. After a kill "
+        "or Ctrl-C the same command goes on from there, to the same numbers.",
+    ),
+]
+
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Start over, without the checkpoint of an earlier run.")
+]
+
+
+def tell(message: str) -> None:
+    """A line on standard error, also with --json."""
+    print(f"symderiv: {message}", file=sys.stderr)
+
+
+def checkpoint_beside(target: Path, every: float, fresh: bool) -> Checkpoint:
+    """The checkpoint of an output file."""
+    from symderiv.dynamics.checkpoint import Checkpoint, checkpoint_path
+
+    return Checkpoint(checkpoint_path(target), every=every, fresh=fresh, notice=tell)
+
+
+def resume_command() -> str:
+    """The command line that goes on with this run."""
+    return shlex.join(["symderiv", *(word for word in sys.argv[1:] if word != "--fresh")])
+
+
+@contextmanager
+def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
+    """SIGTERM ends the run as Ctrl-C does, and the error says how to go on.
+
+    Args:
+        has_state: whether there is anything to go on from.
+    """
+    received = int(signal.SIGINT)
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal received
+        received = number
+        raise KeyboardInterrupt
+
+    listens = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if listens:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError(f"interrupted; {_how_to_go_on(has_state())}", received) from None
+    except StoppedError as error:
+        raise StoppedError(f"{error}; {_how_to_go_on(has_state())}", error.signal) from None
+    finally:
+        if listens:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _how_to_go_on(has_state: bool) -> str:
+    if has_state:
+        return f"resume with: {resume_command()}"
+    return f"there is no checkpoint; start again with: {resume_command()}"
+
+
+def write_result(checkpoint: Checkpoint, write: Callable[[], object]) -> None:
+    """Write a result; a full disk does not cost the run that made it."""
+    try:
+        write()
+    except SymderivError as error:
+        if checkpoint.write():
+            raise type(error)(
+                f"{error}; what was computed is kept in {checkpoint.path}, the same command "
+                "goes on from there"
+            ) from None
+        raise
