@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from symderiv.cli.output import Json, StudyFile, emit_json, progress
+from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable
 from symderiv.errors import NotYetError, ToleranceError
 
 
@@ -22,6 +23,8 @@ def study(
             "--output", metavar="DIR", help="Results directory.", show_default="STUDY-results"
         ),
     ] = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    fresh: Fresh = False,
     json_: Json = False,
 ) -> None:
     """Derive, solve, simulate, compare, plot and report a study, with its sweep.
@@ -31,8 +34,17 @@ def study(
     from symderiv.report.job import run_study
 
     directory = output or Path(f"{study.stem}-results")
-    with progress(quiet=json_) as update:
-        result = run_study(study, directory, thorough=thorough, progress=update)
+    with (
+        resumable(lambda: any(directory.glob("*.checkpoint"))),
+        progress(quiet=json_) as update,
+    ):
+        result = run_study(
+            study,
+            directory,
+            thorough=thorough,
+            progress=update,
+            checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
+        )
     from symderiv.report.summary import agreement_json, print_summary
 
     compared = agreement_json(result.found)
@@ -80,9 +92,13 @@ def sweep(
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A running Dask cluster.")
     ] = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    fresh: Fresh = False,
     json_: Json = False,
 ) -> None:
     """Solve a grid of studies on this machine's cores; a second call skips what is finished.
+
+    With --fresh, what is not finished is started over.
 
     Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1,0.2,0.4
     """
@@ -94,8 +110,10 @@ def sweep(
 
     directory = output or Path(f"{study.stem}-sweep")
     points = read_grid(study, over or [], directory)
-    with progress(quiet=json_) as update:
-        result = run_grid(points, directory, progress=update)
+    with resumable(lambda: True), progress(quiet=json_) as update:
+        result = run_grid(
+            points, directory, progress=update, checkpoint_every=checkpoint_every, fresh=fresh
+        )
     if json_:
         emit_json(
             {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import sys
+import threading
 import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,8 +119,20 @@ def run_grid(
     directory: Path,
     *,
     progress: Callable[[str, float], None] = lambda task, fraction: None,
+    checkpoint_every: float | None = None,
+    fresh: bool = False,
 ) -> GridResult:
-    """Solve every point without a file, on all cores; one failure does not stop the others."""
+    """Solve every point without a file, on all cores; one failure does not stop the others.
+
+    Args:
+        points, directory: The studies and where their files go.
+        progress: Called with a task and the fraction of it that is done.
+        checkpoint_every: Seconds between the checkpoints of each point; None makes none.
+        fresh: Do not use the checkpoints of unfinished points.
+
+    Raises:
+        KeyboardInterrupt: After all workers have kept their state.
+    """
     from symderiv.dynamics import load_kernel
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -131,8 +147,15 @@ def run_grid(
         load_kernel(*pair)
     workers = min(len(waiting), os.cpu_count() or 1)
     # Fresh interpreters: a forked copy of a process that has run compiled threads may hang.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_solve_one, point): point for point in waiting}
+    context = get_context("spawn")
+    stop = context.Event()
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_worker, initargs=(stop,)
+    )
+    try:
+        futures = {
+            pool.submit(_solve_one, point, checkpoint_every, fresh): point for point in waiting
+        }
         for future in as_completed(futures):
             point = futures[future]
             try:
@@ -145,24 +168,62 @@ def run_grid(
             else:
                 result.completed += 1
             progress("sweep", (result.completed + result.failed) / len(points))
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
     return result
 
 
-def _solve_one(point: GridPoint) -> str:
+# In a worker: set when the sweep is to stop.
+_stop: Event | None = None
+
+
+def _start_worker(stop: Event) -> None:
+    """The signals are the sweep's affair; a worker whose sweep was killed ends with it."""
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _solve_one(point: GridPoint, checkpoint_every: float | None, fresh: bool) -> str:
     """Solve and write one point; the message of its failure, or nothing.
 
     A run that stops early keeps what it computed under another name, so that it counts as
     unfinished.
     """
     from symderiv.dynamics import solve, write_run
+    from symderiv.dynamics.checkpoint import Checkpoint, checkpoint_path
     from symderiv.errors import SymderivError
 
+    checkpoint = None
+    if checkpoint_every is not None:
+        checkpoint = Checkpoint(
+            checkpoint_path(point.file),
+            every=checkpoint_every,
+            fresh=fresh,
+            notice=lambda message: print(f"symderiv: {message}", file=sys.stderr),
+            stop=lambda: _stop is not None and _stop.is_set(),
+        )
+    incomplete = point.file.with_name(f"{point.file.stem}-incomplete.nc")
     try:
-        trajectory = solve(point.study)
+        trajectory = solve(point.study, checkpoint=checkpoint)
+        stopped = checkpoint is not None and checkpoint.stopped
+        if trajectory.succeeded and not stopped:
+            write_run(point.file, trajectory)
+            incomplete.unlink(missing_ok=True)
+        else:
+            write_run(incomplete, trajectory)
     except SymderivError as error:
         return str(error)
-    if trajectory.succeeded:
-        write_run(point.file, trajectory)
-        return ""
-    write_run(point.file.with_name(f"{point.file.stem}-incomplete.nc"), trajectory)
-    return trajectory.message
+    if checkpoint is not None and not stopped:
+        checkpoint.remove()
+    return "" if trajectory.succeeded and not stopped else trajectory.message

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.errors import InputError
+from symderiv.errors import InputError, StoppedError
 from symderiv.report.claims import Findings, claims, findings, letter
 from symderiv.report.curves import Case, Curve, Points
 from symderiv.report.files import write_whole
@@ -18,10 +18,14 @@ from symderiv.report.files import write_whole
 if TYPE_CHECKING:
     from symderiv.derivation import Derivation
     from symderiv.dynamics import SimulationResult, Study, Trajectory
+    from symderiv.dynamics.checkpoint import Checkpoint
     from symderiv.dynamics.initial import Initial
     from symderiv.dynamics.kernels import Kernel
 
 Progress = Callable[[str, float], None]
+
+#: From an output file to its checkpoint.
+Checkpoints = Callable[[Path], "Checkpoint"]
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,7 @@ def run_study(
     *,
     thorough: bool = False,
     progress: Progress = lambda task, fraction: None,
+    checkpoints: Checkpoints | None = None,
 ) -> StudyResult:
     """Do everything that a study file asks for and write the results directory.
 
@@ -138,9 +143,12 @@ def run_study(
         output: The results directory; made if needed, its files of the same names replaced.
         thorough: Simulate as far as the equations are integrated.
         progress: Called with the name of a task and the fraction of it that is done.
+        checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
+            until the whole study is done.
 
     Raises:
         InputError: The study is not acceptable.
+        StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
     from symderiv.dynamics import expand_sweep, load_kernel, load_study
 
@@ -150,6 +158,7 @@ def run_study(
     progress("deriving", 0.0)
     derivation = _derivation(study)
     progress("deriving", 1.0)
+    kept = _Kept(checkpoints)
     found, files, failures = [], [], []
     kernels: dict[tuple[str, str], Kernel] = {}
     for (_, variant), settings in zip(cases, settings_of(study), strict=True):
@@ -157,7 +166,7 @@ def run_study(
         key = (case_study.student_activation, case_study.teacher_activation)
         if key not in kernels:
             kernels[key] = load_kernel(*key)
-        case, written, failed = _case(case_study, settings, kernels[key], output, progress)
+        case, written, failed = _case(case_study, settings, kernels[key], output, progress, kept)
         found.append(findings(case))
         files += written
         failures += failed
@@ -166,9 +175,43 @@ def run_study(
         path, study, found, derivation, output, list(kernels.values()), files
     )
     progress("report", 1.0)
+    kept.remove()
     return StudyResult(
         path.stem, tuple(found), report, tuple(figures), tuple(files), tuple(failures)
     )
+
+
+class _Kept:
+    """The checkpoints of a study's cases."""
+
+    def __init__(self, make: Checkpoints | None) -> None:
+        self._make = make
+        self._made: list[Checkpoint] = []
+
+    def of(self, file: Path) -> Checkpoint | None:
+        if self._make is None:
+            return None
+        self._made.append(self._make(file))
+        return self._made[-1]
+
+    def finished(self, checkpoint: Checkpoint | None, task: str, message: str) -> None:
+        """A case is done and kept for a study that is resumed, or it was stopped: so is the study.
+
+        Raises:
+            StoppedError: it was stopped.
+        """
+        if checkpoint is None:
+            return
+        if checkpoint.stopped:
+            how = message if "interrupted" in message else f"interrupted after {message}"
+            raise StoppedError(f"{task}: {how}", checkpoint.signal or 2)
+        # what took a moment only is as well done again
+        if checkpoint.seconds > min(1.0, checkpoint.every):
+            checkpoint.write()
+
+    def remove(self) -> None:
+        for checkpoint in self._made:
+            checkpoint.remove()
 
 
 def _derivation(study: Study) -> Derivation:
@@ -186,6 +229,7 @@ def _case(
     kernel: Kernel,
     output: Path,
     progress: Progress,
+    kept: _Kept,
 ) -> tuple[Case, list[Path], list[str]]:
     from symderiv.dynamics import write_run, write_simulation
     from symderiv.dynamics.initial import initial
@@ -193,18 +237,24 @@ def _case(
     label = label_of(settings)
     stem = file_stem(label)
     start = initial(study)
-    trajectory = _solved(study, kernel, start, f"solving {label}".rstrip(), progress)
+    task = f"solving {label}".rstrip()
     run_file = output / f"run-{stem}.nc"
+    checkpoint = kept.of(run_file)
+    trajectory = _solved(study, kernel, start, task, progress, checkpoint)
     write_run(run_file, trajectory)
+    kept.finished(checkpoint, task, trajectory.message)
     written, failures, curve, points = [run_file], [], curve_of(trajectory), None
     if not trajectory.succeeded:
         failures.append(f"{label or 'equations'}: {trajectory.message}")
-    simulation = _simulated(study, kernel, start, f"simulating {label}".rstrip(), progress)
+    task = f"simulating {label}".rstrip()
+    simulation_file = output / f"sim-{stem}.nc"
+    checkpoint = kept.of(simulation_file)
+    simulation = _simulated(study, kernel, start, task, progress, checkpoint)
     if isinstance(simulation, str):
         curve = replace(curve, warnings=(*curve.warnings, simulation))
     else:
-        simulation_file = output / f"sim-{stem}.nc"
         write_simulation(simulation_file, simulation)
+        kept.finished(checkpoint, task, simulation.message)
         written.append(simulation_file)
         points = points_of(simulation)
         if not simulation.succeeded:
@@ -214,7 +264,12 @@ def _case(
 
 
 def _solved(
-    study: Study, kernel: Kernel, start: Initial, task: str, progress: Progress
+    study: Study,
+    kernel: Kernel,
+    start: Initial,
+    task: str,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
 ) -> Trajectory:
     from symderiv.dynamics import solve
 
@@ -225,13 +280,19 @@ def _solved(
         kernel=kernel,
         start=start,
         progress=lambda alpha, steps: progress(task, alpha / end),
+        checkpoint=checkpoint,
     )
     progress(task, 1.0)
     return trajectory
 
 
 def _simulated(
-    study: Study, kernel: Kernel, start: Initial, task: str, progress: Progress
+    study: Study,
+    kernel: Kernel,
+    start: Initial,
+    task: str,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
 ) -> SimulationResult | str:
     """The simulation, or the reason why this study has none."""
     from symderiv.dynamics import simulate
@@ -243,6 +304,7 @@ def _simulated(
             kernel=kernel,
             start=start,
             progress=lambda done, total: progress(task, done / max(total, 1)),
+            checkpoint=checkpoint,
         )
     except InputError as error:
         return f"Not simulated: {error}"

@@ -1,0 +1,86 @@
+"""Runs the command in forked copies of one warm interpreter and ends them by a signal.
+
+Reads one JSON request per line, {"words": […], "folder": …, "signal": number or null,
+"after": seconds}, answers with one line {"code": …, "out": …, "err": …, "seconds": …}. A fork
+starts in a moment, so a test can afford many kills, and most of them hit the run itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from typing import Any
+
+
+def _child(request: dict[str, Any], out: int, err: int) -> None:
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    os.chdir(request["folder"])
+    sys.argv = ["symderiv", *request["words"]]
+    code = 1
+    try:
+        from symderiv.cli import main
+
+        main()
+        code = 0
+    except SystemExit as exit_:
+        code = exit_.code if isinstance(exit_.code, int) else 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            _child(request, out.fileno(), err.fileno())
+        signalled = request["signal"] is None
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            seconds = time.monotonic() - started
+            if ended:
+                break
+            if not signalled and seconds >= request["after"]:
+                os.kill(child, request["signal"])
+                signalled = True
+            time.sleep(0.002)
+        out.seek(0)
+        err.seek(0)
+        return {
+            "code": os.waitstatus_to_exitcode(status),
+            "out": out.read().decode(),
+            "err": err.read().decode(),
+            "seconds": seconds,
+        }
+
+
+def main() -> None:
+    """Warm up, then answer until standard input ends."""
+    import h5netcdf  # noqa: F401
+
+    import symderiv.cli.run  # noqa: F401
+    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
+    from symderiv.report import grid, job  # noqa: F401
+
+    with open(sys.argv[1], encoding="utf-8") as file:
+        study = parse_study(file.read())
+    kernel = load_kernel("erf")
+    solve(study, kernel=kernel)
+    for method in ("vectors", "gram"):
+        changed = study.model_copy(
+            update={"simulation": study.simulation.model_copy(update={"method": method})}
+        )
+        # one worker of a pool that is gone before anything is forked
+        simulate(changed, kernel=kernel, workers=1)
+    for line in sys.stdin:
+        print(json.dumps(_answer(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
