@@ -17,7 +17,14 @@ from typing import Annotated, Any, Final, ParamSpec
 import typer
 
 from symderiv.cli.gaussian_input import load_json
-from symderiv.cli.gaussian_request import KEYS, MAX_DIGITS, Answer, Request, answer
+from symderiv.cli.gaussian_request import (
+    KEYS,
+    MAX_DIGITS,
+    Answer,
+    NumericAnswer,
+    Request,
+    any_answer,
+)
 from symderiv.errors import InputError, SymderivError
 from symderiv.expressions.reader import quoted
 
@@ -35,13 +42,13 @@ def _print_json(record: Mapping[str, Any]) -> None:
     print(json.dumps(record), flush=True)
 
 
-def _print_text(result: Answer) -> None:
+def _print_text(result: Answer | NumericAnswer) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from symderiv.derivation import Derivation, Section
+    from symderiv.derivation import Derivation, Section, Step
 
-    record, found = result.to_json(), result.expectation
+    record = _record(result)
     console = Console(highlight=False, soft_wrap=True)
 
     def line(label: str, text: str) -> None:
@@ -52,17 +59,31 @@ def _print_text(result: Answer) -> None:
     line("covariance", f"[{rows}]")
     if any(entry != "0" for entry in record.get("mean", ())):
         line("mean", f"[{', '.join(record['mean'])}]")
-    line("closed form" if record["closed_form"] else "expression", record["expression"])
+    if record["expression"] is not None:
+        line("closed form" if record["closed_form"] else "expression", record["expression"])
     if record["value"] is not None:
         kind = "certified" if record["certified"] else "estimated"
         line("value", f"{record['value']}  ({kind} error {record['error_bound']})")
-    line("method", f"{record['method']}, sign factors: {found.sign_factors}")
-    if not found.steps:
+    signs = record["sign_factors"]
+    line("method", record["method"] + ("" if signs is None else f", sign factors: {signs}"))
+    steps = tuple(Step(s["rule"], s["statement"], "", s["latex"]) for s in record["steps"])
+    if isinstance(result, Answer):
+        steps = tuple(result.expectation.steps)  # with the left sides apart from the right ones
+    if not steps:
         return
-    section = Section("Steps", "steps", tuple(found.steps), record["latex"])
+    section = Section("Steps", "steps", steps, record["latex"])
     derivation = Derivation("Derivation", (section,))
     console.print()
     console.print(Text(derivation.to_text(width=max(console.width, 40)).rstrip("\n")))
+
+
+def _record(result: Answer | NumericAnswer) -> dict[str, Any]:
+    if isinstance(result, Answer):
+        return result.to_json()
+    from symderiv.cli.output import status
+
+    with status("integrating", quiet=False):
+        return result.to_json()
 
 
 # -- batches -------------------------------------------------------------------------------
@@ -88,7 +109,7 @@ def _lines(path: str) -> Iterator[bytes]:
 
 def _batch_record(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return answer(_batch_request(line, defaults)).to_json()
+        return any_answer(_batch_request(line, defaults)).to_json()
     except SymderivError as error:
         return {"error": _one_line(error)}
     except Exception as error:
@@ -165,9 +186,9 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
             raise InputError("give EXPR or --batch, not both")
         _batch(batch, values)
         return
-    result = answer(Request(values, "--"))
+    result = any_answer(Request(values, "--"))
     if as_json:
-        _print_json(result.to_json())
+        _print_json(_record(result))
     else:
         _print_text(result)
 

@@ -6,19 +6,24 @@ answers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from symderiv.cli.gaussian_input import read_covariance, read_integrand, read_mean
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.expressions import Activation, activation
 from symderiv.expressions.reader import quoted
 
 if TYPE_CHECKING:
-    from symderiv.gaussian import Expectation
+    import sympy as sp
 
-__all__ = ["KEYS", "MAX_DIGITS", "Answer", "Request", "answer"]
+    from symderiv.gaussian import Expectation
+    from symderiv.precision.quadrature import NumericMean
+
+__all__ = ["KEYS", "MAX_DIGITS", "Answer", "NumericAnswer", "Request", "answer", "any_answer"]
+
+_T = TypeVar("_T")
 
 DEFAULT_DIGITS: Final = 15
 MAX_DIGITS: Final = 1000
@@ -73,6 +78,36 @@ class Request:
 
 
 @dataclass(frozen=True)
+class NumericAnswer:
+    """An expectation without a closed form, and how its request was understood."""
+
+    mean: NumericMean
+    echo: Mapping[str, Any]
+    digits: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object that the interface promises, preceded by the echo."""
+        asked = self.mean
+        done = None if asked.symbols else asked.evaluate(self.digits)
+        names = ", ".join(asked.symbols)
+        return {
+            **self.echo,
+            "statement": asked.statement,
+            "closed_form": None,
+            "expression": None,
+            "latex": asked.statement + (rf" \approx {done.value.value}" if done else ""),
+            "value": done.value.value if done else None,
+            "error_bound": done.value.error_bound if done else None,
+            "certified": done.value.certified if done else False,
+            "method": done.value.method
+            if done
+            else f"no closed form; with numbers for {names} it is computed by quadrature",
+            "sign_factors": None,
+            "steps": [step.to_json() for step in (done.steps if done else asked.steps)],
+        }
+
+
+@dataclass(frozen=True)
 class Answer:
     """An expectation, how its request was understood, and how many digits are wanted."""
 
@@ -105,12 +140,50 @@ class Answer:
 
 
 def answer(request: Request) -> Answer:
-    """The answer to a request.
+    """The answer to a request, in closed form.
+
+    Raises:
+        InputError: The request cannot be understood or the expectation does not exist.
+        NotYetError: It has no closed form in this version.
+    """
+    task = _understood(request)
+    return Answer(_named(request, task.derived), task.echo, task.digits)
+
+
+def any_answer(request: Request) -> Answer | NumericAnswer:
+    """The answer to a request, in closed form or else as a number.
 
     Raises:
         InputError: The request cannot be understood or the expectation does not exist.
         NotYetError: It has no answer in this version.
     """
+    task = _understood(request)
+    try:
+        return Answer(_named(request, task.derived), task.echo, task.digits)
+    except NotYetError as error:
+        from symderiv.precision.quadrature import numeric_mean
+
+        reason = str(error)
+        integrand, fields = task.integrand()
+        mean = _named(
+            request, lambda: numeric_mean(integrand, fields, task.covariance, task.mean, reason)
+        )
+        return NumericAnswer(mean, task.echo, task.digits)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A request as it was understood: what is averaged over which law."""
+
+    derived: Callable[[], Expectation]
+    integrand: Callable[[], tuple[sp.Expr, Sequence[sp.Symbol]]]
+    covariance: sp.Matrix
+    mean: sp.Matrix | None
+    echo: dict[str, Any]
+    digits: int
+
+
+def _understood(request: Request) -> _Task:
     kinds = [kind for kind in KEYS if kind in request.values]
     if len(kinds) != 1:
         raise InputError("give one of the keys expr and integral")
@@ -120,11 +193,10 @@ def answer(request: Request) -> Answer:
             allowed = ", ".join(sorted(KEYS[kind]))
             raise InputError(f"unknown key {quoted(str(key))} beside {kind}; allowed: {allowed}")
     digits = request.digits  # refused before anything is computed
-    found, echo = _expect(request) if kind == "expr" else _integral(request)
-    return Answer(found, echo, digits)
+    return _expect(request, digits) if kind == "expr" else _integral(request, digits)
 
 
-def _expect(request: Request) -> tuple[Expectation, dict[str, Any]]:
+def _expect(request: Request, digits: int) -> _Task:
     if "covariance" not in request.values:
         raise InputError(f"{request.name('covariance')} is missing")
     covariance = read_covariance(request.values["covariance"], request.name("covariance"))
@@ -137,16 +209,22 @@ def _expect(request: Request) -> tuple[Expectation, dict[str, Any]]:
 
     from symderiv.gaussian import expectation
 
-    found = _named(request, lambda: expectation(integrand, fields, covariance, mean))
     echo = {
         "formula": str(integrand),
         "covariance": _texts(covariance),
         "mean": ["0"] * covariance.rows if mean is None else [str(entry) for entry in mean],
     }
-    return found, echo
+    return _Task(
+        lambda: expectation(integrand, fields, covariance, mean),
+        lambda: (integrand, fields),
+        covariance,
+        mean,
+        echo,
+        digits,
+    )
 
 
-def _integral(request: Request) -> tuple[Expectation, dict[str, Any]]:
+def _integral(request: Request, digits: int) -> _Task:
     which = request.text("integral").lower()
     if which not in _INTEGRALS:
         raise InputError(
@@ -165,7 +243,6 @@ def _integral(request: Request) -> tuple[Expectation, dict[str, Any]]:
     functions = [g.expression for g in given]
     integrals: dict[str, Callable[..., Expectation]]
     integrals = {"i2": gaussian.i2, "i3": gaussian.i3, "i4": gaussian.i4}
-    found = _named(request, lambda: integrals[which](*functions, covariance))
     letters = ["g"] if same else [f"g{i + 1}" for i in range(slots)]
     definitions = [f"{letter}(x) = {g.text}" for letter, g in zip(letters, given, strict=False)]
     formula = pattern.format(*(letters * slots)[:slots])
@@ -175,7 +252,14 @@ def _integral(request: Request) -> tuple[Expectation, dict[str, Any]]:
         "activations": [g.text for g in given],
         "covariance": _texts(covariance),
     }
-    return found, echo
+    return _Task(
+        lambda: integrals[which](*functions, covariance),
+        lambda: gaussian.integrand(which, functions),
+        covariance,
+        None,
+        echo,
+        digits,
+    )
 
 
 def _activations(request: Request, slots: int) -> tuple[list[Activation], bool]:
@@ -213,7 +297,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _named(request: Request, compute: Callable[[], Expectation]) -> Expectation:
+def _named(request: Request, compute: Callable[[], _T]) -> _T:
     """The result of ``compute``; its complaints about the covariance name what the user typed."""
     try:
         return compute()

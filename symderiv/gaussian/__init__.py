@@ -16,6 +16,7 @@ from symderiv.gaussian.integrals import (
     i2_self_by_variance,
     i3,
     i4,
+    integrand,
 )
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "i2_self_by_variance",
     "i3",
     "i4",
+    "integrand",
 ]

@@ -76,6 +76,23 @@ def i4(
     return _product([derivative(g1), derivative(g2), g3, g4], cov, fields, folded)
 
 
+def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
+    """What I2, I3 or I4 averages, and its fields: (u, v), (u, v, w) or (u, v, w, z).
+
+    Args:
+        which: "i2", "i3" or "i4".
+        functions: Two, two or four functions of x.
+    """
+    slots = list(functions)
+    if which == "i3":
+        slots = [derivative(functions[0]), variable_of(functions[0]), functions[1]]
+    elif which == "i4":
+        slots = [derivative(functions[0]), derivative(functions[1]), *functions[2:]]
+    fields = FIELDS[: len(slots)]
+    factors = [g.subs(variable_of(g), field) for g, field in zip(slots, fields, strict=True)]
+    return sp.Mul(*factors), fields
+
+
 def i2_by_covariance(
     g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *, folded: bool = False
 ) -> Expectation:

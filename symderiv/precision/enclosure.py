@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, Final
 
-import mpmath
 import sympy as sp
-from flint import arb, fmpq
+from flint import arb
 
 from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4, Value
 from symderiv.precision.balls import ball
+from symderiv.precision.decimals import upwards, written
 from symderiv.precision.working import working_bits
 
 __all__ = ["certified", "certified_value"]
@@ -79,10 +78,10 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
                 accuracy = enclosed.rel_accuracy_bits()
                 if accuracy >= wanted:
                     exact = expression if expression.is_Rational else None
-                    return _written(enclosed, exact, digits, method)
+                    return written(enclosed, exact, digits, method)
                 tiny = arb(10) ** -zero_digits
                 if enclosed.contains(0) and enclosed.abs_upper() < tiny:
-                    return Value("0", _upwards(enclosed.abs_upper()), True, method)
+                    return Value("0", upwards(enclosed.abs_upper()), True, method)
             if accuracy > 0:
                 bits += wanted - accuracy + 12  # every bit more is a bit gained
                 continue
@@ -97,36 +96,3 @@ def _attempt(expression: sp.Expr, bits: int) -> Any:
     except (ToleranceError, ZeroDivisionError):
         return None
     return enclosed if enclosed.is_finite() else None
-
-
-def _written(enclosed: Any, exact: sp.Rational | None, digits: int, method: str) -> Value:
-    """The middle of a ball as text, and the distance of that text from all of the ball."""
-    context = mpmath.MPContext()
-    context.prec = math.ceil(digits * _BITS_PER_DIGIT) + 40
-    mantissa, exponent = enclosed.mid().man_exp()
-    text = context.nstr(context.ldexp(int(mantissa), int(exponent)), digits, strip_zeros=False)
-    shown = Fraction(text)
-    if exact is not None:
-        off = abs(Fraction(int(exact.p), int(exact.q)) - shown)
-        bound = arb(fmpq(off.numerator, off.denominator))
-    else:
-        bound = abs(enclosed - arb(fmpq(shown.numerator, shown.denominator))).abs_upper()
-    return Value(text, _upwards(bound), True, method)
-
-
-def _upwards(bound: Any) -> str:
-    """A decimal with two digits that is not below the ball ``bound``."""
-    if bound.is_zero():
-        return "0"
-    context = mpmath.MPContext()
-    mantissa, exponent = bound.abs_upper().man_exp()
-    size = context.ldexp(int(mantissa), int(exponent))
-    power = int(context.floor(context.log10(size))) - 1
-    shown = Fraction(int(mantissa)) * Fraction(2) ** int(exponent) / Fraction(10) ** power
-    leading = math.ceil(shown)
-    return f"{leading}e{power}" if leading < 10 else _scientific(leading, power)
-
-
-def _scientific(leading: int, power: int) -> str:
-    figures = str(leading)
-    return f"{figures[0]}.{figures[1:]}e{power + len(figures) - 1:+03d}"

@@ -205,7 +205,8 @@ def test_the_text_output_shows_formula_value_and_steps() -> None:
         ("x^2", IDENTITY, "**"),
         ("__import__(x)", IDENTITY, "EXPR"),
         ("9**9**9", IDENTITY, "EXPR"),
-        ("tanh(x)", IDENTITY, "tanh"),
+        ("tanh(x*y)", IDENTITY, "tanh(x1*x2)"),
+        ("exp(x**2/4)*tanh(x)", IDENTITY, "exp(x**2/4)"),
         ("exp(x**2)", IDENTITY, "Var(x1) < 1/2"),
         ("x", "[[1,0.5],[0.5]]", "--covariance is not square"),
         ("x", "[[1,0.5]]", "--covariance is not square"),
@@ -276,7 +277,7 @@ def test_an_unexpected_failure_is_one_line_and_exit_code_one(
     def fails(*arguments: object) -> None:
         raise RecursionError("maximum recursion\ndepth exceeded")
 
-    monkeypatch.setattr(command, "answer", fails)
+    monkeypatch.setattr(command, "any_answer", fails)
     assert "RecursionError" in refusal("expect", "x", "--covariance", IDENTITY, code=1)
 
 
@@ -347,7 +348,6 @@ def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
         (["i2", "--activation", "foo"], "unknown activation 'foo'"),
         (["i2", "--activation", "y"], "--activation"),
         (["i2", "--activation", "x^2"], "--activation"),
-        (["i2", "--activation", "tanh"], "tanh"),
         (["i3", "--activations", "erf,erf,erf"], "2 entries"),
         (["i4", "--activations", "erf,,erf,erf"], "--activations"),
         (["i3", "--activation", "erf", "--covariance", "[[1]]"], "--covariance must be 3 x 3"),
@@ -357,6 +357,54 @@ def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
 )
 def test_a_bad_integral_is_refused_in_one_line(arguments: list[str], named: str) -> None:
     assert named in refusal("integral", *arguments)
+
+
+# -- without a closed form -----------------------------------------------------------------
+
+
+def test_i2_of_tanh_is_certified_to_thirty_digits() -> None:
+    covariance = '[[1,"1/2"],["1/2",2]]'
+    arguments = ("integral", "i2", "--activation", "tanh", "--covariance", covariance)
+    record = answer(*arguments, "--digits", "30")
+    assert record["closed_form"] is None
+    assert record["certified"] is True
+    assert record["method"].startswith("trapezoid quadrature (")
+    assert 0 < float(record["error_bound"]) < 1e-30
+    rules = [step["rule"] for step in record["steps"]]
+    assert rules == ["normals", "quadrature"]
+    fewer = answer(*arguments, "--digits", "8")
+    with mpmath.workdps(40):
+        apart = abs(mpmath.mpf(record["value"]) - mpmath.mpf(fewer["value"]))
+        assert apart <= mpmath.mpf(fewer["error_bound"])
+    assert record["value"] in run(*arguments, "--digits", "30").stdout
+
+
+def test_i3_leaves_the_linear_field_to_conditioning() -> None:
+    covariance = '[[1,"1/2",0],["1/2",1,"1/4"],[0,"1/4",1]]'
+    record = answer("integral", "i3", "--activation", "softplus", "--covariance", covariance)
+    rules = [step["rule"] for step in record["steps"]]
+    assert rules == ["conditioning", "normals", "quadrature"]
+    assert record["certified"] is True
+
+
+def test_without_numbers_there_are_steps_but_no_value() -> None:
+    record = answer("integral", "i2", "--activation", "tanh")
+    assert record["closed_form"] is None
+    assert record["value"] is None
+    assert record["certified"] is False
+    assert "c11, c12, c22" in record["method"]
+
+
+def test_a_batch_goes_on_after_a_value_that_was_too_expensive() -> None:
+    lines = [
+        '{"expr": "tanh(x)*atan(y)", "covariance": [[1,0.5],[0.5,1]], "digits": 12}',
+        '{"expr": "tanh(x)", "covariance": [[1]], "mean": [0.5]}',
+    ]
+    with mock.patch("symderiv.precision.quadrature._MAX_EVALUATIONS", 500):
+        first, second = batch(*lines)
+    assert "12 digits asked" in first["error"]
+    assert second["certified"] is True
+    assert second == answer("expect", "tanh(x)", "--covariance", "[[1]]", "--mean", "[0.5]")
 
 
 # -- batches -------------------------------------------------------------------------------
@@ -393,7 +441,7 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines() -> None:
         '{"expr": "x", "covariance": [[NaN]]}',
         '{"expr": "x", "covariance": [[-1]]}',
         '{"expr": "x*z", "covariance": [[1]]}',
-        '{"expr": "tanh(x)", "covariance": [[1]]}',
+        '{"expr": "tanh(x*x1**2*y)", "covariance": [[1, 0], [0, 1]]}',
         '{"integral": "i2", "activations": [[1], [2]]}',
         '{"integral": 2, "activation": "erf"}',
         '{"integral": "i2", "activation": ["erf"]}',
@@ -436,7 +484,7 @@ def test_an_unexpected_failure_does_not_stop_a_batch(monkeypatch: pytest.MonkeyP
     def fails(request: object) -> None:
         raise next(calls)
 
-    monkeypatch.setattr(command, "answer", fails)
+    monkeypatch.setattr(command, "any_answer", fails)
     errors = [record["error"] for record in batch(*lines)]
     assert all(error.startswith("internal error: ") for error in errors)
 
