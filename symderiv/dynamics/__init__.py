@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from symderiv.dynamics.integrate import solve
     from symderiv.dynamics.kernels import load_kernel
+    from symderiv.dynamics.moment_form import solve_moments
     from symderiv.dynamics.output import read_run, write_run, write_simulation
     from symderiv.dynamics.simulation import SimulationResult, simulate
     from symderiv.dynamics.state import State, load_state
@@ -21,6 +22,7 @@ _HOME = {
     "Trajectory": "trajectory",
     "solve": "integrate",
     "load_kernel": "kernels",
+    "solve_moments": "moment_form",
     "read_run": "output",
     "write_run": "output",
     "write_simulation": "output",
@@ -47,6 +49,7 @@ __all__ = [
     "read_run",
     "simulate",
     "solve",
+    "solve_moments",
     "write_run",
     "write_simulation",
 ]

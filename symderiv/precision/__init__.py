@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from symderiv.precision.balls import ball
+from symderiv.precision.contexts import numbers
 from symderiv.precision.digits import Plan, moment_digits, require_double
 from symderiv.precision.enclosure import certified, certified_value
+from symderiv.precision.moments import MomentTrajectory, Rates, moment_trajectory
 
 __all__ = [
+    "MomentTrajectory",
     "Plan",
+    "Rates",
     "ball",
     "certified",
     "certified_value",
     "moment_digits",
+    "moment_trajectory",
+    "numbers",
     "require_double",
 ]

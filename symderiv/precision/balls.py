@@ -21,7 +21,7 @@ from symderiv.precision.orthant import sign_mean4
 from symderiv.precision.owen import owen_t
 from symderiv.precision.working import working_bits
 
-__all__ = ["ball", "complex_ball"]
+__all__ = ["arcsine", "ball", "complex_ball"]
 
 # Functions that real and complex balls know under the same name.
 _DIRECT: Final[dict[Any, str]] = {
@@ -135,7 +135,7 @@ class _Enclosure:
         x = _real(self.value(argument))
         if isinstance(x, acb):
             return x.asin()
-        return _cut_asin(x) if _sticks_out(x) else x.asin()
+        return arcsine(x)
 
     def _sign(self, e: sp.Expr) -> Any:
         (argument,) = e.args
@@ -166,6 +166,11 @@ class _Enclosure:
 def _real(x: Any) -> Any:
     """A correlation or slope, which is real: without an imaginary part that is rounding."""
     return x.real if isinstance(x, acb) and x.imag.contains(0) else x
+
+
+def arcsine(x: Any) -> Any:
+    """arcsin of a real ball; of what lies in [-1, 1] where it overlaps one of the ends."""
+    return _cut_asin(x) if _sticks_out(x) else x.asin()
 
 
 def _sticks_out(x: Any) -> bool:

@@ -1,0 +1,219 @@
+r"""Initial value problems to any tolerance: extrapolation with variable order and step.
+
+The explicit midpoint rule with 2, 4, 6 … substeps has an error in even powers of the substep; k
+results extrapolated to substep 0 are of order 2k (Gragg, Bulirsch and Stoer). All coefficients are
+integers, so nothing limits the digits. Order and step follow the work per unit of time. (Hairer,
+Nørsett and Wanner, Solving Ordinary Differential Equations I, section II.9.)
+
+When to use: smooth, not stiff problems, tolerances from 1e-8 to 1e-40. In double precision the
+compiled stepper of :mod:`symderiv.dynamics` is the right one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from symderiv.errors import InputError, ToleranceError
+
+__all__ = ["Steps", "trajectory"]
+
+Vector = list[Any]
+
+_FEWEST: Final = 3
+_MOST: Final = 24
+# Work in right-hand sides of the first k columns; the first evaluation is shared.
+_WORK: Final = tuple(1 + k * (k + 1) for k in range(_MOST + 2))
+_SAFETY: Final = 0.9
+_LEAST_FACTOR: Final = 0.02
+_LARGEST_FACTOR: Final = 8.0
+# More refused steps than accepted ones: the errors seen are rounding, which no step makes smaller.
+_MOST_REJECTED: Final = 30
+
+
+@dataclass
+class Steps:
+    """What an integration did; a caller may pass one to read it while it runs."""
+
+    accepted: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+
+
+def trajectory(
+    right_hand_side: Callable[[Vector], Vector],
+    start: Sequence[Any],
+    times: Sequence[float],
+    tolerance: float,
+    *,
+    size: Callable[[Vector, Vector], float],
+    point: Callable[[Any], Any] = lambda value: value,
+    first_step: float | None = None,
+    max_evaluations: int = 10_000_000,
+    steps: Steps | None = None,
+) -> list[Vector]:
+    """The solution of y' = f(y), y(0) = start, at the given times.
+
+    Args:
+        right_hand_side: f, from a list of numbers to a list of numbers of the same kind (mpmath,
+            balls, floats); it does not depend on time.
+        start: y(0).
+        times: Ascending, >= 0.
+        tolerance: The local error of each step is kept below this, in units of ``size``.
+        size: From an error and a state the size of the error relative to what matters; infinite or
+            not a number where it cannot be told, and then the step is refused.
+        point: Applied to all entries before and after each right-hand side; ``mid`` of balls:
+            along a trajectory, and already within a long step, radii grow until they say nothing,
+            although the numbers are accurate.
+        first_step: A guess; None for one from the sizes of y and f.
+        max_evaluations: Right-hand sides after which to give up.
+        steps: Counted up.
+
+    Returns:
+        The state at each time. Its error is about the tolerance times the number of steps, unless
+        the problem amplifies errors; compare with a smaller tolerance to know.
+
+    Raises:
+        InputError: The times do not ascend, or the tolerance is not between 0 and 1.
+        ToleranceError: The step became too small, most steps are refused because the numbers'
+            rounding is above the tolerance, or the evaluations were used up.
+    """
+    steps = Steps() if steps is None else steps
+    times = [float(t) for t in times]
+    if any(b <= a for a, b in itertools.pairwise(times)) or (times and times[0] < 0):
+        raise InputError("the times must ascend from 0 or later")
+    if not 0 < tolerance < 1:
+        raise InputError(f"tolerance must be between 0 and 1, not {tolerance:g}")
+
+    def slopes(y: Vector) -> Vector:
+        return [point(value) for value in right_hand_side([point(value) for value in y])]
+
+    control = _Control(slopes, size, tolerance, steps)
+    accepted, rejected, used = steps.accepted, steps.rejected, steps.evaluations
+    y, t = [point(value) for value in start], 0.0
+    one = y[0] * 0 + 1
+    slope = control.slope(y)
+    h = first_step or _first_step(y, slope, size)
+    results = []
+    for end in times:
+        while t < end:
+            left = end - t
+            # the last two steps before a time are made equal
+            step = left if h >= left else (left / 2 if h > left / 2 else h)
+            noisy = steps.rejected - rejected > _MOST_REJECTED + steps.accepted - accepted
+            if noisy or step < 1e-13 * end or steps.evaluations - used > max_evaluations:
+                raise ToleranceError(
+                    f"the integration stopped at alpha = {t:.6g} with steps of {step:.1e}; "
+                    "more digits or a larger tolerance may help"
+                )
+            after = end if step == left else t + step
+            # the numbers' own difference: rounding of t + step would limit their accuracy
+            found, factor = control.step(y, slope, one * after - one * t)
+            proposed = step * factor
+            if found is None:
+                h = proposed
+                continue
+            # a step cut short by a time says little about how long it could have been
+            h = max(h, proposed) if step < h else proposed
+            t = after
+            y = [point(value) for value in found]
+            slope = control.slope(y)
+        results.append(y)
+    return results
+
+
+def _first_step(y: Vector, slope: Vector, size: Callable[[Vector, Vector], float]) -> float:
+    change = size(slope, y)
+    return 0.1 / change if 0 < change < math.inf else 0.1
+
+
+class _Control:
+    """Single steps, and the order and step that the last one suggests."""
+
+    def __init__(
+        self,
+        right_hand_side: Callable[[Vector], Vector],
+        size: Callable[[Vector, Vector], float],
+        tolerance: float,
+        steps: Steps,
+    ) -> None:
+        self._f = right_hand_side
+        self._size = size
+        self._tolerance = tolerance
+        self._steps = steps
+        # as many columns as tolerances of this size usually need
+        self._columns = min(max(_FEWEST + 1, round(2 - 0.6 * math.log10(tolerance))), _MOST - 1)
+
+    def slope(self, y: Vector) -> Vector:
+        self._steps.evaluations += 1
+        return self._f(y)
+
+    def step(self, y: Vector, slope: Vector, h: Any) -> tuple[Vector | None, float]:
+        """The state after a step of ``h``, or None when it is refused.
+
+        And the length of the next step, or of the next attempt, as a multiple of this one.
+        """
+        target = self._columns
+        row: list[Vector] = []
+        factors: list[float] = [math.nan, math.nan]  # by number of columns
+        for k in range(1, target + 2):
+            row = self._extrapolated(row, self._midpoint(y, slope, h, 2 * k), k)
+            if k < 2:
+                continue
+            difference = [a - b for a, b in zip(row[-1], row[-2], strict=True)]
+            error = self._size(difference, row[-1]) / self._tolerance
+            if not error < math.inf:
+                self._steps.rejected += 1
+                return None, 0.25
+            factor = _SAFETY * (0.6 / max(error, 1e-30)) ** (1 / (2 * k - 1))
+            factors.append(min(max(factor, _LEAST_FACTOR), _LARGEST_FACTOR))
+            if k >= target - 1 and error <= 1:
+                self._steps.accepted += 1
+                return row[-1], self._next(factors, k)
+            # what one more column gains is (2(k + 1)/2)**2 at most; so much will not be made up
+            hopeless = math.prod((j + 1.0) ** 2 for j in range(k, target + 1))
+            if k >= target - 1 and error > hopeless:
+                break
+        self._steps.rejected += 1
+        best = min(range(2, len(factors)), key=lambda k: _WORK[k] / factors[k])
+        self._columns = max(_FEWEST, min(best, target))
+        return None, min(factors[min(self._columns, len(factors) - 1)], 0.8)
+
+    def _next(self, factors: list[float], reached: int) -> float:
+        """Choose the columns for the next step; the factor of the step that goes with them."""
+        costs = {k: _WORK[k] / factors[k] for k in range(max(2, reached - 2), reached + 1)}
+        best = min(costs, key=lambda k: costs[k])
+        if (
+            best == reached
+            and reached < _MOST - 1
+            and costs[reached] < 0.9 * costs.get(reached - 1, math.inf)
+        ):
+            self._columns = reached + 1
+            return min(factors[reached] * _WORK[reached + 1] / _WORK[reached], _LARGEST_FACTOR)
+        self._columns = max(_FEWEST, best)
+        return factors[min(self._columns, reached)]
+
+    def _midpoint(self, y: Vector, slope: Vector, h: Any, substeps: int) -> Vector:
+        part = h / substeps
+        double = 2 * part
+        before, now = y, [a + part * b for a, b in zip(y, slope, strict=True)]
+        for _ in range(substeps - 1):
+            rate = self._f(now)
+            before, now = now, [a + double * b for a, b in zip(before, rate, strict=True)]
+        self._steps.evaluations += substeps - 1
+        return now
+
+    @staticmethod
+    def _extrapolated(row: list[Vector], first: Vector, k: int) -> list[Vector]:
+        """Row k of the table from the row before and the new result."""
+        result = [first]
+        for i in range(1, k):
+            # with n_j = 2j: 1/((k/(k-i))**2 - 1)
+            above, below = (k - i) ** 2, k * k - (k - i) ** 2
+            result.append(
+                [a + (a - b) * above / below for a, b in zip(result[-1], row[i - 1], strict=True)]
+            )
+        return result

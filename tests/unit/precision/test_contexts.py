@@ -1,0 +1,139 @@
+"""Generated modules on mpmath, balls and doubles: one text, the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+from symderiv.dynamics import parse_study
+from symderiv.dynamics.initial import initial
+from symderiv.errors import InputError
+from symderiv.precision import numbers
+from symderiv.precision.moments import MomentSystem, Rates, moment_module
+
+RATES = Rates(0.7, 0.3, 0.1, 0.05, 0.2)
+
+
+def state_of(students: int, teachers: int, L: int = 4) -> Any:
+    """Drawn overlaps: T is neither diagonal nor 1."""
+    return initial(
+        parse_study(
+            f"""
+            [network]
+            activation = "erf"
+            students = {students}
+            teachers = {teachers}
+            [data]
+            model = "power-law"
+            dimension = {20 * L}
+            distinct_eigenvalues = {L}
+            exponent = 0.8
+            [training]
+            learning_rate = 0.5
+            [initial]
+            student_std = 0.7
+            seed = 3
+            [time]
+            end = 1.0
+            """
+        )
+    ).state
+
+
+def rates_of_change(module: Any, state: Any, digits: int, backend: str) -> tuple[list[Any], Any]:
+    """The right-hand side as numbers of that kind, and as mpmath numbers."""
+    with numbers(digits, backend) as context:
+        system = MomentSystem(module, state, RATES, context)
+        found = system.right_hand_side(system.start)
+        found.append(system.observables(system.start)[3])
+        return found, [context.as_mpf(x) for x in found]
+
+
+@pytest.mark.parametrize(("students", "teachers"), [(2, 2), (3, 2)])
+@pytest.mark.parametrize("digits", [50, 200])
+def test_both_back_ends_give_the_same_right_hand_side(
+    students: int, teachers: int, digits: int
+) -> None:
+    module, state = moment_module("erf"), state_of(students, teachers)
+    balls, middles = rates_of_change(module, state, digits, "arb")
+    _, reference = rates_of_change(module, state, digits, "mpmath")
+    assert max(abs(x) for x in reference) > 0.1
+    with mpmath.workdps(digits + 20):
+        for middle, expected in zip(middles, reference, strict=True):
+            # a sum of many terms of size 1 to 100, each rounded
+            assert abs(middle - expected) < mpmath.mpf(10) ** (4 - digits)
+    # More digits show that the balls contain the exact value, and are small.
+    _, finer = rates_of_change(module, state, digits + 30, "mpmath")
+    with numbers(digits + 40):
+        for ball, exact in zip(balls, finer, strict=True):
+            assert ball.contains(flint.arb(mpmath.nstr(exact, digits + 20)))
+            assert ball.rad() < flint.arb(10) ** (6 - digits)
+
+
+def test_doubles_run_the_same_text() -> None:
+    module, state = moment_module("erf"), state_of(3, 2)
+    _, found = rates_of_change(module, state, 16, "float64")
+    _, expected = rates_of_change(module, state, 50, "arb")
+    assert np.allclose([float(x) for x in found], [float(x) for x in expected], rtol=0, atol=1e-12)
+
+
+FUNCTIONS = {
+    "sqrt": "2.3", "exp": "-1.7", "log": "0.3", "erf": "0.4", "erfc": "1.4", "asin": "-0.3",
+    "acos": "0.2", "atan": "3", "sin": "2", "cos": "2", "tan": "1", "sinh": "1.5", "cosh": "1.5",
+    "tanh": "0.3", "asinh": "0.3", "acosh": "1.3", "atanh": "0.3", "gamma": "2.5", "sign": "-3",
+    "ceil": "2.1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["arb", "float64"])
+def test_every_function_of_the_interface(backend: str) -> None:
+    digits = 60 if backend == "arb" else 15
+    reference = mpmath.MPContext()
+    reference.dps = 80
+    allowed = mpmath.mpf(10) ** (2 - digits)
+    with numbers(digits, backend) as c, mpmath.workdps(80):
+
+        def same(found: Any, expected: Any) -> None:
+            # ball.mid(), an integer or a double, exactly
+            assert abs(c.as_mpf(found) - expected) <= allowed * max(1, abs(expected))
+
+        for name, argument in FUNCTIONS.items():
+            same(
+                getattr(c, name)(c.mpf(argument)), getattr(reference, name)(reference.mpf(argument))
+            )
+        same(c.atan2(c.mpf(-1), c.mpf(-2)), reference.atan2(-1, -2))
+        same(c.pi + c.e + c.one + c.zero, reference.pi + reference.e + 1)
+        same(c.fsum(c.mpf(k) for k in range(5)), 10)
+        same(c.sqrt(2), reference.sqrt(2))
+        assert c.point(c.mpf(3)) == 3
+        assert c.prec >= (202 if backend == "arb" else 53)
+
+
+def test_a_correlation_that_rounding_puts_beyond_one() -> None:
+    with numbers(30) as c:
+        beyond = c.mpf("1") + c.mpf("1e-40")
+        ball = c.asin(beyond + flint.arb(0, 1e-29))
+        assert ball.contains(flint.arb.pi() / 2)
+        assert ball.rad() < 1e-13
+
+
+def test_precision_is_that_of_the_block_only() -> None:
+    before = flint.ctx.prec
+    with numbers(100):
+        assert flint.ctx.prec > 330
+        with numbers(20) as c:
+            assert 66 < c.prec < 80
+            c.prec = 500
+        assert 330 < flint.ctx.prec < 350
+    assert flint.ctx.prec == before
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(InputError, match="not one of arb, mpmath, float64"), numbers(10, "gmp"):
+        pass
+    with pytest.raises(InputError, match="at least 1"), numbers(0):
+        pass

@@ -1,0 +1,144 @@
+"""The moment form in arbitrary precision against the compiled spectral solver."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from symderiv.dynamics import Trajectory, parse_study, solve, solve_moments
+from symderiv.dynamics.initial import initial
+from symderiv.dynamics.state import State
+from symderiv.errors import InputError, ToleranceError
+from symderiv.precision import Rates, moment_trajectory, numbers
+from symderiv.precision.moments import MomentSystem, moment_module
+from symderiv.precision.stepper import trajectory
+
+
+def study_of(
+    students: int, teachers: int, L: int, exponent: float, end: float, more: str = ""
+) -> Any:
+    return parse_study(
+        f"""
+        [network]
+        activation = "erf"
+        students = {students}
+        teachers = {teachers}
+        {"train_second_layer = true" if more else ""}
+        [data]
+        model = "power-law"
+        dimension = {20 * L}
+        distinct_eigenvalues = {L}
+        exponent = {exponent}
+        [training]
+        learning_rate = 0.5
+        {more}
+        [initial]
+        student_std = 0.4
+        seed = 2
+        [time]
+        values = [{end / 20}, {end / 4}, {end}]
+        relative_tolerance = 1e-12
+        absolute_tolerance = 1e-16
+        """
+    )
+
+
+RATES_ALL = """
+second_layer_learning_rate = 0.2
+weight_decay = 0.02
+second_layer_weight_decay = 0.01
+label_noise = 0.3
+"""
+
+
+def largest_difference(moments: Any, spectral: Trajectory) -> float:
+    worst = 0.0
+    for name in ("generalization_error", "Q", "R", "v"):
+        found = getattr(moments, name).astype(float)
+        expected = getattr(spectral, name)
+        worst = max(worst, float(np.max(np.abs(found - expected)) / np.max(np.abs(expected))))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("students", "teachers", "L", "exponent", "more"),
+    [(2, 2, 7, 1.0, ""), (3, 2, 5, 0.25, RATES_ALL)],
+)
+def test_moments_agree_with_the_spectral_form(
+    students: int, teachers: int, L: int, exponent: float, more: str
+) -> None:
+    study = study_of(students, teachers, L, exponent, 8.0, more)
+    T = initial(study).state.T
+    assert abs(T[0, 1]) > 0.01
+    assert abs(T[0, 0] - 1) > 0.01
+    found = solve_moments(study, digits=10)
+    assert found.agreement <= 1e-10
+    assert found.working_digits > found.compared_digits >= found.plan.digits
+    error = found.generalization_error.astype(float)
+    assert error[-1] < 0.5 * error[0]
+    assert largest_difference(found, solve(study)) < 1e-9
+
+
+def test_the_small_learning_rate_limit_and_mpmath() -> None:
+    study = study_of(2, 1, 3, 0.7, 1.0)
+    start = initial(study).state
+    first_order = Rates(0.5, full_order=False)
+    reference = moment_trajectory(start, first_order, study.alpha, digits=8, backend="mpmath")
+    balls = moment_trajectory(start, first_order, study.alpha, digits=8)
+    full = moment_trajectory(start, Rates(0.5), study.alpha, digits=8)
+    apart = abs(reference.generalization_error - balls.generalization_error)
+    assert max(apart / balls.generalization_error) < 1e-8
+    assert max(abs(full.generalization_error - balls.generalization_error)) > 1e-3
+    small = study.model_copy(
+        update={"training": study.training.model_copy(update={"order": "small-learning-rate"})}
+    )
+    assert largest_difference(reference, solve(small)) < 1e-8
+
+
+def test_doubles_lose_what_the_plan_says_and_are_refused() -> None:
+    study = study_of(2, 2, 12, 1.0, 15.0)
+    start, rates = initial(study).state, Rates(0.5)
+    with pytest.raises(ToleranceError, match=r"moments in double precision leave \d+ of the"):
+        moment_trajectory(start, rates, study.alpha, digits=8, backend="float64")
+    spectral = solve(study)
+    module = moment_module("erf")
+    found = {}
+    # the same integration with the 16 digits of doubles and with enough digits
+    for backend, digits in (("float64", 16), ("arb", 40)):
+        with numbers(digits, backend) as c:
+            system = MomentSystem(module, start, rates, c)
+            states = trajectory(
+                system.right_hand_side, system.start, study.alpha.tolist(), 1e-6,
+                size=system.size, point=c.point, max_evaluations=20_000,
+            )  # fmt: skip
+            found[backend] = [float(system.observables(y)[3]) for y in states]
+    exact = spectral.generalization_error
+    assert np.max(np.abs(np.array(found["arb"]) / exact - 1)) < 1e-5
+    assert np.max(np.abs(np.array(found["float64"]) / exact - 1)) > 1e-5
+
+
+def test_bad_requests_are_named() -> None:
+    study = study_of(2, 2, 3, 1.0, 1.0)
+    start = initial(study).state
+    with pytest.raises(InputError, match="digits must be between 1 and 50"):
+        moment_trajectory(start, Rates(0.5), [1.0], digits=60)
+    with pytest.raises(InputError, match="times must be"):
+        moment_trajectory(start, Rates(0.5), [])
+    with pytest.raises(InputError, match="not one of arb"):
+        moment_trajectory(start, Rates(0.5), [1.0], backend="gmp")
+    dead = State(
+        eigenvalue=np.array([0.0, 2.0]),
+        weight=np.array([0.5, 0.5]),
+        student_overlap=np.tile(np.eye(1), (2, 1, 1)),
+        cross_overlap=np.zeros((2, 1, 1)),
+        teacher_overlap=np.array([0.0, 4.0]).reshape(2, 1, 1),
+        teacher_covariance=np.eye(1),
+        student_weights=np.ones(1),
+        teacher_weights=np.ones(1),
+    )
+    with pytest.raises(InputError, match="positive eigenvalues"):
+        moment_trajectory(dead, Rates(0.5), [1.0])
+    assert math.isfinite(dead.T[0, 0])
