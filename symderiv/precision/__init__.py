@@ -6,7 +6,8 @@ from symderiv.precision.balls import ball
 from symderiv.precision.contexts import numbers
 from symderiv.precision.digits import Plan, moment_digits, require_double
 from symderiv.precision.enclosure import certified, certified_value
-from symderiv.precision.moments import MomentTrajectory, Rates, moment_trajectory
+from symderiv.precision.moment_system import Rates
+from symderiv.precision.moments import MomentTrajectory, moment_trajectory
 
 __all__ = [
     "MomentTrajectory",

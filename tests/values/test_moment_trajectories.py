@@ -13,7 +13,7 @@ from symderiv.dynamics.initial import initial
 from symderiv.dynamics.state import State
 from symderiv.errors import InputError, ToleranceError
 from symderiv.precision import Rates, moment_trajectory, numbers
-from symderiv.precision.moments import MomentSystem, moment_module
+from symderiv.precision.moment_system import MomentSystem, moment_module
 from symderiv.precision.stepper import trajectory
 
 
@@ -99,7 +99,7 @@ def test_the_small_learning_rate_limit_and_mpmath() -> None:
 
 
 def test_doubles_lose_what_the_plan_says_and_are_refused() -> None:
-    study = study_of(2, 2, 12, 1.0, 15.0)
+    study = study_of(2, 2, 12, 1.0, 30.0)
     start, rates = initial(study).state, Rates(0.5)
     with pytest.raises(ToleranceError, match=r"moments in double precision leave \d+ of the"):
         moment_trajectory(start, rates, study.alpha, digits=8, backend="float64")
@@ -111,13 +111,13 @@ def test_doubles_lose_what_the_plan_says_and_are_refused() -> None:
         with numbers(digits, backend) as c:
             system = MomentSystem(module, start, rates, c)
             states = trajectory(
-                system.right_hand_side, system.start, study.alpha.tolist(), 1e-6,
+                system.right_hand_side, system.start, study.alpha.tolist(), 1e-8,
                 size=system.size, point=c.point, max_evaluations=20_000,
             )  # fmt: skip
             found[backend] = [float(system.observables(y)[3]) for y in states]
     exact = spectral.generalization_error
-    assert np.max(np.abs(np.array(found["arb"]) / exact - 1)) < 1e-5
-    assert np.max(np.abs(np.array(found["float64"]) / exact - 1)) > 1e-5
+    assert np.max(np.abs(np.array(found["arb"]) / exact - 1)) < 1e-6
+    assert np.max(np.abs(np.array(found["float64"]) / exact - 1)) > 1e-3
 
 
 def test_bad_requests_are_named() -> None:

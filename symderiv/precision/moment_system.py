@@ -1,0 +1,226 @@
+"""The moment form as a system of ordinary differential equations in any kind of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy as np
+
+from symderiv.errors import InputError
+
+__all__ = ["MomentSystem", "Overlaps", "Rates", "moment_module"]
+
+
+class Overlaps(Protocol):
+    """Overlaps per eigenvalue, as :class:`symderiv.dynamics.State` has them."""
+
+    @property
+    def K(self) -> int: ...
+    @property
+    def M(self) -> int: ...
+    @property
+    def L(self) -> int: ...
+    @property
+    def eigenvalue(self) -> np.ndarray: ...
+    @property
+    def weight(self) -> np.ndarray: ...
+    @property
+    def student_overlap(self) -> np.ndarray: ...
+    @property
+    def cross_overlap(self) -> np.ndarray: ...
+    @property
+    def teacher_overlap(self) -> np.ndarray: ...
+    @property
+    def teacher_covariance(self) -> np.ndarray: ...
+    @property
+    def student_weights(self) -> np.ndarray: ...
+    @property
+    def teacher_weights(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The numbers of the learning rule, in the order and units of the generated modules."""
+
+    learning_rate: float
+    second_layer_learning_rate: float = 0.0
+    weight_decay: float = 0.0
+    second_layer_weight_decay: float = 0.0
+    label_noise: float = 0.0
+    full_order: bool = True
+
+
+@lru_cache(maxsize=8)
+def moment_module(student: str, teacher: str | None = None) -> Any:
+    """The generated module of the moment form; its functions take a context of numbers first.
+
+    Args:
+        student, teacher: Activations as names or formulas in ``x``; None: the same.
+    """
+    from symderiv_codegen import print_mpmath
+
+    from symderiv.learning import derive_equations, learning_problem, moment_program
+
+    equations = derive_equations(learning_problem(student, teacher))
+    text = print_mpmath(moment_program(equations, "moments"))
+    names: dict[str, Any] = {}
+    # the text comes from our own printer; formulas were read by the allow-list before
+    exec(compile(text, "moments", "exec"), names)
+    return SimpleNamespace(**names)
+
+
+class MomentSystem:
+    """A state and a learning rule as moments and their flow, in one kind of numbers.
+
+    Args:
+        module: From :func:`moment_module`.
+        state: Doubles, taken as exact.
+        rates: Doubles, taken as exact.
+        context: From :func:`symderiv.precision.numbers`; the system lives as long as its block.
+    """
+
+    def __init__(self, module: Any, state: Overlaps, rates: Rates, context: Any) -> None:
+        self._module = module
+        self._context = c = context
+        self.K, self.M, self.L = state.K, state.M, state.L
+        if np.any(state.eigenvalue <= 0):
+            raise InputError(
+                "the moment form needs positive eigenvalues; leave those out along which inputs "
+                "vanish"
+            )
+        self._rho = _exact(state.eigenvalue, c)
+        self._weight = _exact(state.weight, c)
+        student, cross, teacher = (
+            _exact(overlap.reshape(self.L, -1), c)
+            for overlap in (state.student_overlap, state.cross_overlap, state.teacher_overlap)
+        )
+        v = _exact(state.student_weights, c)
+        self.start = [*self._moments(student, 0), *self._moments(cross, -1), *v]
+        self._teacher = _nested(self._moments(teacher, -1), self.L, self.M, self.M)
+        self._T = _exact(state.teacher_covariance, c)
+        self._v_teacher = _exact(state.teacher_weights, c)
+        ones = [[c.one]] * self.L
+        self._nu = self._moments(ones, 1)
+        self._closure = _closure(self._rho, c)
+        self._rates = [
+            c.mpf(float(value))
+            for value in (
+                rates.learning_rate,
+                rates.second_layer_learning_rate,
+                rates.weight_decay,
+                rates.second_layer_weight_decay,
+                rates.label_noise,
+                rates.full_order,
+            )
+        ]
+        # T^(l) for l = 0 … L - 1, the scale of R^(l) beside Q^(l)
+        diagonal = [[row[n * self.M + n] for n in range(self.M)] for row in teacher]
+        lower = self._moments(diagonal, -2)
+        self._teacher_scale = [
+            max(abs(x) for x in lower[l * self.M : (l + 1) * self.M]) for l in range(self.L)
+        ]
+
+    def _moments(self, values: list[list[Any]], power: int) -> list[Any]:
+        """Sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
+        c = self._context
+        columns = range(len(values[0]))
+        factors = [w * rho**power for w, rho in zip(self._weight, self._rho, strict=True)]
+        result = []
+        for _ in range(self.L):
+            result += [c.fsum(f * row[i] for f, row in zip(factors, values, strict=True))
+                       for i in columns]  # fmt: skip
+            factors = [f * rho for f, rho in zip(factors, self._rho, strict=True)]
+        return result
+
+    def split(self, y: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+        """Q^(l), R^(l) as nested lists (L, K, K), (L, K, M), and v."""
+        K, M, L = self.K, self.M, self.L
+        cross, weights = L * K * K, L * K * (K + M)
+        return (
+            _nested(y[:cross], L, K, K),
+            _nested(y[cross:weights], L, K, M),
+            list(y[weights:]),
+        )
+
+    def right_hand_side(self, y: list[Any]) -> list[Any]:
+        """dy/dα for y as ``start``."""
+        c = self._context
+        d_student, d_cross, d_v = self.split([c.zero] * len(y))
+        self._module.right_hand_side(
+            c, *self.split(y), self._closure, self._nu, self._teacher, self._T, self._v_teacher,
+            *self._rates, d_student, d_cross, d_v,
+        )  # fmt: skip
+        flat = [x for block in (d_student, d_cross) for rows in block for row in rows for x in row]
+        return flat + d_v
+
+    def observables(self, y: list[Any]) -> tuple[Any, Any, list[Any], Any]:
+        """Q, R as nested lists, v, and the generalisation error."""
+        c = self._context
+        student, cross, v = self.split(y)
+        Q, R = _zeros(c, self.K, self.K), _zeros(c, self.K, self.M)
+        error = self._module.observables(
+            c, student, cross, self._closure, self._T, v, self._v_teacher, Q, R
+        )
+        return Q, R, v, error
+
+    def size(self, error: list[Any], y: list[Any]) -> float:
+        """The largest error of a moment relative to the scale of its order, as a float."""
+        c = self._context
+        d_student, d_cross, d_v = self.split(error)
+        student, _, v = self.split(y)
+        worst: Any = c.zero
+        for l in range(self.L):
+            scale = max(abs(student[l][i][i]) for i in range(self.K))
+            off = max(abs(x) for row in d_student[l] for x in row)
+            worst = max(worst, _ratio(off, scale))
+            off = max(abs(x) for row in d_cross[l] for x in row)
+            worst = max(worst, _ratio(off, c.sqrt(scale * self._teacher_scale[l])))
+        scale = max(abs(x) for x in (*v, *self._v_teacher))
+        return float(max(worst, _ratio(max(abs(x) for x in d_v), scale)))
+
+    def rate(self) -> float:
+        """2η times the size of the matrix A at the start: how fast overlaps change at most."""
+        c = self._context
+        Q, R, v, _ = self.observables(self.start)
+        A, B, dv = _zeros(c, self.K, self.K), _zeros(c, self.K, self.M), [c.zero] * self.K
+        self._module.gradients(c, Q, R, self._T, v, self._v_teacher, A, B, dv)
+        size = math.sqrt(sum(float(x) ** 2 for row in A for x in row))
+        return 2 * float(self._rates[0]) * size
+
+
+def _exact(values: np.ndarray, context: Any) -> Any:
+    return mapped(context.mpf, np.asarray(values, dtype=np.float64).tolist())
+
+
+def mapped(function: Any, values: Any) -> Any:
+    if isinstance(values, list):
+        return [mapped(function, value) for value in values]
+    return function(values)
+
+
+def _nested(flat: Sequence[Any], first: int, rows: int, columns: int) -> list[list[list[Any]]]:
+    return [
+        [list(flat[(l * rows + i) * columns : (l * rows + i + 1) * columns]) for i in range(rows)]
+        for l in range(first)
+    ]
+
+
+def _zeros(context: Any, rows: int, columns: int) -> list[list[Any]]:
+    return [[context.zero] * columns for _ in range(rows)]
+
+
+def _ratio(off: Any, scale: Any) -> Any:
+    if scale > 0:
+        return off / scale
+    return off * 0 if off == 0 else math.inf
+
+
+def _closure(rho: list[Any], context: Any) -> list[Any]:
+    from symderiv.learning.moments import closure_coefficients
+
+    return [context.mpf(1) * value for value in closure_coefficients(rho)]
