@@ -12,7 +12,7 @@ from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
 from symderiv_codegen.names import NamePool
-from symderiv_codegen.program import Assignment, Call, Procedure, Program, ScalarFunction
+from symderiv_codegen.program import Assignment, Call, Procedure, Program, Function
 from symderiv_codegen.share import share
 from symderiv_codegen.sums import SumRewriter
 from symderiv_codegen.walk import (
@@ -58,7 +58,7 @@ class _Lowering:
     """Turns the steps of one procedure into nodes; holds the names of its temporaries."""
 
     def __init__(
-        self, procedure: Procedure, functions: Mapping[str, ScalarFunction], names: NamePool
+        self, procedure: Procedure, functions: Mapping[str, Function], names: NamePool
     ) -> None:
         self.names = names
         self._procedure = procedure

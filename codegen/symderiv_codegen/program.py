@@ -19,6 +19,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv_codegen.errors import ProgramError
+from symderiv_codegen.tables import TableSum
 from symderiv_codegen.walk import (
     array_name,
     calls_of,
@@ -32,6 +33,7 @@ RESERVED = frozenset(
     {"math", "np", "njit", "carray", "mp", "range", "len", "abs", "max", "min", "RECIPE"}
     | {"view_2", "view_3", "view_4", "sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
+Constant = str | int | float | tuple[float, ...]
 FLAT_NAMES = frozenset({"start", "sizes", "derivative"})
 
 
@@ -133,6 +135,16 @@ class ScalarFunction:
         for permutation in self.symmetries:
             if sorted(permutation) != list(range(len(self.arguments))):
                 raise ProgramError(f"{where}: {permutation} is not a permutation of its arguments")
+
+
+    @property
+    def expressions(self) -> tuple[sp.Expr, ...]:
+        """The definitions' right-hand sides and the value."""
+        return (*(expression for _, expression in self.definitions), self.value)
+
+
+Function = ScalarFunction | TableSum
+"""What expressions can call by name."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +330,7 @@ class Program:
         procedures: Procedures; each may call earlier ones.
         state: The unknowns of the differential equation, as one flat vector.
         parameters: Everything else its right-hand side needs, as one flat vector.
-        constants: Module-level constants, e.g. ``{"FORMAT": 1}``.
+        constants: Module-level constants, e.g. ``{"FORMAT": 1}``; a tuple of floats is a table.
         right_hand_side: Name of the procedure whose outputs are the time derivatives of the fields
             of ``state`` in order; it gets a ``flat_`` form when it exists.
         observables: Name of the procedure that evaluates a state; it gets a ``flat_`` form when it
@@ -330,11 +342,11 @@ class Program:
     recipe: Mapping[str, str]
     equations: tuple[str, ...]
     ranges: tuple[str, ...]
-    functions: tuple[ScalarFunction, ...]
+    functions: tuple[Function, ...]
     procedures: tuple[Procedure, ...]
     state: Vector | None = None
     parameters: Vector | None = None
-    constants: Mapping[str, str | int] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
     right_hand_side: str = "right_hand_side"
     observables: str = "observables"
 
@@ -353,7 +365,7 @@ class Program:
         )
         arity: dict[str, int] = {}
         for function in self.functions:
-            for expression in (*(e for _, e in function.definitions), function.value):
+            for expression in function.expressions:
                 _check_calls(expression, arity, f"function {function.name!r}")
             arity[function.name] = len(function.arguments)
         known: dict[str, Procedure] = {}

@@ -19,7 +19,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv_codegen.coincidence import partitions, resolved
-from symderiv_codegen.program import Array, ScalarFunction
+from symderiv_codegen.program import Array, Function
 from symderiv_codegen.walk import (
     Total,
     array_name,
@@ -36,7 +36,7 @@ class SumRewriter:
     """Applies the rules to expressions over given arrays and scalar functions."""
 
     def __init__(
-        self, arrays: Mapping[str, Array], functions: Mapping[str, ScalarFunction]
+        self, arrays: Mapping[str, Array], functions: Mapping[str, Function]
     ) -> None:
         self._ranges = {size for array in arrays.values() for size in array.shape}
         self._symmetric = {name: array.pair for name, array in arrays.items() if array.symmetric}

@@ -12,14 +12,20 @@ case distinction over the indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
-from symderiv_codegen import ScalarFunction
+from symderiv_codegen import Function, ScalarFunction, TableSum
 
 from symderiv.errors import DivergentError
 from symderiv.gaussian import covariance_symbols, derivative, expectation
 from symderiv.learning import symbols as s
+from symderiv.learning.mixture_integrals import (
+    Form,
+    MixtureIntegral,
+    Tables,
+    mixture_integral,
+)
 from symderiv.learning.naming import Slot, index_symbol, slots
 from symderiv.learning.patterns import (
     Arrangement,
@@ -49,6 +55,11 @@ class Integral:
     sign_factors: int
 
     @property
+    def form(self) -> Form:
+        """Arguments, definitions and value."""
+        return self.arguments, self.definitions, self.value
+
+    @property
     def constant(self) -> bool:
         """Whether the value does not depend on the covariance."""
         return not self.definitions and not self.value.free_symbols
@@ -57,14 +68,16 @@ class Integral:
 class Integrals:
     """Turns means into calls of scalar functions, and keeps the functions that were needed."""
 
-    def __init__(self, problem: LearningProblem) -> None:
+    def __init__(self, problem: LearningProblem, tables: Tables | None = None) -> None:
+        """Means for a problem; activations with ``tables`` are sums of error functions."""
         self._problem = problem
-        self._known: dict[Pattern, Integral] = {}
-        self._used: dict[str, ScalarFunction] = {}
+        self._tables = tables or {}
+        self._known: dict[Pattern, Integral | MixtureIntegral] = {}
+        self._used: dict[str, Function] = {}
         self._cases: dict[tuple[Pattern, ...], bool] = {}
 
     @property
-    def functions(self) -> tuple[ScalarFunction, ...]:
+    def functions(self) -> tuple[Function, ...]:
         """The scalar functions that occur in lowered expressions, in order of their names."""
         return tuple(self._used[name] for name in sorted(self._used))
 
@@ -89,10 +102,15 @@ class Integrals:
             ) from error
         return sp.Add(*(_flat(term, calls) for term in terms(expression)))
 
-    def integral(self, pattern: Pattern) -> Integral:
+    def integral(self, pattern: Pattern) -> Integral | MixtureIntegral:
         """The mean of a pattern, derived on first use."""
         if pattern not in self._known:
-            self._known[pattern] = self._derived(pattern)
+            mixed = any(teacher in self._tables for teacher, _ in pattern.kinds)
+            self._known[pattern] = (
+                mixture_integral(pattern, self._tables, self._factor)
+                if mixed
+                else self._derived(pattern)
+            )
         return self._known[pattern]
 
     def _derived(self, pattern: Pattern) -> Integral:
@@ -129,9 +147,11 @@ class Integrals:
         return result.xreplace({X: field})
 
     def _call(self, factors: Sequence[Slot]) -> sp.Expr:
-        groups = by_field(factors)
         same = self._problem.same_activation
-        options = [arrange(blocks, same) for blocks in coincidences(groups)]
+        # Sums over a mixture take erf at scaled fields, which is smooth where they coincide.
+        alone = [[slot] for slot in factors if (slot.teacher and not same) in self._tables]
+        groups = by_field([slot for slot in factors if [slot] not in alone])
+        options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
         if not self._needs_cases(general, options[:-1]):
             return self._applied(general)
@@ -148,11 +168,7 @@ class Integrals:
                 part.sign_factors <= CLOSED_SIGN_FACTORS < whole.sign_factors for part in reduced
             )
             self._cases[key] = fewer or not all(
-                agrees(
-                    (whole.arguments, whole.definitions, whole.value),
-                    (part.arguments, part.definitions, part.value),
-                    _places(general, option),
-                )
+                agrees(whole.form, part.form, _places(general, option))
                 for part, option in zip(reduced, options, strict=True)
             )
         return self._cases[key]
@@ -161,16 +177,19 @@ class Integrals:
         """The call of a pattern's function at the covariances of the given fields."""
         integral = self.integral(arrangement.pattern)
         factor = _price_factor(arrangement.pattern)
-        if integral.constant:
+        if isinstance(integral, Integral) and integral.constant:
             return integral.value
         function = self._function(integral)
         units = arrangement.representatives
         arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
         return factor * sp.Function(function.name)(*arguments)
 
-    def _function(self, integral: Integral) -> ScalarFunction:
+    def _function(self, integral: Integral | MixtureIntegral) -> Function:
         name = self.name(integral.pattern)
-        if name not in self._used:
+        if name not in self._used and isinstance(integral, MixtureIntegral):
+            self._used[name] = self._table_sum(name, integral)
+        elif name not in self._used:
+            assert isinstance(integral, Integral)
             factor = _price_factor(integral.pattern)
             self._used[name] = ScalarFunction(
                 name=name,
@@ -178,10 +197,22 @@ class Integrals:
                 definitions=integral.definitions,
                 value=integral.value / factor,
                 doc=self.describe(integral.pattern),
-                guarded=has_edge(integral.arguments, integral.definitions, integral.value),
+                guarded=has_edge(*integral.form),
                 symmetries=integral.pattern.symmetries(),
             )
         return self._used[name]
+
+    def _table_sum(self, name: str, integral: MixtureIntegral) -> TableSum:
+        factor = _price_factor(integral.pattern)
+        terms = (replace(term, value=term.value / factor) for term in integral.terms)
+        return TableSum(
+            name=name,
+            arguments=integral.arguments,
+            terms=tuple(terms),
+            doc=f"{self.describe(integral.pattern)[:-1]}, summed over the mixture.",
+            guarded=has_edge(*integral.form),
+            symmetries=integral.pattern.symmetries(),
+        )
 
     def name(self, pattern: Pattern) -> str:
         """The name of the scalar function of a pattern, e.g. ``i4_st_aabc``."""

@@ -17,6 +17,8 @@ from symderiv_codegen import (
     Array,
     Assignment,
     Call,
+    Constant,
+    Function,
     Procedure,
     Program,
     ScalarFunction,
@@ -25,8 +27,10 @@ from symderiv_codegen import (
 
 from symderiv.gaussian import derivative
 from symderiv.learning import symbols as s
+from symderiv.learning.approximation import Approximation
 from symderiv.learning.equations import Equations
 from symderiv.learning.integrals import Integrals, X
+from symderiv.learning.mixture_integrals import Tables
 from symderiv.learning.problem import LearningProblem
 
 FORMAT = 1
@@ -82,17 +86,21 @@ class Lowered:
     student_gradient: sp.Expr
     curvature: sp.Expr
     noise: sp.Expr
-    functions: tuple[ScalarFunction, ...]
+    functions: tuple[Function, ...]
 
 
-def lower(equations: Equations) -> Lowered:
+def lower(equations: Equations, tables: Tables | None = None) -> Lowered:
     """Scalar functions for every mean of the equations.
+
+    Args:
+        equations: The derived equations.
+        tables: Mixtures in the place of activations.
 
     Raises:
         DivergentError: The student's activation is too rough for gradient descent; the message
             names the diverging Γ_ii.
     """
-    integrals = Integrals(equations.problem)
+    integrals = Integrals(equations.problem, tables)
     # First the noise: where it diverges the message should name it.
     noise = integrals.lowered(equations.noise, "Γ_ii, the noise of the update,")
     gradient = integrals.lowered(equations.student_gradient, "the gradient of the error")
@@ -278,23 +286,29 @@ def _spectral_equations(equations: Equations) -> list[str]:
     return [line for name, value in named for line in stated(name, value)]
 
 
-def recipe(problem: LearningProblem) -> Mapping[str, str]:
+def recipe(
+    problem: LearningProblem, approximation: Approximation | None = None
+) -> Mapping[str, str]:
     """What a module was made from; the digest changes exactly when one of these does."""
     lines = {
         "student activation": problem.student.text,
         "teacher activation": problem.teacher.text,
+        **(approximation.recipe if approximation else {}),
         "SymPy": sp.__version__,
     }
     text = "\n".join(f"{key}: {value}" for key, value in lines.items())
     return {**lines, "recipe digest": sha256(text.encode()).hexdigest()[:16]}
 
 
-def constants(problem: LearningProblem) -> Mapping[str, str | int]:
-    """Module-level constants by which a module is recognised."""
+def constants(
+    problem: LearningProblem, approximation: Approximation | None = None
+) -> Mapping[str, Constant]:
+    """Module-level constants by which a module is recognised, and tables."""
     return {
         "FORMAT": FORMAT,
         "STUDENT_ACTIVATION": problem.student.text,
         "TEACHER_ACTIVATION": problem.teacher.text,
+        **(approximation.constants if approximation else {}),
     }
 
 
@@ -305,24 +319,32 @@ def title(problem: LearningProblem) -> str:
     return f"Order-parameter dynamics of a two-layer student and teacher, {both}"
 
 
-def solver_program(equations: Equations, name: str) -> Program:
+def solver_program(
+    equations: Equations, name: str, approximation: Approximation | None = None
+) -> Program:
     """The solver of the equations in spectral form.
 
     Args:
         equations: The derived equations.
         name: Name of the module.
+        approximation: What stands for activations whose means have no closed form.
 
     Raises:
         DivergentError: The student's activation is too rough for gradient descent.
         NotYetError: A mean has no closed form with the present rules.
     """
     problem = equations.problem
-    lowered = lower(equations)
+    lowered = lower(equations, approximation.tables if approximation else None)
+    stated_approximation = approximation.statement if approximation else []
     return Program(
         name=name,
         title=title(problem),
-        recipe=recipe(problem),
-        equations=(*header_equations(equations), *_spectral_equations(equations)),
+        recipe=recipe(problem, approximation),
+        equations=(
+            *header_equations(equations),
+            *_spectral_equations(equations),
+            *stated_approximation,
+        ),
         ranges=("K", "M", "L"),
         functions=(*activation_functions(problem), *lowered.functions),
         procedures=(*error_procedures(lowered), *_spectral_procedures(equations)),
@@ -330,5 +352,5 @@ def solver_program(equations: Equations, name: str) -> Program:
         parameters=Vector(
             "parameters", (EIGENVALUE, WEIGHT, TEACHER_OVERLAP, T, V_TEACHER, *RATES)
         ),
-        constants=constants(problem),
+        constants=constants(problem, approximation),
     )

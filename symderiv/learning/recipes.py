@@ -8,6 +8,7 @@ from types import MappingProxyType
 from symderiv_codegen import PrinterError, print_numba
 
 from symderiv.errors import NotYetError
+from symderiv.learning.approximation import DEFAULT_TOLERANCE, approximation
 from symderiv.learning.equations import derive_equations
 from symderiv.learning.problem import learning_problem
 from symderiv.learning.program import solver_program
@@ -25,23 +26,31 @@ RECIPES = MappingProxyType(
 """The modules of ``symderiv_kernels``: name, student's activation, teacher's activation."""
 
 
-def generate(name: str, student: str, teacher: str | None = None) -> str:
+def generate(
+    name: str, student: str, teacher: str | None = None, tolerance: float = DEFAULT_TOLERANCE
+) -> str:
     """The text of a solver module, derived from the update rule; the same bytes in every run.
 
     Args:
         name: Name of the module, a Python identifier.
         student: Activation of the student, a name or an expression in ``x``.
         teacher: Activation of the teacher; the student's when left out.
+        tolerance: Bound on the error of an activation without closed means, and of its derivative;
+            activations of the closed class do not depend on it.
 
     Raises:
         FormulaError: An activation is outside the allow-list.
         DivergentError: The student's activation is too rough for gradient descent.
         NotYetError: A mean has no closed form with the present rules, or one with functions that
             modules cannot evaluate.
+        ToleranceError: The tolerance is out of reach; the message says what can be had.
     """
-    equations = derive_equations(learning_problem(student, teacher))
+    problem = learning_problem(student, teacher)
+    equations = derive_equations(problem)
     try:
-        return str(print_numba(solver_program(equations, name)))
+        return str(
+            print_numba(solver_program(equations, name, approximation(problem, tolerance)))
+        )
     except PrinterError as error:
         raise NotYetError(f"not yet: no solver module for {student!r}: {error}") from error
 

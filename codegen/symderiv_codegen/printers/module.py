@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import sympy as sp
 
 from symderiv_codegen.conditionals import Vectors, through_vectors
+from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
 from symderiv_codegen.loops import (
     Branch,
@@ -22,8 +23,9 @@ from symderiv_codegen.loops import (
 )
 from symderiv_codegen.lower import loop_nests
 from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPrinter
-from symderiv_codegen.program import Array, Procedure, Program, ScalarFunction
+from symderiv_codegen.program import Array, Function, Procedure, Program
 from symderiv_codegen.scalars import straight_line
+from symderiv_codegen.tables import TableSum
 from symderiv_codegen.walk import array_name, free_names
 
 OWN_NAMES = (*HELPERS.values(), *RUNTIME.values())
@@ -80,8 +82,10 @@ class ModulePrinter:
 
     # Functions.
 
-    def function(self, function: ScalarFunction) -> str:
+    def function(self, function: Function) -> str:
         """A scalar function with its docstring."""
+        if isinstance(function, TableSum):
+            return self.table_sum(function)
         taken = [*self._defined, *OWN_NAMES]
         vectors = Vectors(function)
         if self.rounds:
@@ -100,6 +104,12 @@ class ModulePrinter:
         lines.append(statement("return ", printer.expression(code.value), INDENT))
         self._collect(printer)
         return "\n".join(lines)
+
+    def table_sum(self, function: TableSum) -> str:
+        """A sum over tables, in the dialects that have one."""
+        raise PrinterError(
+            f"the {self.name} printer: {function.name!r} is a sum over tables of doubles"
+        )
 
     def procedure(self, procedure: Procedure) -> str:
         """A procedure with its docstring, its sizes, its local arrays and its loops."""

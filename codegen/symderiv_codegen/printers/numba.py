@@ -10,10 +10,13 @@ from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
-from symderiv_codegen.printers.module import ModulePrinter, docstring
-from symderiv_codegen.program import Array, Procedure, Program
+from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring
+from symderiv_codegen.printers.table_sums import NestPrinter
+from symderiv_codegen.program import Array, Constant, Procedure, Program
 from symderiv_codegen.runtime.helpers import NUMBA
 from symderiv_codegen.runtime.snippets import pasted
+from symderiv_codegen.table_loops import table_nests
+from symderiv_codegen.tables import TableSum
 
 DECORATOR = '@njit(cache=True, error_model="numpy")'
 # Inlined, all procedures share one set of sizes and strides, which is what registers are short of.
@@ -96,6 +99,19 @@ class NumbaModule(ModulePrinter):
         target = f"{array.name}[:]" if array.shape else array.name
         return [" " * indent + f"{target} = 0.0"]
 
+    def table_sum(self, function: TableSum) -> str:
+        """Loops over the rows of the tables."""
+        taken = [*self._defined, *OWN_NAMES, *self.program.constants]
+        nests = table_nests(function, taken)
+        self.operations[function.name] = sum(nest.operations for nest in nests)
+        printer = self.expressions(function.guarded)
+        lines = [self._head(function.name, [str(a) for a in function.arguments], self.decorator())]
+        lines += docstring([function.doc])
+        lines += NestPrinter(printer).lines(nests)
+        lines.append(" " * INDENT + "return total")
+        self._collect(printer)
+        return "\n".join(lines)
+
     def module(self) -> str:
         """The text of the whole module."""
         functions = [self.function(function) for function in self.program.functions]
@@ -121,9 +137,12 @@ def _constants(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _literal(value: str | int) -> str:
-    if isinstance(value, int):
-        return str(value)
+def _literal(value: Constant) -> str:
+    if isinstance(value, tuple):
+        rows = "".join(f"    {number!r},\n" for number in value)
+        return f"np.array([\n{rows}])"
+    if isinstance(value, int | float):
+        return repr(value)
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 

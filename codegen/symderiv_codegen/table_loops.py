@@ -1,0 +1,193 @@
+"""Sums over tables as loop nests in which everything is computed as far outside as it can be.
+
+A subexpression depends on a set of loops. If these are the outermost ones it is a scalar computed
+in the innermost of them; if there is one further loop among them, it becomes a row computed in front
+of the loops that it skips; anything else is computed where its last loop is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from symderiv_codegen.names import NamePool
+from symderiv_codegen.program import ScalarFunction
+from symderiv_codegen.scalars import straight_line
+from symderiv_codegen.tables import TableSum, TableTerm
+
+Loops = frozenset[int]
+
+
+@dataclass
+class Level:
+    """What is computed inside of the first ``n`` loops, before the next one.
+
+    ``rows`` are computed for all values of a later loop: (name, its number, expression).
+    ``factor`` multiplies the sum over the loops further inside.
+    """
+
+    scalars: list[tuple[sp.Symbol, sp.Expr]] = field(default_factory=list)
+    rows: list[tuple[sp.Symbol, int, sp.Expr]] = field(default_factory=list)
+    factor: sp.Expr = sp.Integer(1)
+
+
+@dataclass(frozen=True)
+class TableNest:
+    """The levels of one term, outermost first: one more than there are loops."""
+
+    term: TableTerm
+    levels: tuple[Level, ...]
+
+    @property
+    def operations(self) -> int:
+        """Operations of the text, each counted once however often its loop turns."""
+        expressions = [e for level in self.levels for _, e in level.scalars]
+        expressions += [e for level in self.levels for _, _, e in level.rows]
+        expressions += [level.factor for level in self.levels]
+        return int(sum(sp.count_ops(e) + 1 for e in expressions))
+
+
+def table_nests(function: TableSum, taken: Sequence[str]) -> tuple[TableNest, ...]:
+    """The loop nests of all terms; temporaries get names that nothing else has."""
+    names = NamePool([*taken, *(str(argument) for argument in function.arguments)])
+    return tuple(_nest(function, term, names) for term in function.terms)
+
+
+def _nest(function: TableSum, term: TableTerm, names: NamePool) -> TableNest:
+    entries = {
+        symbol: frozenset({number})
+        for number, row in enumerate(term.rows, start=1)
+        for symbol, _ in row.entries
+    }
+    definitions, value = _scaled(term, set(entries))
+    arguments = (*function.arguments, *entries)
+    plain = ScalarFunction(function.name, arguments, definitions, value, function.doc)
+    code = straight_line(plain, [])
+    placer = _Placer(entries, len(term.rows), names)
+    for symbol, expression in code.definitions:
+        placer.define(symbol, expression)
+    placer.finish(code.value)
+    return TableNest(term, tuple(placer.levels))
+
+
+def _scaled(
+    term: TableTerm, entries: set[sp.Symbol]
+) -> tuple[tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]:
+    """Powers of table entries that all terms of a definition share move to where it is used."""
+    replaced: dict[sp.Symbol, sp.Expr] = {}
+    definitions = []
+    for symbol, expression in term.definitions:
+        common, rest = _common_powers(sp.expand(expression.xreplace(replaced)), entries)
+        if common != 1:
+            replaced[symbol] = common * symbol
+        definitions.append((symbol, sp.factor_terms(rest)))
+    return tuple(definitions), sp.powsimp(term.value.xreplace(replaced))
+
+
+def _common_powers(expression: sp.Expr, entries: set[sp.Symbol]) -> tuple[sp.Expr, sp.Expr]:
+    powers = [
+        {base: power for base, power in summand.as_powers_dict().items() if base in entries}
+        for summand in sp.Add.make_args(expression)
+    ]
+    shared = set.intersection(*(set(found) for found in powers))
+    common = sp.Mul(*(base ** min(found[base] for found in powers) for base in shared))
+    return common, sp.Add(*(summand / common for summand in sp.Add.make_args(expression)))
+
+
+class _Placer:
+    """Assigns expressions to levels."""
+
+    def __init__(self, entries: dict[sp.Symbol, Loops], loops: int, names: NamePool) -> None:
+        self.levels = [Level() for _ in range(loops + 1)]
+        self._loops: dict[sp.Symbol, Loops] = dict(entries)
+        self._final: dict[sp.Symbol, sp.Symbol] = {}
+        self._count = loops
+        self._names = names
+
+    def define(self, wish: sp.Symbol, expression: sp.Expr) -> None:
+        """A named intermediate term."""
+        inside = self._placed(expression.xreplace(self._final))
+        if inside.is_Symbol or (self._is_row(inside) and not _worth(inside)):
+            self._final[wish] = inside
+            return
+        self._final[wish] = self._stored(self._names.take(str(wish)), inside)
+
+    def finish(self, value: sp.Expr) -> None:
+        """The summand: each factor goes to the level of its last loop."""
+        for factor in sp.Mul.make_args(value.xreplace(self._final)):
+            inside = self._placed(factor)
+            self.levels[self._level(self._of(inside))].factor *= inside
+        for level in self.levels:
+            level.factor = self._placed(level.factor)
+
+    def _of(self, expression: sp.Expr) -> Loops:
+        """The loops of an expression, completed where no row holds them."""
+        found: Loops = frozenset()
+        for symbol in expression.free_symbols:
+            found |= self._loops.get(symbol, frozenset())
+        outer = self._outer(found)
+        if len(found) > outer + 1:
+            return frozenset(range(1, max(found) + 1))
+        return found
+
+    def _outer(self, loops: Loops) -> int:
+        """How many of the outermost loops are among them without a gap."""
+        return next(n for n in range(self._count + 1) if n + 1 not in loops)
+
+    def _is_row(self, expression: sp.Expr) -> bool:
+        loops = self._of(expression)
+        return len(loops) > self._outer(loops)
+
+    def _level(self, loops: Loops) -> int:
+        return max(loops, default=0)
+
+    def _stored(self, name: str, expression: sp.Expr) -> sp.Symbol:
+        loops = self._of(expression)
+        symbol = sp.Symbol(name, real=True)
+        self._loops[symbol] = loops
+        outer = self._outer(loops)
+        if len(loops) == outer:
+            self.levels[outer].scalars.append((symbol, expression))
+        else:
+            self.levels[outer].rows.append((symbol, max(loops), expression))
+        return symbol
+
+    def _placed(self, expression: sp.Expr) -> sp.Expr:
+        """The expression with its parts of fewer loops computed outside."""
+        if not expression.args:
+            return expression
+        arguments = [self._placed(argument) for argument in expression.args]
+        if not isinstance(expression, sp.Add | sp.Mul):
+            return expression.func(*arguments)
+        whole = self._of(sp.Tuple(*arguments))
+        groups: dict[Loops, list[sp.Expr]] = {}
+        for argument in arguments:
+            groups.setdefault(self._of(argument), []).append(argument)
+        for loops in sorted(groups, key=lambda found: (len(found), sorted(found))):
+            # Into a larger group that is still outside, where there is one.
+            larger = [g for g in groups if loops < g and g != whole]
+            if larger and loops != whole and not _numbers(groups[loops]):
+                target = min(larger, key=lambda found: (len(found), sorted(found)))
+                groups[target] += groups.pop(loops)
+        parts = []
+        for loops, members in groups.items():
+            part = expression.func(*members)
+            if loops != whole and _worth(part):
+                part = self._stored(self._names.take(self._name(part)), part)
+            parts.append(part)
+        return expression.func(*parts)
+
+    def _name(self, part: sp.Expr) -> str:
+        loops = "".join(str(number) for number in sorted(self._of(part)))
+        return f"part_{loops}" if loops else "part"
+
+
+def _numbers(members: Iterable[sp.Expr]) -> bool:
+    return all(member.is_number for member in members)
+
+
+def _worth(part: sp.Expr) -> bool:
+    """Whether it pays to keep the value: more than one product of two names."""
+    return not part.is_number and bool(sp.count_ops(part) > 1)
