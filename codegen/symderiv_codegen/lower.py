@@ -12,7 +12,7 @@ from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
 from symderiv_codegen.names import NamePool
-from symderiv_codegen.program import Assignment, Call, Procedure, Program, Function
+from symderiv_codegen.program import Assignment, Call, Function, Procedure, Program
 from symderiv_codegen.share import share
 from symderiv_codegen.sums import SumRewriter
 from symderiv_codegen.walk import (

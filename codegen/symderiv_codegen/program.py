@@ -136,7 +136,6 @@ class ScalarFunction:
             if sorted(permutation) != list(range(len(self.arguments))):
                 raise ProgramError(f"{where}: {permutation} is not a permutation of its arguments")
 
-
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:
         """The definitions' right-hand sides and the value."""

@@ -35,9 +35,7 @@ Limit = tuple[sp.Symbol, sp.Expr, sp.Expr]
 class SumRewriter:
     """Applies the rules to expressions over given arrays and scalar functions."""
 
-    def __init__(
-        self, arrays: Mapping[str, Array], functions: Mapping[str, Function]
-    ) -> None:
+    def __init__(self, arrays: Mapping[str, Array], functions: Mapping[str, Function]) -> None:
         self._ranges = {size for array in arrays.values() for size in array.shape}
         self._symmetric = {name: array.pair for name, array in arrays.items() if array.symmetric}
         self._orders = {

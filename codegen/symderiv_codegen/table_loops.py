@@ -1,8 +1,8 @@
 """Sums over tables as loop nests in which everything is computed as far outside as it can be.
 
 A subexpression depends on a set of loops. If these are the outermost ones it is a scalar computed
-in the innermost of them; if there is one further loop among them, it becomes a row computed in front
-of the loops that it skips; anything else is computed where its last loop is.
+in the innermost of them; if there is one further loop among them, it becomes a row computed in
+front of the loops that it skips; anything else is computed where its last loop is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Level:
 
     scalars: list[tuple[sp.Symbol, sp.Expr]] = field(default_factory=list)
     rows: list[tuple[sp.Symbol, int, sp.Expr]] = field(default_factory=list)
-    factor: sp.Expr = sp.Integer(1)
+    factor: sp.Expr = field(default_factory=lambda: sp.Integer(1))
 
 
 @dataclass(frozen=True)

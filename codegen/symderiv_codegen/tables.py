@@ -66,9 +66,7 @@ class TableSum:
                 if expression.has(sp.Float):
                     raise ProgramError(f"function {self.name!r}: floating-point number")
                 if unknown := sorted(free_names(expression) - known):
-                    raise ProgramError(
-                        f"function {self.name!r}: undeclared symbol {unknown[0]!r}"
-                    )
+                    raise ProgramError(f"function {self.name!r}: undeclared symbol {unknown[0]!r}")
                 if symbol is not None:
                     known.add(str(symbol))
 

@@ -206,6 +206,7 @@ class _OneUnit:
 
     def _mean(self, call: Any) -> sp.Expr:
         function = self._means[str(call.func)]
+        assert isinstance(function, ScalarFunction)  # linear networks have closed means
         value = function.value
         for name, definition in reversed(function.definitions):
             value = value.xreplace({name: definition})

@@ -29,6 +29,17 @@ TeacherOption = Annotated[
 ]
 
 
+ToleranceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        metavar="E",
+        help="Bound on the error of an activation without closed Gaussian means.",
+        show_default="1e-8",
+    ),
+]
+
+
 class Format(StrEnum):
     """How a derivation is written."""
 
@@ -50,6 +61,7 @@ def derive(
             "--output", metavar="FILE", help="File to write.", show_default="the terminal"
         ),
     ] = None,
+    tolerance: ToleranceOption = None,
     json_: Json = False,
 ) -> None:
     """Derive the order-parameter equations of an activation, step by step, from the SGD update.
@@ -63,7 +75,7 @@ def derive(
     with status("Deriving the order-parameter equations", quiet=json_):
         from symderiv.report.derivations import learning_derivation
 
-        derivation = learning_derivation(student, teacher)
+        derivation = learning_derivation(student, teacher, *_given(tolerance))
     if json_ or format is Format.json:
         formulas = {"activation": student.text, "teacher_activation": teacher.text}
         emit_json({**formulas, **derivation.to_json()}, output)
@@ -90,6 +102,7 @@ def generate(
         str | None, typer.Option("--name", metavar="NAME", help="Name of the module, NAME.py.")
     ] = None,
     teacher_activation: TeacherOption = None,
+    tolerance: ToleranceOption = None,
     output: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="Directory to write to.")
     ] = Path(),
@@ -122,15 +135,44 @@ def generate(
     with status(f"Generating {name}.py", quiet=json_):
         from symderiv import learning
 
-        text = learning.generate(name, activation, teacher_activation)
+        text = learning.generate(name, activation, teacher_activation, *_given(tolerance))
     path = output / f"{name}.py"
     output.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
     digest, functions = hashlib.sha256(text.encode()).hexdigest(), _functions(text)
+    accuracy = _accuracy(text)
     if json_:
-        emit_json({"path": str(path), "sha256": digest, "functions": functions})
+        found = {"path": str(path), "sha256": digest, "functions": functions}
+        emit_json({**found, "approximation": accuracy} if accuracy else found)
     else:
         print(f"{path}\nsha256 {digest}\nfunctions: {', '.join(functions)}")
+        if accuracy:
+            print(
+                f"activation by {accuracy['method']}: error {accuracy['error']}, of its derivative "
+                f"{accuracy['derivative_error']}"
+            )
+
+
+def _given(tolerance: float | None) -> tuple[float, ...]:
+    """The tolerance as an argument, if there is one and it makes sense."""
+    if tolerance is None:
+        return ()
+    if not 0 < tolerance < 1:
+        raise InputError(f"--tolerance {tolerance:g}: choose a number between 0 and 1, like 1e-8")
+    return (tolerance,)
+
+
+def _accuracy(text: str) -> dict[str, str | float]:
+    """What a module says of the accuracy of its activations; nothing if they are exact."""
+    import ast
+
+    found: dict[str, str | float] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id.startswith("ACTIVATION_"):
+                found[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
+    return found
 
 
 def _functions(text: str) -> list[str]:

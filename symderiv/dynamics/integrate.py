@@ -10,12 +10,17 @@ from typing import Literal
 
 import numpy as np
 
+from symderiv.dynamics.activation_error import (
+    activation_attributes,
+    activation_warnings,
+    kernel_for,
+)
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compression import relative_changes, settle
 from symderiv.dynamics.flat_layout import pack_parameters, split_flat
 from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.initial import Initial, initial
-from symderiv.dynamics.kernels import Kernel, load_kernel
+from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import Trajectory
@@ -72,7 +77,7 @@ def solve(
         )
     start = start or initial(study)
     if kernel is None:
-        kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
+        kernel = kernel_for(study, notice=notice)
     if checkpoint is not None:
         checkpoint.open(identity(study, kernel.sha256, command="solve"))
     started = time.perf_counter()
@@ -118,6 +123,7 @@ def solve(
     warnings = list(start.warnings)
     if start.data is not None:
         warnings += start.data.warnings()
+    warnings += activation_warnings(kernel, study.time.relative_tolerance)
     if not kept and result.cause == "done":
         warnings.append(
             f"time.relative_tolerance: {study.time.relative_tolerance:g} was asked for, "
@@ -276,6 +282,7 @@ def _trajectory(result: FlatResult, problem: _Problem, errors: np.ndarray) -> Tr
         teacher_activation=kernel.teacher_activation,
         kernel_sha256=kernel.sha256,
         kernel_name=kernel.path.name,
+        attributes=activation_attributes(kernel),
     )
 
 

@@ -54,12 +54,18 @@ class Kernel:
 
 
 def load_kernel(
-    student: str, teacher: str | None = None, *, notice: Callable[[str], None] | None = None
+    student: str,
+    teacher: str | None = None,
+    *,
+    tolerance: float | None = None,
+    notice: Callable[[str], None] | None = None,
 ) -> Kernel:
     """The solver module for a student and a teacher activation (None: the same).
 
     Args:
         student, teacher: names or formulas in ``x``.
+        tolerance: bound on the error of an activation without closed Gaussian means; None for the
+            default of :func:`symderiv.learning.generate`. Other activations do not depend on it.
         notice: called with one line when a module has to be derived first, which takes seconds.
 
     Raises:
@@ -76,11 +82,17 @@ def load_kernel(
         return _kernel(module, found, sha256, student_text, teacher_text, checked_in=True)
     path = _cached_path(student_text, teacher_text)
     text = _read_sealed(path)
+    # An approximated activation has one module for every tolerance.
+    approximate = _cached_path(student_text, teacher_text, str(tolerance))
+    if text is None:
+        text = _read_sealed(approximate)
+        path = path if text is None else approximate
     if text is None:
         if notice is not None:
-            damaged = f"{path} is damaged; " if path.exists() else ""
+            found_damaged = [each for each in (path, approximate) if each.exists()]
+            damaged = f"{found_damaged[0]} is damaged; " if found_damaged else ""
             notice(f"{damaged}deriving the solver for {student_text} learning {teacher_text}")
-        path, text = _derive(path, student_text, teacher_text)
+        path, text = _derive(path, approximate, student_text, teacher_text, tolerance)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     module = _module_of(path, text)
     return _kernel(module, path, sha256, student_text, teacher_text, checked_in=False)
@@ -120,10 +132,10 @@ def _checked_in() -> dict[tuple[str, str], Path]:
     return result
 
 
-def _cached_path(student: str, teacher: str) -> Path:
+def _cached_path(student: str, teacher: str, *approximation: str) -> Path:
     """The file for a pair, named by everything that its text depends on."""
     digest = hashlib.sha256()
-    for part in (str(FORMAT), __version__, student, teacher, _engine_digest()):
+    for part in (str(FORMAT), __version__, student, teacher, _engine_digest(), *approximation):
         digest.update(part.encode())
         digest.update(b"\0")
     return cache_folder() / f"kernel_{digest.hexdigest()[:24]}.py"
@@ -146,14 +158,19 @@ def _engine_digest() -> str:
     return digest.hexdigest()
 
 
-def _derive(path: Path, student: str, teacher: str) -> tuple[Path, str]:
-    """Derive a module and keep it; returns where it is and its text.
+def _derive(
+    path: Path, approximate: Path, student: str, teacher: str, tolerance: float | None
+) -> tuple[Path, str]:
+    """Derive a module and keep it at one of the two paths; returns where it is and its text.
 
     Several processes may do this at once: they derive the same text, the first one's file stays.
     """
     from symderiv.learning import generate
 
-    text = generate(path.stem, student, teacher)
+    asked = {} if tolerance is None else {"tolerance": tolerance}
+    text = generate(path.stem, student, teacher, **asked)
+    if "\nACTIVATION_TOLERANCE = " in text:
+        path = approximate
     if _read_sealed(path) is not None:
         return path, text
     content = text.encode() + _seal(text)

@@ -96,6 +96,7 @@ def write_run(
         "tolerance_kept": int(t.tolerance_kept),
         "generalization_error_accuracy": t.error_accuracy,
         **_compression_attributes(t.compression),
+        **t.attributes,
         **(attributes or {}),
     }
     return _write(Path(path), variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept)

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numba import types
 
+from symderiv.dynamics.activation_error import kernel_for
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
 from symderiv.dynamics.gram import Factors, GramChain, factors, gram_is_cheaper
@@ -34,7 +35,7 @@ from symderiv.dynamics.initial import (
     stream,
     vectors_with_overlaps,
 )
-from symderiv.dynamics.kernels import Kernel, load_kernel
+from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.run_memory import Snapshot, set_generator, words_of
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
@@ -504,7 +505,7 @@ def simulate(
     start = start or initial(study)
     weights = _weights(study, start)
     if kernel is None:
-        kernel = load_kernel(study.student_activation, study.teacher_activation, notice=notice)
+        kernel = kernel_for(study, notice=notice)
     if checkpoint is not None:
         checkpoint.open(identity(study, kernel.sha256, command="simulate", runs=count))
     started = time.perf_counter()

@@ -66,7 +66,7 @@ class Trajectory:
     teacher_activation: str = ""
     kernel_sha256: str = ""
     kernel_name: str = ""
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str | float] = field(default_factory=dict)
 
     @property
     def succeeded(self) -> bool:

@@ -48,9 +48,7 @@ def generate(
     problem = learning_problem(student, teacher)
     equations = derive_equations(problem)
     try:
-        return str(
-            print_numba(solver_program(equations, name, approximation(problem, tolerance)))
-        )
+        return str(print_numba(solver_program(equations, name, approximation(problem, tolerance))))
     except PrinterError as error:
         raise NotYetError(f"not yet: no solver module for {student!r}: {error}") from error
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from symderiv.expressions import Activation
+    from symderiv.gaussian import Expectation
 
 _TITLES = {
     "setup": "Student, teacher, inputs",
@@ -32,18 +33,26 @@ def title_of(key: str) -> str:
     return _TITLES.get(key, key.replace("_", " ").capitalize())
 
 
-def learning_derivation(student: Activation, teacher: Activation) -> Derivation:
+def learning_derivation(
+    student: Activation, teacher: Activation, tolerance: float = 1e-8
+) -> Derivation:
     """From the update of one example to the equations, then the integrals that they need.
+
+    Args:
+        student, teacher: The activations.
+        tolerance: Bound on the error of activations without closed Gaussian means.
 
     Raises:
         InputError: The dynamics of this pair does not exist (a divergent noise term) or a Gaussian
             expectation is outside what this version can derive.
     """
     from symderiv.learning import LearningProblem, derive_equations
+    from symderiv.report.approximations import approximate_sections
 
-    equations = derive_equations(LearningProblem(student, teacher))
+    problem = LearningProblem(student, teacher)
+    equations = derive_equations(problem)
     sections = [Section(title_of(key), key, tuple(steps)) for key, steps in equations.steps.items()]
-    sections += integral_sections(student, teacher)
+    sections += approximate_sections(problem, tolerance) or integral_sections(student, teacher)
     if student.text == teacher.text:
         title = f"Learning dynamics of the activation {_name(student)}"
     else:
@@ -85,15 +94,20 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
     sections = []
     for name, key, activations in wanted:
         found = functions[key[:2]](*activations, folded=True)
-        result = f"{found.statement} = {_latex(found.value)}"
-        for symbol, value in found.definitions:
-            result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"
-        steps = tuple(
-            Step(step.rule, step.statement, _readable(step.before), _readable(step.after))
-            for step in found.steps
-        )
-        sections.append(Section(f"Gaussian integral {name}", key, steps, _readable(result)))
+        sections.append(Section(f"Gaussian integral {name}", key, *expectation_steps(found)))
     return sections
+
+
+def expectation_steps(found: Expectation) -> tuple[tuple[Step, ...], str]:
+    """The steps to an expectation and what they arrive at, as LaTeX to be shown."""
+    result = f"{found.statement} = {_latex(found.value)}"
+    for symbol, value in found.definitions:
+        result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"
+    steps = tuple(
+        Step(step.rule, step.statement, _readable(step.before), _readable(step.after))
+        for step in found.steps
+    )
+    return steps, _readable(result)
 
 
 def _latex(value: sp.Expr) -> str:

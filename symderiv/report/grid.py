@@ -133,7 +133,7 @@ def run_grid(
     Raises:
         KeyboardInterrupt: After all workers have kept their state.
     """
-    from symderiv.dynamics import load_kernel
+    from symderiv.dynamics.activation_error import kernel_for
 
     directory.mkdir(parents=True, exist_ok=True)
     result = GridResult()
@@ -142,9 +142,9 @@ def run_grid(
     progress("sweep", result.completed / max(len(points), 1))
     if not waiting:
         return result
-    for pair in {(p.study.student_activation, p.study.teacher_activation) for p in waiting}:
+    for study in {_kernel_key(p.study): p.study for p in waiting}.values():
         # derived and cached once, here, before the workers ask for it all at once
-        load_kernel(*pair)
+        kernel_for(study)
     workers = min(len(waiting), os.cpu_count() or 1)
     # Fresh interpreters: a forked copy of a process that has run compiled threads may hang.
     context = get_context("spawn")
@@ -172,6 +172,11 @@ def run_grid(
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
     return result
+
+
+def _kernel_key(study: Study) -> tuple[str, str, float]:
+    """What the solver module of a study depends on."""
+    return study.student_activation, study.teacher_activation, study.time.relative_tolerance
 
 
 # In a worker: set when the sweep is to stop.

@@ -150,7 +150,8 @@ def run_study(
         InputError: The study is not acceptable.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
-    from symderiv.dynamics import expand_sweep, load_kernel, load_study
+    from symderiv.dynamics import expand_sweep, load_study
+    from symderiv.dynamics.activation_error import kernel_for
 
     study = load_study(path)
     cases = expand_sweep(study)
@@ -160,12 +161,16 @@ def run_study(
     progress("deriving", 1.0)
     kept = _Kept(checkpoints)
     found, files, failures = [], [], []
-    kernels: dict[tuple[str, str], Kernel] = {}
+    kernels: dict[tuple[str, str, float], Kernel] = {}
     for (_, variant), settings in zip(cases, settings_of(study), strict=True):
         case_study = thorough_variant(variant) if thorough else variant
-        key = (case_study.student_activation, case_study.teacher_activation)
+        key = (
+            case_study.student_activation,
+            case_study.teacher_activation,
+            case_study.time.relative_tolerance,
+        )
         if key not in kernels:
-            kernels[key] = load_kernel(*key)
+            kernels[key] = kernel_for(case_study)
         case, written, failed = _case(case_study, settings, kernels[key], output, progress, kept)
         found.append(findings(case))
         files += written

@@ -71,9 +71,7 @@ class NestPrinter:
         known = {s for s, number, _ in _all_rows(nest) if number == later and s in kept}
         for symbol, e in found:
             target = f"{symbol}[k{later}]" if symbol in kept else str(symbol)
-            lines.append(
-                self._statement(f"{target} = ", e, indent + INDENT, known, later, nest)
-            )
+            lines.append(self._statement(f"{target} = ", e, indent + INDENT, known, later, nest))
         return lines
 
     def _statement(

@@ -1,0 +1,18 @@
+"""Generated modules as plain Python: for a few calls compilation would take longer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+
+def _njit(*signature: Any, **options: Any) -> Any:
+    return lambda function: function
+
+
+def plain_module(text: str) -> SimpleNamespace:
+    """The functions of a generated module, not compiled; the flat ones do not work."""
+    lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
+    namespace: dict[str, Any] = {"njit": _njit}
+    exec(compile("\n".join(lines), "generated", "exec"), namespace)
+    return SimpleNamespace(**namespace)

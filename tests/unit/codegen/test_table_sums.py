@@ -1,0 +1,94 @@
+"""Sums over constant tables: loops with everything hoisted give the sum as it is written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import sympy as sp
+from support.plain_module import plain_module
+from symderiv_codegen import (
+    PrinterError,
+    Program,
+    ProgramError,
+    Row,
+    TableSum,
+    TableTerm,
+    print_latex,
+    print_mpmath,
+    print_numba,
+)
+
+c, d = sp.symbols("c d", positive=True)
+WEIGHT, SCALE = (0.25, 0.5, 1.5), (1.0, 2.0, 0.125)
+
+
+def entries(number: int) -> tuple[sp.Symbol, sp.Symbol]:
+    return sp.Symbol(f"w{number}", real=True), sp.Symbol(f"a{number}", positive=True)
+
+
+def row(number: int) -> Row:
+    w, a = entries(number)
+    return Row("TERMS", ((w, "WEIGHT"), (a, "SCALE")))
+
+
+def program(function: TableSum) -> Program:
+    constants = {"TERMS": 3, "WEIGHT": WEIGHT, "SCALE": SCALE}
+    return Program("tables", "Tables", {}, (), (), (function,), (), constants=constants)
+
+
+def fourfold() -> TableSum:
+    (w1, a1), (w2, a2), (w3, a3), (w4, a4) = (entries(n) for n in (1, 2, 3, 4))
+    s, t = sp.symbols("s t", real=True)
+    definitions = (
+        (s, 1 + a1**2 * c + a2**2 * d),
+        (t, a3 * a4 * c - a1**2 * a3 * a4 * c * d / s),
+    )
+    value = w1 * w2 * w3 * w4 * a1 * sp.atan(t / sp.sqrt(s + a3**2 + a1 * a4)) / sp.sqrt(s)
+    value *= 1 + a2 * a3
+    plain = TableTerm((), (), c / d)
+    nested = TableTerm(tuple(row(n) for n in (1, 2, 3, 4)), definitions, value)
+    return TableSum("total_of", (c, d), (nested, plain), "A sum.")
+
+
+def test_the_loops_give_the_sum() -> None:
+    module = plain_module(print_numba(program(fourfold())))
+    c0, d0 = 0.7, 1.9
+    expected = c0 / d0
+    for (w1, a1), (w2, a2), (w3, a3), (w4, a4) in itertools.product(
+        zip(WEIGHT, SCALE, strict=True), repeat=4
+    ):
+        s = 1 + a1**2 * c0 + a2**2 * d0
+        t = a3 * a4 * c0 - a1**2 * a3 * a4 * c0 * d0 / s
+        angle = math.atan(t / math.sqrt(s + a3**2 + a1 * a4))
+        expected += w1 * w2 * w3 * w4 * a1 * angle / math.sqrt(s) * (1 + a2 * a3)
+    assert module.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
+
+
+def test_what_an_inner_loop_does_not_change_is_computed_outside() -> None:
+    w1, a1 = entries(1)
+    w2, a2 = entries(2)
+    value = w1 * w2 * sp.exp(a1 * c) * sp.sin(sp.sqrt(1 + a2 * d)) * sp.cos(a1 * a2)
+    function = TableSum("f", (c, d), (TableTerm((row(1), row(2)), (), value),), "A sum.")
+    text = print_numba(program(function))
+    body = text[text.index("def f(") :]
+    innermost = body[body.rindex("for k2") :]
+    assert "exp" not in innermost
+    assert "sin" not in innermost
+    assert "sqrt" not in innermost
+    assert "cos" in innermost
+
+
+def test_numbers_and_names_are_checked() -> None:
+    w1, _ = entries(1)
+    with pytest.raises(ProgramError, match="floating-point"):
+        TableSum("f", (c,), (TableTerm((row(1),), (), w1 * 0.5),), "")
+    with pytest.raises(ProgramError, match="undeclared symbol 'd'"):
+        TableSum("f", (c,), (TableTerm((row(1),), (), w1 * d),), "")
+
+
+@pytest.mark.parametrize("printer", [print_mpmath, print_latex])
+def test_printers_of_exact_text_refuse_tables_of_doubles(printer) -> None:
+    with pytest.raises(PrinterError, match="'total_of' is a sum over tables"):
+        printer(program(fourfold()))

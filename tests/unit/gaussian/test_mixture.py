@@ -1,0 +1,89 @@
+"""Mixtures of error functions for tanh: the proved bounds hold and are not empty."""
+
+from __future__ import annotations
+
+import mpmath
+import pytest
+import sympy as sp
+
+from symderiv.errors import ToleranceError
+from symderiv.gaussian.mixture import TanhForm, mixture, tanh_form
+
+x = sp.Symbol("x", real=True)
+CASES = {
+    "tanh": sp.tanh(x),
+    "logistic": 1 / (1 + sp.exp(-x)),
+    "scaled": sp.Rational(-3, 2) * sp.tanh(sp.sqrt(2) * x) + x / 3 - 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("g", "form"),
+    [
+        (sp.tanh(x), (1, 1, 0)),
+        (1 / (1 + sp.exp(-x)), (sp.Rational(1, 2), sp.Rational(1, 2), sp.Rational(1, 2))),
+        (1 / (1 + sp.exp(3 * x)), (-sp.Rational(1, 2), sp.Rational(3, 2), sp.Rational(1, 2))),
+        ((1 - sp.exp(-2 * x)) / (1 + sp.exp(-2 * x)) + x, (1, 1, x)),
+        (sp.exp(x) / (1 + sp.exp(x)) - sp.tanh(x / 2) / 4, (sp.Rational(1, 4), sp.Rational(1, 2), sp.Rational(1, 2))),
+    ],
+)  # fmt: skip
+def test_affine_functions_of_tanh_are_recognised(g: sp.Expr, form: tuple[sp.Expr, ...]) -> None:
+    found = tanh_form(g)
+    assert found is not None
+    assert (found.height, found.rate, found.rest) == form
+    at = {x: sp.Rational(7, 10)}
+    assert abs(sp.N(g.subs(at) - found.expression.subs(at), 30)) < 1e-25
+
+
+@pytest.mark.parametrize(
+    "g",
+    [sp.tanh(x) ** 2, x * sp.tanh(x), sp.tanh(x + 1), sp.exp(x), x**2 + sp.tanh(x), sp.erf(x), x],
+)
+def test_other_functions_are_not_taken_for_one(g: sp.Expr) -> None:
+    assert tanh_form(g) is None
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-5, 1e-9])
+@pytest.mark.parametrize("name", CASES)
+def test_the_proved_bounds_hold_and_are_close_to_the_largest_errors(
+    name: str, tolerance: float
+) -> None:
+    form = tanh_form(CASES[name])
+    assert form is not None
+    found = mixture(form, tolerance)
+    assert max(found.error, found.derivative_error) <= tolerance
+    with mpmath.workdps(40):
+        height, rate = (mpmath.mpf(str(sp.N(e, 40))) for e in (form.height, form.rate))
+        pairs = [
+            (mpmath.mpf(w), mpmath.mpf(a)) for w, a in zip(found.weights, found.scales, strict=True)
+        ]
+        error = slope = mpmath.mpf(0)
+        for k in range(300):
+            # the last points are in the tail that the proof treats apart
+            z = mpmath.mpf(k) / 25 / rate if k < 290 else mpmath.mpf(k) / 10
+            value = height * mpmath.tanh(rate * z) - sum(w * mpmath.erf(a * z) for w, a in pairs)
+            steep = height * rate / mpmath.cosh(rate * z) ** 2 - sum(
+                2 * w * a / mpmath.sqrt(mpmath.pi) * mpmath.exp(-((a * z) ** 2)) for w, a in pairs
+            )
+            error, slope = max(error, abs(value)), max(slope, abs(steep))
+    assert error <= found.error <= 2 * error
+    assert slope <= found.derivative_error <= 2 * slope
+
+
+def test_more_terms_are_used_only_where_fewer_do_not_do() -> None:
+    form = TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0))
+    terms = [mixture(form, 10.0**-k).terms for k in (1, 2, 4, 6, 8, 9)]
+    assert terms == [1, 2, 4, 7, 9, 10]
+    assert all(a > 0 for a in mixture(form, 1e-9).weights)
+
+
+def test_a_mixture_is_the_same_to_the_last_digit_every_time() -> None:
+    form = TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0))
+    first = mixture(form, 1e-6)
+    mixture.cache_clear()
+    assert mixture(form, 1e-6) == first
+
+
+def test_what_is_out_of_reach_is_refused_with_the_best_bound() -> None:
+    with pytest.raises(ToleranceError, match=r"tolerance 1e-13: .* has the error 1\.6e-12"):
+        mixture(TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0)), 1e-13)
