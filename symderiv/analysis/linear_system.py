@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import sympy as sp
+from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
 
 from symderiv.errors import SymderivError
