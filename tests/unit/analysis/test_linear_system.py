@@ -27,9 +27,9 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
     T = np.array([[np.sum(weight * t / rho)]])
     assert abs(T[0, 0] - 1.0) > 0.1
     one = np.ones(1)
-    dq, dr = np.zeros((L, 1, 1)), np.zeros((L, 1, 1))
+    dq, dr = np.zeros((1, 1, L)), np.zeros((1, 1, L))
     kernel.right_hand_side(
-        q.reshape(L, 1, 1), r.reshape(L, 1, 1), one, rho, weight, t.reshape(L, 1, 1), T, one,
+        q.reshape(1, 1, L), r.reshape(1, 1, L), one, rho, weight, t.reshape(1, 1, L), T, one,
         eta, 0.0, 0.0, 0.0, 0.0, 1.0, dq, dr, np.zeros(1),
     )  # fmt: skip
     expected = dq.ravel() - 2.0 * dr.ravel() / rho
@@ -39,7 +39,7 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
     found = -decay * deviation + source * np.sum(readout * deviation)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     Q, R = np.zeros((1, 1)), np.zeros((1, 1))
-    kernel.order_parameters(q.reshape(L, 1, 1), r.reshape(L, 1, 1), rho, weight, Q, R)
+    kernel.order_parameters(q.reshape(1, 1, L), r.reshape(1, 1, L), rho, weight, Q, R)
     error = kernel.generalization_error(Q, R, T, one, one)
     assert abs(system.factor * np.sum(readout * deviation) - error) < 1e-13 * error
     # the same state in moments of the deviation: E^(l) = sum_k w_k rho_k^l D_k
@@ -62,11 +62,14 @@ def test_several_units_are_one_with_another_learning_rate() -> None:
     r = rho[:, None, None] * np.einsum("kia,kma->kim", J, B) / n
     t = rho[:, None, None] ** 2 * np.einsum("kma,kna->kmn", B, B) / n
     T = np.einsum("k,kmn->mn", weight / rho, t)
-    dq, dr = np.zeros_like(q), np.zeros_like(r)
+    last = [np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in (q, r, t)]
+    dq, dr = np.zeros_like(last[0]), np.zeros_like(last[1])
     kernel.right_hand_side(
-        q, r, v, rho, weight, t, T, v_teacher, eta, 0.0, 0.0, 0.0, 0.0, 1.0, dq, dr, np.zeros(K)
-    )
-    expected = v @ dq @ v - 2.0 * (v @ dr @ v_teacher) / rho
+        last[0], last[1], v, rho, weight, last[2], T, v_teacher,
+        eta, 0.0, 0.0, 0.0, 0.0, 1.0, dq, dr, np.zeros(K),
+    )  # fmt: skip
+    expected = np.einsum("i,ijk,j->k", v, dq, v)
+    expected -= 2.0 * np.einsum("i,imk,m->k", v, dr, v_teacher) / rho
     deviation = np.mean((v @ J - v_teacher @ B) ** 2, axis=1)
     decay, source, readout = linear_system().numbers(eta * np.sum(v**2), rho, weight)
     found = -decay * deviation + source * np.sum(readout * deviation)
