@@ -170,6 +170,13 @@ def many_eigenvalues() -> list[Row]:
     return [Row(*line) for line in lines()]
 
 
+def linear_networks() -> list[Row]:
+    """The secular equation at L = 10^4, against mpmath, and against moments with many digits."""
+    from benchmarks.linear import rows
+
+    return [Row(*row) for row in rows()]
+
+
 def main() -> int:
     """Measure, print the table, and return 0 when every bound was met."""
     rows: list[Row] = []

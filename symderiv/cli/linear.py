@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.output import Json, check_directory, emit_json
-from symderiv.errors import InputError
+from symderiv.cli.output import Json, check_directory, emit_json, status
+from symderiv.errors import InputError, ToleranceError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from symderiv.analysis.linear import Directions
     from symderiv.analysis.linear_answer import LinearAnswer
+    from symderiv.analysis.linear_exact import Spectrum
     from symderiv.analysis.power_law import PowerLaw
 
-# Double precision gives this many digits; more are computed with balls.
+# Double precision gives this many digits; more, and other methods, are computed with balls.
 DOUBLE = 15
 _CURVE_POINTS = 240
 
@@ -30,6 +32,14 @@ class Basis(StrEnum):
     eigenbasis = "eigenbasis"
     random = "random"
     input = "input"
+
+
+class Method(StrEnum):
+    """How rates and error are computed."""
+
+    secular = "secular"
+    companion = "companion"
+    moments = "moments"
 
 
 def linear(
@@ -67,6 +77,25 @@ def linear(
         Path | None,
         typer.Option("--covariance", metavar="FILE", help="Covariance or samples (.npz, .npy)."),
     ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            help="Secular equation; companion matrix of the moments; moments followed in time.",
+        ),
+    ] = Method.secular,
+    digits: Annotated[
+        int,
+        typer.Option("--digits", metavar="N", help="Digits of every number; beyond 15 as strings."),
+    ] = DOUBLE,
+    working_digits: Annotated[
+        int | None,
+        typer.Option(
+            "--working-digits",
+            metavar="W",
+            help="Compute with W digits (15: double precision) instead of a planned number.",
+        ),
+    ] = None,
     dimension: Annotated[
         int | None,
         typer.Option("--dimension", metavar="N", help="Also the exact mean of SGD at this N."),
@@ -95,6 +124,12 @@ def linear(
     values = np.array(times)
     answer = _named(lambda: linear_answer(directions, learning_rate, values, deviation, law))
     record = _record(answer, times)
+    if method is not Method.secular or digits > DOUBLE or working_digits is not None:
+        if basis is not Basis.eigenbasis:
+            raise InputError("--digits and --method need --basis eigenbasis")
+        numbers = (learning_rate, 1 + _exact(student_std) ** 2, times)
+        exact = inputs.exact(trainable)
+        record |= _many_digits(exact, numbers, method, digits, working_digits)
     if dimension is not None:
         if basis is not Basis.eigenbasis:
             raise InputError("--dimension needs --basis eigenbasis")
@@ -157,6 +192,18 @@ class _Inputs:
 
         return rotated_covariance(read_spectrum(self.file).eigenvalue, seed=0)
 
+    def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
+        """The spectrum for any number of digits, and how many of its eigenvalues are trained."""
+        from symderiv.analysis.linear_exact import exact_power_law, exact_spectrum
+
+        component = self.model().single()
+        count = component.eigenvalue.size if trainable is None else trainable
+        if self.exponent is not None:
+            return exact_power_law(component.eigenvalue.size, _exact(self.exponent)), count
+        positive = int((component.eigenvalue > 0.0).sum())
+        spectrum = exact_spectrum(component.eigenvalue, component.weight)
+        return spectrum, min(count, positive)
+
     def law(self, trainable: int | None) -> PowerLaw | None:
         if self.exponent is None or self.L is None:
             return None
@@ -175,7 +222,7 @@ def _named(task: Any) -> Any:
     """Messages name arguments; on the command line these are options."""
     try:
         return task()
-    except InputError as error:
+    except (InputError, ToleranceError) as error:
         head, colon, rest = str(error).partition(": ")
         if not colon or not head.replace("_", "").isalpha():
             raise
@@ -224,9 +271,48 @@ def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
         "stability_limit": answer.stability_limit,
         "final_error": answer.curve.limit,
         "method": "secular",
+        "digits": DOUBLE,
         "digits_used": DOUBLE,
         "rates": listed(answer.curve.rate),
         "weights": listed(answer.curve.weight),
+    }
+
+
+def _exact(number: float) -> Fraction:
+    """The decimal that was typed: the shortest one that gives the double."""
+    return Fraction(repr(number))
+
+
+def _many_digits(
+    exact: tuple[Spectrum, int], numbers: tuple[float, Fraction, list[float]], method: Method,
+    digits: int, working_digits: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    from symderiv.analysis.linear_digits import linear_digits, text_of
+    from symderiv.analysis.linear_exact import ExactLinear
+
+    learning_rate, deviation, times = numbers
+    problem = ExactLinear(*exact, _exact(learning_rate), deviation)
+    alpha = [_exact(time) for time in times]
+    with status("Computing with many digits", quiet=False):
+        found = _named(lambda: linear_digits(problem, alpha, method.value, digits, working_digits))
+
+    def listed(values: list[Any]) -> list[Any]:
+        texts = [text_of(value, digits) for value in values]
+        return texts if digits > DOUBLE else [float(text) for text in texts]
+
+    (final,) = listed([found.final_error])
+    return {
+        "generalization_error": listed(found.generalization_error),
+        "small_learning_rate": listed(found.small_learning_rate),
+        "final_error": final,
+        "method": method.value,
+        "digits": digits,
+        "digits_used": found.digits_used,
+        "digits_reason": found.reason,
+        "agreement_digits": found.agreement,
+        "difference_from_secular": found.difference_from_secular,
+        "rates": listed(found.rates),
+        "weights": listed(found.weights),
     }
 
 

@@ -13,7 +13,6 @@ _COLUMNS = (
     ("integral_error_bound", "± at most"),
     ("finite_dimension", "SGD at N"),
 )
-_LONGEST = 40
 
 
 def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[str]:
@@ -28,8 +27,9 @@ def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[
     yield _line("inputs", inputs)
     yield _line("trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}")
     yield _line("rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}")
-    if record["final_error"]:
-        yield _line("final error", f"{record['final_error']:.6g}, what frozen directions leave")
+    if float(record["final_error"]):
+        final = _short(record["final_error"])
+        yield _line("final error", f"{final}, what frozen directions and their noise leave")
     ends = record["window"]
     if ends is not None:
         if ends["lower"] < ends["upper"]:
@@ -52,9 +52,14 @@ def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[
 
 
 def _method(record: dict[str, Any]) -> str:
-    text = f"{record['method']}, {record['digits_used']} digits"
-    agreement = record.get("agreement_digits")
-    return text if agreement is None else f"{text}; {agreement} agree with a second computation"
+    if "agreement_digits" not in record:
+        return f"{record['method']}, double precision"
+    text = (
+        f"{record['method']}, computed with {record['digits_used']} digits; a second computation "
+        f"with more agrees in {record['agreement_digits']}"
+    )
+    difference = record["difference_from_secular"]
+    return text if difference is None else f"{text}; {difference:.1e} from the secular equation"
 
 
 def _line(label: str, text: str) -> str:

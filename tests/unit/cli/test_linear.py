@@ -157,3 +157,35 @@ def test_bad_input_is_one_line_that_names_the_option(
     assert refused.out == ""
     assert refused.err.count("\n") == 1
     assert message in refused.err
+
+
+def test_many_digits_are_strings_and_methods_agree(linear: Any) -> None:
+    options = (*POWER_LAW, "--learning-rate", 0.8, "--alpha", "0.1,7", "--digits", 25, "--json")
+    results = {
+        method: linear(*options, "--method", method).json
+        for method in ("secular", "companion", "moments")
+    }
+    for name in ("rates", "weights", "generalization_error", "small_learning_rate"):
+        values = {tuple(result[name]) for result in results.values()}
+        assert len(values) == 1
+        assert all(isinstance(text, str) for text in values.pop())
+    for result in results.values():
+        assert result["digits_used"] > 25
+        assert result["agreement_digits"] >= 25
+    double = linear(*options[:-3], "--json").json
+    found = [float(text) for text in results["secular"]["generalization_error"]]
+    assert found == pytest.approx(double["generalization_error"], rel=1e-14)
+    assert isinstance(double["generalization_error"][0], float)
+
+
+def test_moments_in_double_precision_are_refused(linear: Any) -> None:
+    refused = linear(
+        "--distinct-eigenvalues", 20, "--exponent", 1, "--learning-rate", 0.5, "--alpha", 1,
+        "--method", "moments", "--working-digits", 15,
+    )  # fmt: skip
+    assert refused.code == 1
+    assert refused.err.startswith("symderiv: error: moments in double precision leave")
+    assert "lose up to" in refused.err
+    shown = linear(*POWER_LAW, "--learning-rate", 0.5, "--alpha", "0,1", "--method", "moments")
+    assert shown.code == 0
+    assert "a second computation with more agrees" in shown.out

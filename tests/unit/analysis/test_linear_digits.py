@@ -1,0 +1,189 @@
+"""Many digits: three methods against one another, against mpmath and against the printed module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+from symderiv_codegen import print_mpmath
+
+from symderiv.analysis.linear import eigendirections, generalization_error
+from symderiv.analysis.linear_digits import linear_digits, text_of
+from symderiv.analysis.linear_exact import ExactLinear, exact_power_law, exact_spectrum
+from symderiv.analysis.moment_exact import moment_matrix
+from symderiv.analysis.secular_exact import secular_rates
+from symderiv.errors import InputError, ToleranceError
+from symderiv.learning import derive_equations, learning_problem, moment_program
+from symderiv.learning.moments import closure_coefficients
+
+ALPHA = [Fraction(0), Fraction(1, 3), Fraction(20)]
+
+
+def problem_of(
+    L: int, exponent: str = "1", eta: str = "0.8", trainable: int | None = None
+) -> ExactLinear:
+    spectrum = exact_power_law(L, Fraction(exponent))
+    return ExactLinear(spectrum, trainable or L, Fraction(eta), Fraction("1.25"))
+
+
+@pytest.fixture
+def mp() -> Iterator[Any]:
+    before = flint.ctx.dps
+    flint.ctx.dps = 60
+    context = mpmath.MPContext()
+    context.dps = 55
+    yield context
+    flint.ctx.dps = before
+
+
+def mpmath_of(value: Any, mp: Any) -> Any:
+    return mp.mpf(flint.arb(value).str(55, radius=False))
+
+
+@pytest.mark.parametrize(("exponent", "eta"), [("0.25", "0.8"), ("1.5", "1.99"), ("1", "0.01")])
+def test_certified_rates_are_the_eigenvalues_of_the_dense_matrix(
+    exponent: str, eta: str, mp: Any
+) -> None:
+    L = 9
+    rates, weights = secular_rates(problem_of(L, exponent, eta))
+    shape = [mp.mpf(l) ** -(1 + mp.mpf(exponent)) for l in range(1, L + 1)]
+    rho = [x * L / mp.fsum(shape) for x in shape]
+    step = mp.mpf(eta)
+    dense = mp.matrix(L, L)
+    for k in range(L):
+        for h in range(L):
+            dense[k, h] = -(step**2) * rho[k] * rho[h] / L
+        dense[k, k] += 2 * step * rho[k]
+    values, vectors = mp.eigsy(dense)
+    for j in range(L):
+        rate = mpmath_of(rates[j], mp)
+        assert abs(rate / values[j] - 1) < mp.mpf(10) ** -45
+        one = mp.fsum(vectors[k, j] for k in range(L))
+        other = mp.fsum(vectors[k, j] * rho[k] for k in range(L))
+        assert abs(mpmath_of(weights[j], mp) / (one * other / L) - 1) < mp.mpf(10) ** -42
+    assert sum(weights, flint.arb(0)).contains(1)
+    assert sum(weights, flint.arb(0)).rad() < 1e-40
+
+
+@pytest.mark.parametrize("method", ["companion", "moments"])
+@pytest.mark.parametrize(
+    ("L", "exponent", "trainable"), [(1, "1", 1), (2, "1", 2), (16, "0.25", 16), (12, "1.5", 5)]
+)
+def test_moments_agree_with_the_secular_equation(
+    method: str, L: int, exponent: str, trainable: int
+) -> None:
+    problem = problem_of(L, exponent, trainable=trainable)
+    one = linear_digits(problem, ALPHA, "secular", 30)
+    two = linear_digits(problem, ALPHA, method, 30)
+    assert one.agreement >= 30
+    assert two.agreement >= 30
+    assert two.difference_from_secular is not None
+    assert two.difference_from_secular < 1e-30
+    for name in ("rates", "weights", "generalization_error", "small_learning_rate"):
+        pairs = zip(getattr(one, name), getattr(two, name), strict=True)
+        assert [text_of(x, 30) for x, _ in pairs] == [text_of(y, 30) for y in getattr(two, name)]
+    directions = eigendirections(
+        np.array([float(x) for x in problem.spectrum()[0]]),
+        np.array([float(w) for w in problem.spectrum()[1]]),
+        trainable,
+    )
+    curve = generalization_error(directions, 0.8, 1.25)
+    found = [float(x) for x in one.generalization_error]
+    assert found == pytest.approx(curve([float(a) for a in ALPHA]).tolist(), rel=1e-12)
+    np.testing.assert_allclose([float(x) for x in one.weights], curve.weight, rtol=1e-12)
+    assert float(one.final_error) == pytest.approx(curve.limit, rel=1e-13, abs=1e-300)
+
+
+def test_unequal_weights_and_nearly_equal_eigenvalues() -> None:
+    spectrum = exact_spectrum([2.5, 1.1, 1.0999, 0.3], [0.125, 0.375, 0.25, 0.25])
+    problem = ExactLinear(spectrum, 4, Fraction(1), Fraction(1))
+    for method in ("companion", "moments"):
+        found = linear_digits(problem, ALPHA, method, 25)
+        assert found.difference_from_secular is not None
+        assert found.difference_from_secular < 1e-25
+
+
+def test_the_moment_matrix_is_that_of_the_generated_module(mp: Any) -> None:
+    """The engine's moment form, printed for mpmath, applied to the moments of a random state."""
+    namespace: dict[str, Any] = {}
+    program = moment_program(derive_equations(learning_problem("linear")), "moments")
+    exec(compile(print_mpmath(program), "moments", "exec"), namespace)
+    module = SimpleNamespace(**namespace)
+    L, eta = 5, mp.mpf("0.8")
+    problem = problem_of(L, "0.6")
+    rho = [mpmath_of(x, mp) for x in problem.spectrum()[0]]
+    random = np.random.default_rng(2)
+    J, B = ([mp.mpf(x) for x in random.standard_normal(L)] for _ in range(2))
+
+    def moments(values: list[Any], power: int = 0) -> list[Any]:
+        return [
+            mp.fsum(x ** (l + power) * y for x, y in zip(rho, values, strict=True)) / L
+            for l in range(L)
+        ]
+
+    def blocks(values: list[Any]) -> list[Any]:
+        return [[[value]] for value in values]
+
+    q, r, t = ([x * y for x, y in zip(*pair, strict=True)] for pair in ((J, J), (J, B), (B, B)))
+    d_student, d_cross, d_v = blocks([mp.zero] * L), blocks([mp.zero] * L), [mp.zero]
+    shifted = moments(t, 1)
+    module.right_hand_side(
+        mp, blocks(moments(q)), blocks(moments(r)), [mp.one], closure_coefficients(rho),
+        moments([mp.one] * L, 1), blocks(shifted), [[shifted[0]]], [mp.one],
+        eta, mp.zero, mp.zero, mp.zero, mp.zero, mp.one, d_student, d_cross, d_v,
+    )  # fmt: skip
+    system = moment_matrix(problem)
+    matrix, unit = system.matrix(), mpmath_of(system.unit, mp)
+    state = moments([a - 2 * b + c for a, b, c in zip(q, r, t, strict=True)])
+    for l in range(L):
+        expected = d_student[l][0][0] - 2 * d_cross[l][0][0]
+        found = mp.fsum(mpmath_of(matrix[l, m], mp) * state[m] * unit ** (l - m) for m in range(L))
+        assert abs(found - expected) < mp.mpf(10) ** -40 * abs(expected)
+
+
+def test_double_precision_is_refused_from_about_ten_eigenvalues_on() -> None:
+    early = [Fraction(0), Fraction(3)]
+    few = linear_digits(problem_of(5), early, "moments", 8, working_digits=15)
+    assert few.digits_used == 15
+    assert few.difference_from_secular is not None
+    assert few.difference_from_secular < 1e-8
+    for method in ("moments", "companion"):
+        with pytest.raises(ToleranceError, match=r"in double precision leave \d of the .* wanted"):
+            linear_digits(problem_of(12), ALPHA, method, 8, working_digits=15)
+        with pytest.raises(ToleranceError, match="overflow"):
+            linear_digits(problem_of(185), ALPHA, method, 8, working_digits=16)
+    with pytest.raises(ToleranceError, match=r"working_digits: 40 are too few .* takes about"):
+        linear_digits(problem_of(30), ALPHA, "companion", 15, working_digits=40)
+
+
+def test_more_digits_are_planned_for_longer_spectra_and_later_times() -> None:
+    used = [
+        linear_digits(problem_of(L), [Fraction(time)], "moments", 15).digits_used
+        for L, time in ((6, 1), (20, 1), (20, 8))
+    ]
+    assert used[0] < used[1] < used[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "newton"}, "method: 'newton'"),
+        ({"digits": 0}, "digits: 0"),
+        ({"digits": 1001}, "digits: 1001"),
+        ({"method": "moments", "alpha": [Fraction(10**6)]}, "alpha: following the moments"),
+    ],
+)
+def test_bad_requests_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        linear_digits(problem_of(4), **{"alpha": ALPHA, **arguments})
+    with pytest.raises(InputError, match="2001 eigenvalues are more than the 2000"):
+        linear_digits(problem_of(2001), ALPHA)
+    same = exact_spectrum([1.0, 1.0], [0.5, 0.5])
+    with pytest.raises(InputError, match="equal"):
+        linear_digits(ExactLinear(same, 2, Fraction(1), Fraction(1)), ALPHA, "companion")
