@@ -187,6 +187,7 @@ def main() -> int:
         first_solve,
         gram_simulation,
         many_eigenvalues,
+        linear_networks,
     ):
         rows += group()
         print(f"{group.__name__}: done", file=sys.stderr)
