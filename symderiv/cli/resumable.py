@@ -94,7 +94,7 @@ def write_result(checkpoint: Checkpoint, write: Callable[[], object]) -> None:
     try:
         write()
     except SymderivError as error:
-        if checkpoint.write():
+        if checkpoint.write(quiet=True):
             raise type(error)(
                 f"{error}; what was computed is kept in {checkpoint.path}, the same command "
                 "goes on from there"

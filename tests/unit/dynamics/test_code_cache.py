@@ -1,0 +1,264 @@
+"""Compiled code and derived modules on disk: damage, kills, two processes, no room, no folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from symderiv.dynamics import code_cache, kernels, load_kernel
+from symderiv.dynamics.code_cache import kept_code
+
+SOURCE = """
+from numba import njit
+@njit("float64(float64)", cache=True)
+def twice(x):
+    return {factor} * x
+@njit(cache=True)
+def thrice(x):
+    return 3.0 * x
+"""
+
+# As a solver module, but made in a moment instead of derived.
+STAND_IN = """
+import os, signal, sys, time
+import symderiv.learning
+COPY = '''
+from symderiv_kernels.erf import *
+FORMAT = 1
+STUDENT_ACTIVATION = {{student!r}}
+TEACHER_ACTIVATION = {{teacher!r}}
+'''
+def generate(name, student, teacher):
+    time.sleep({pause})
+    return COPY.format(student=student, teacher=teacher)
+symderiv.learning.generate = generate
+from symderiv.dynamics import load_kernel
+{before}
+kernel = load_kernel("x**2 - 7")
+print(kernel.path, kernel.student_activation, kernel.student_activation_derivative(0.0))
+"""
+
+
+def load(path: Path) -> ModuleType:
+    """The module of a file, anew, with its functions kept as those of a solver module."""
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module
+    try:
+        with kept_code():
+            exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+        assert module.thrice(1.0) == 3.0
+    finally:
+        del sys.modules[path.stem]
+    return module
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.py"
+    path.write_text(SOURCE.format(factor=2.0))
+    assert load(path).twice(1.0) == 2.0
+    return path
+
+
+def files(path: Path, ending: str) -> list[Path]:
+    found = sorted((path.parent / "__pycache__").glob(f"*.{ending}"))
+    assert len(found) == 2
+    return found
+
+
+def hits(path: Path) -> int:
+    module = load(path)
+    return sum(
+        sum(function.stats.cache_hits.values()) for function in (module.twice, module.thrice)
+    )
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def test_compiled_code_is_kept(small):
+    assert hits(small) == 2
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["empty", "half", "flipped", "nonsense"])
+def test_damaged_files_are_compiled_anew_and_then_whole_again(small, ending, damage):
+    for file in files(small, ending):
+        content = file.read_bytes()
+        middle = len(content) // 2
+        file.write_bytes(
+            {
+                "empty": b"",
+                "half": content[:middle],
+                "flipped": content[:middle]
+                + bytes([content[middle] ^ 255])
+                + content[middle + 1 :],
+                "nonsense": pickle.dumps(["nonsense"]) * 3,
+            }[damage]
+        )
+    assert load(small).twice(1.0) == 2.0
+    assert hits(small) == 2
+
+
+def test_an_entry_that_leads_to_another_function_is_not_used(small):
+    twice, thrice = sorted(files(small, "nbc"), key=lambda file: "twice" not in file.name)
+    twice.write_bytes(thrice.read_bytes())
+    assert load(small).twice(1.0) == 2.0
+
+
+def test_a_kill_between_index_and_data_does_not_bring_back_old_code(small):
+    small.write_text(SOURCE.format(factor=5.0))
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from symderiv.dynamics import code_cache\n"
+        "code_cache._CheckedFiles._save_data = lambda *_: os.kill(os.getpid(), 9)\n"
+        "import test_code_cache\n"
+        f"test_code_cache.load(Path({str(small)!r}))\n"
+    )
+    assert python(code).returncode == -signal.SIGKILL
+    assert load(small).twice(1.0) == 5.0
+
+
+def test_a_full_disk_costs_the_kept_code_but_not_the_run(tmp_path):
+    path = tmp_path / "small.py"
+    path.write_text(SOURCE.format(factor=2.0))
+    code = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import test_code_cache\n"
+        # indices fit, compiled code does not
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        f"print(test_code_cache.load(Path({str(path)!r})).twice(1.0))\n"
+    )
+    done = python(code)
+    assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "File too large" in line
+    assert "the run goes on" in line
+    assert str(tmp_path) in line
+    assert not list((tmp_path / "__pycache__").glob("*.tmp*"))
+    assert load(path).twice(1.0) == 2.0
+    assert hits(path) == 2
+
+
+def test_without_room_beside_the_module_the_users_folder_is_used(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "package" / "small.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE.format(factor=2.0))
+    # no folder can be made where a file is, whoever asks
+    (path.parent / "__pycache__").write_text("")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert hits(path) == 0
+    assert hits(path) == 2
+    assert list((tmp_path / "cache" / "numba").rglob("*.nbc"))
+    # nor in the user's folder: a temporary one, with one line
+    monkeypatch.setenv("XDG_CACHE_HOME", str(path))
+    code_cache.tell_once.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="symderiv"):
+        assert hits(path) == 0
+    (record,) = caplog.records
+    assert "cannot be kept there" in record.getMessage()
+    assert "XDG_CACHE_HOME" in record.getMessage()
+    assert list(code_cache.temporary_folder().rglob("*.nbc"))
+
+
+def test_the_temporary_folder_ends_with_the_process():
+    done = python(
+        "from symderiv.dynamics.code_cache import temporary_folder\nprint(temporary_folder())"
+    )
+    folder = Path(done.stdout.strip())
+    assert folder.name.startswith("symderiv-")
+    assert not folder.exists()
+
+
+def test_processes_that_derive_the_same_module_at_once_all_succeed(tmp_path):
+    code = STAND_IN.format(pause=0.3, before="")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for _ in range(3)
+    ]
+    answers = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0, 0, 0]
+    (answer,) = answers
+    path = Path(answer.split()[0])
+    assert path.parent == tmp_path / "symderiv" / "kernels"
+    assert kernels._read_sealed(path) is not None
+    assert [file.name for file in path.parent.glob("*kernel_*")] == [path.name]
+
+
+def test_a_kill_while_a_module_is_written_is_survived(tmp_path):
+    kill = "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    killed = python(STAND_IN.format(pause=0, before=kill), **environment)
+    assert killed.returncode == -signal.SIGKILL
+    done = python(STAND_IN.format(pause=0, before=""), **environment)
+    assert done.returncode == 0, done.stderr
+    assert kernels._read_sealed(Path(done.stdout.split()[0])) is not None
+
+
+def test_without_a_folder_for_it_a_module_is_derived_for_the_moment(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = python(STAND_IN.format(pause=0, before=""), XDG_CACHE_HOME=str(tmp_path / "file"))
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "the derived solver cannot be kept there (Not a directory)" in line
+    assert not Path(done.stdout.split()[0]).exists()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "appended", "not text"])
+def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    import symderiv.learning as learning
+
+    text = (
+        "from symderiv_kernels.erf import *\nFORMAT = 1\nMARK = 1\n"
+        f"STUDENT_ACTIVATION = {damage!r}\nTEACHER_ACTIVATION = ''\n"
+    )
+    calls: list[str] = []
+
+    def generate(name: str, student: str, teacher: str) -> str:
+        calls.append(name)
+        return text
+
+    monkeypatch.setattr(learning, "generate", generate)
+    student = f"x**2 - {10 + len(damage)}"
+    first = load_kernel(student)
+    content = first.path.read_bytes()
+    damaged = {
+        "truncated": content[: len(content) // 2],
+        "changed": content.replace(b"MARK = 1", b"MARK = 2"),
+        "appended": content + b"MARK = 2\n",
+        "not text": b"\xff" + content,
+    }[damage]
+    assert damaged != content
+    first.path.write_bytes(damaged)
+    del sys.modules[first.module.__name__]
+    notices: list[str] = []
+    again = load_kernel(student, notice=notices.append)
+    assert again.module.MARK == 1
+    assert again.sha256 == first.sha256
+    assert first.path.read_bytes() == content
+    assert len(calls) == 2
+    assert "is damaged" in notices[0]
