@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from symderiv.precision.balls import ball
+from symderiv.precision.balls import ball, ball_at
 from symderiv.precision.contexts import numbers
+from symderiv.precision.decimals import written
 from symderiv.precision.digits import Plan, moment_digits, require_double
 from symderiv.precision.enclosure import certified, certified_value
 from symderiv.precision.moment_system import Rates
@@ -14,10 +15,12 @@ __all__ = [
     "Plan",
     "Rates",
     "ball",
+    "ball_at",
     "certified",
     "certified_value",
     "moment_digits",
     "moment_trajectory",
     "numbers",
     "require_double",
+    "written",
 ]

@@ -8,7 +8,7 @@ a ball that contains 0 is the ball that covers the roots of both signs of the ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import sympy as sp
@@ -21,7 +21,7 @@ from symderiv.precision.orthant import sign_mean4
 from symderiv.precision.owen import owen_t
 from symderiv.precision.working import working_bits
 
-__all__ = ["arcsine", "ball", "complex_ball"]
+__all__ = ["arcsine", "ball", "ball_at", "complex_ball"]
 
 # Functions that real and complex balls know under the same name.
 _DIRECT: Final[dict[Any, str]] = {
@@ -55,6 +55,25 @@ def ball(expression: sp.Expr, bits: int) -> Any:
     return value.real
 
 
+def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], bits: int) -> Any:
+    """As :func:`ball` for an expression with symbols that stand for balls.
+
+    Args:
+        expression: Real at the given values.
+        values: The ``arb`` of every symbol that occurs.
+        bits: Working precision.
+    """
+    with working_bits(bits):
+        enclosure = _Enclosure(bits)
+        enclosure.bind(values)
+        value = enclosure.value(expression)
+    if not isinstance(value, acb):
+        return value
+    if value.is_finite() and not value.imag.contains(0):
+        raise ToleranceError(f"{str(expression)[:200]} is not real")
+    return value.real
+
+
 def complex_ball(expression: sp.Expr, bits: int) -> Any:
     """As :func:`ball` for a number that may be complex: an ``arb`` or an ``acb``."""
     with working_bits(bits):
@@ -67,6 +86,7 @@ class _Enclosure:
     def __init__(self, bits: int) -> None:
         self.bits = bits
         self._memo: dict[sp.Expr, Any] = {}
+        self._bound: dict[sp.Expr, Any] = {}
         self._rules: dict[Any, Callable[[sp.Expr], Any]] = {
             sp.Add: self._sum, sp.Mul: self._product, sp.Pow: self._power,
             sp.asin: self._asin, sp.acos: lambda e: arb.pi() / 2 - self._asin(e),
@@ -75,6 +95,11 @@ class _Enclosure:
             OpaqueRoot: lambda e: _root(self.value(e.args[0])),
             SignMean4: self._sign_mean4, OwenT: self._owen_t,
         }  # fmt: skip
+
+    def bind(self, values: Mapping[sp.Symbol, Any]) -> None:
+        """Let symbols stand for balls."""
+        self._bound.update(values)
+        self._memo.update(values)
 
     def value(self, e: sp.Expr) -> Any:
         if e not in self._memo:
@@ -153,6 +178,7 @@ class _Enclosure:
         # The mean has half of the correlations' accuracy where fields align.
         with working_bits(2 * self.bits + 60):
             inner = _Enclosure(2 * self.bits + 60)
+            inner.bind(self._bound)
             correlations = [_real(inner.value(r)) for r in e.args]
         return sign_mean4(correlations, self.bits)
 

@@ -136,7 +136,9 @@ def test_solving_with_a_checked_in_module_does_without_the_engine(study: Path) -
     }
 
 
-@pytest.mark.parametrize("command", ["derive", "generate", "solve", "simulate", "study", "sweep"])
+@pytest.mark.parametrize(
+    "command", ["derive", "generate", "plateau", "solve", "simulate", "study", "sweep"]
+)
 def test_every_command_has_help_with_an_example(run: Any, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0

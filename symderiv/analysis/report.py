@@ -1,0 +1,234 @@
+"""What ``symderiv plateau`` prints: numbers with their digits, closed forms, matrices."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from symderiv.analysis.linearised import BASIS, LinearisedMatrices, linearised_matrices
+from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
+from symderiv.analysis.stability import Group, PlateauNumbers, plateau_numbers
+from symderiv.analysis.symmetric import reduced_equations
+from symderiv.analysis.teacher import HomogeneousTeacher
+from symderiv.errors import ToleranceError
+from symderiv.expressions import Activation
+from symderiv.learning import LearningProblem, derive_equations
+from symderiv.precision import written
+from symderiv.precision.working import working_bits
+
+_DOUBLE_DIGITS = 15
+_BITS_PER_DIGIT = 3.33
+_M, _T, _D = SYMBOLS
+_T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
+_LINE = 96
+
+
+@dataclass(frozen=True)
+class PlateauReport:
+    """A plateau, ready to be printed.
+
+    Attributes:
+        activation: The resolved formula.
+        teacher: The teacher.
+        learning_rate: η, exact.
+        digits: Significant digits of every number.
+        forms: The plateau in closed form.
+        numbers: The plateau in balls.
+        matrices: The linearised matrices, or None where they do not exist.
+    """
+
+    activation: str
+    teacher: HomogeneousTeacher
+    learning_rate: sp.Rational
+    digits: int
+    forms: PlateauForms
+    numbers: PlateauNumbers
+    matrices: LinearisedMatrices | None
+
+    def text_of(self, value: Any) -> str:
+        """A ball as a decimal with the asked number of digits."""
+        if value.is_zero():
+            return "0"
+        with working_bits(4 * self.digits + 200):
+            # Neutral directions of a secular equation are zero up to a proved bound.
+            if value.contains(0):
+                return "0"
+            return written(value, None, self.digits, "").value
+
+    def number(self, value: Any) -> Any:
+        """A ball for JSON: a number if a double holds it, else text."""
+        text = self.text_of(value)
+        return float(text) if self.digits <= _DOUBLE_DIGITS else text
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the interface."""
+        numbers = self.numbers
+        escape = numbers.escape_time
+        return {
+            "activation": self.activation,
+            "units": self.teacher.units,
+            "learning_rate": str(self.learning_rate),
+            "teacher": self.teacher.words,
+            "R": self.number(numbers.R),
+            "Q": self.number(numbers.Q),
+            "generalization_error": self.number(numbers.generalization_error),
+            "unstable_eigenvalue": self.number(numbers.unstable_eigenvalue),
+            "escape_time": None if escape is None else self.number(escape),
+            "eigenvalues": [self._group(group) for group in numbers.groups],
+            "closed_forms": closed_forms(self.forms),
+            "matrices": self._matrices(),
+            "rates": {name: self.number(value) for name, value in numbers.rates.items()},
+            "digits": self.digits,
+            "certified": True,
+        }
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        return {
+            "group": group.sector.name,
+            "moves": group.sector.words,
+            "kind": group.kind,
+            "multiplicity": group.multiplicity,
+            "matrix": group.sector.formula,
+            "values": None if group.values is None else [self.number(v) for v in group.values],
+            "per_eigenvalue": None if group.slope is None else self.number(group.slope),
+        }
+
+    def _matrices(self) -> dict[str, Any] | None:
+        if self.matrices is None:
+            return None
+        found: dict[str, Any] = {"basis": list(BASIS), "formula": FORMULA}
+        for name in ("G", "H", "H_row", "H_difference"):
+            matrix = getattr(self.matrices, name)
+            found[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
+        return found
+
+    def to_text(self) -> str:
+        """Lines for a terminal."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        numbers = self.numbers
+        yield f"activation   {self.activation}"
+        yield f"units        M = {self.teacher.units}, {self.teacher.words}"
+        yield f"rates        per unit of alpha at learning rate {self.learning_rate}"
+        yield ""
+        escape = numbers.escape_time
+        rows = {
+            "R": numbers.R,
+            "Q": numbers.Q,
+            "generalisation error": numbers.generalization_error,
+            "unstable eigenvalue": numbers.unstable_eigenvalue,
+        }
+        for name, value in rows.items():
+            yield f"{name:<22}{self.text_of(value)}"
+        lasting = "none: nothing escapes" if escape is None else self.text_of(escape)
+        yield f"{'escape time':<22}{lasting}"
+        yield ""
+        yield "eigenvalues of the linearised flow (order η), in groups"
+        for group in numbers.groups:
+            yield f"  {group.sector.name:<15}{group.kind:<11}x {group.multiplicity:<6}{group.sector.words}"  # noqa: E501
+            yield f"      {group.sector.formula}: {self._values(group)}"
+        yield ""
+        yield "closed forms"
+        for name, form in closed_forms(self.forms).items():
+            yield from textwrap.wrap(
+                f"{name} = {form}", _LINE, initial_indent="  ", subsequent_indent="      ",
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+        if self.matrices is not None:
+            yield ""
+            yield f"linearised matrices, {FORMULA}, basis r, s, q, c"
+            for name in ("G", "H_row", "H_difference"):
+                yield f"  {name}"
+                matrix = getattr(self.matrices, name)
+                for a in range(4):
+                    yield "    " + ",  ".join(str(entry) for entry in matrix.row(a))
+
+    def _values(self, group: Group) -> str:
+        if group.values is None:
+            if group.slope is None:
+                return "needs the spectrum"
+            if group.slope.is_zero():
+                return "0"
+            return f"{self.text_of(group.slope)} rho_k"
+        values = [self.text_of(value) for value in group.values]
+        if len(values) > 6:
+            return f"{', '.join(values[:3])}, ... ({len(values) - 4} more) ..., {values[-1]}"
+        return ", ".join(values)
+
+
+FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
+
+
+def closed_forms(forms: PlateauForms) -> dict[str, str]:
+    """Closed forms by name as SymPy text, in M, T, D, T2, D2, eta (and c, ρ where they occur)."""
+    closed = forms.closed
+    if closed is None:
+        return {
+            "R": "c*(T + D)",
+            "Q": "M*c**2*(T + D)",
+            "equation_of_c": f"0 = {forms.stationarity}",
+        }
+    found = {name: str(value) for name, value in closed.items()}
+    difference = closed["difference_stiffness"]
+    if difference == 0:
+        rate = -_ETA * closed["teacher_response"] * (_T2 - _D2 / (_M - 1))
+        name = "unstable_eigenvalue"
+    else:
+        # One mode: the secular equation of the specialisation sector is linear.
+        rate = -_ETA * (difference + closed["teacher_response"] * (_T - _D / (_M - 1)))
+        name = "unstable_eigenvalue_isotropic"
+    found[name] = str(rate)
+    if rate != 0:
+        found[name.replace("unstable_eigenvalue", "escape_time")] = str(1 / rate)
+    return found
+
+
+def plateau_report(
+    activation: Activation, teacher: HomogeneousTeacher, learning_rate: sp.Rational, digits: int
+) -> PlateauReport:
+    """Derive the plateau of an activation and evaluate it for a teacher.
+
+    Raises:
+        InputError: The activation or the teacher is outside what can be done; see
+            :func:`~symderiv.analysis.stability.plateau_numbers`.
+        ToleranceError: The digits were not reached.
+    """
+    forms, matrices = _derived(activation)
+    bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
+    for _ in range(4):
+        numbers = plateau_numbers(forms, teacher, learning_rate, bits)
+        if _accurate(numbers, digits):
+            return PlateauReport(
+                activation.text, teacher, learning_rate, digits, forms, numbers, matrices
+            )
+        bits *= 2
+    raise ToleranceError(f"{digits} digits of the plateau were not reached")
+
+
+@lru_cache(maxsize=8)
+def _derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
+    equations = derive_equations(LearningProblem(activation, activation))
+    forms = plateau_forms(equations)
+    reduced = reduced_equations(equations, paired=True, noise=False)
+    return forms, linearised_matrices(reduced, forms)
+
+
+def _accurate(numbers: PlateauNumbers, digits: int) -> bool:
+    wanted = int((digits + 2) * _BITS_PER_DIGIT)
+    values = [numbers.R, numbers.Q, numbers.generalization_error, numbers.unstable_eigenvalue]
+    values += [value for group in numbers.groups for value in group.values or ()]
+    for value in values:
+        if value.is_zero() or value.rel_accuracy_bits() >= wanted:
+            continue
+        if not (value.contains(0) and value.abs_upper() < 2.0**-wanted):
+            return False
+    return True
+
+
+__all__ = ["PlateauReport", "closed_forms", "plateau_report"]

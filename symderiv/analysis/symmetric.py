@@ -1,0 +1,243 @@
+r"""Symmetric reduction: sums over units collapse into classes of indices, symbolically in K and M.
+
+In a state that does not change when units are permuted, an entry of an array depends only on which
+of its indices coincide. A sum over p of such entries is then a sum over the classes of p: p is one
+of the units that are named already, or none of them; the latter class has K - (named) members.
+What is collapsed here are the engine's own equations (:class:`~symderiv.learning.Equations`); the
+means in them are evaluated by the Gaussian calculus at the covariance of the state.
+
+Two states are provided. In the *site-symmetric* one students are exchangeable among themselves and
+so are teachers: Q_ii = Q, Q_ij = C, R_in = R. In the *specialising* one (K = M) student i belongs
+to teacher i: R_ii = R, R_in = S. Teachers are homogeneous, T_nn = T and T_nm = D/(M - 1): D is the
+sum of a row without its diagonal entry. All output weights are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+from sympy.functions.special.tensor_functions import KroneckerDelta
+
+from symderiv.errors import SymderivError
+from symderiv.learning import symbols as s
+from symderiv.learning.equations import Equations
+from symderiv.learning.integrals import Integrals
+from symderiv.learning.naming import slots
+from symderiv.learning.patterns import arrange, upper_triangle
+
+Q, C, R, S, T, D = sp.symbols("Q C R S T D", real=True)
+V, V_TEACHER = sp.symbols("v v_teacher", real=True)
+A_SAME, A_OTHER, B_SAME, B_OTHER, GAMMA_SAME, GAMMA_OTHER = sp.symbols(
+    "A_same A_other B_same B_other Gamma_same Gamma_other", real=True
+)
+
+_INDICES = {
+    "Q": "ss", "R": "st", "T": "tt", "A": "ss", "B": "st", "Gamma": "ss", "v": "s",
+    "v_teacher": "t", "dv": "s", "student_overlap": "kss", "cross_overlap": "kst",
+    "teacher_overlap": "ktt", "eigenvalue": "k", "weight": "k", "student_moment": "lss",
+    "cross_moment": "lst", "teacher_moment": "ltt", "spectral_moment": "l", "closure": "l",
+}  # fmt: skip
+# Names of an entry whose units coincide and of one whose units differ.
+_NAMES = {
+    "Q": ("Q", "C"), "R": ("R", "S"), "T": ("T", "D"),
+    "A": ("A_same", "A_other"), "B": ("B_same", "B_other"), "Gamma": ("Gamma_same", "Gamma_other"),
+    "student_overlap": ("Q", "C"), "cross_overlap": ("R", "S"), "teacher_overlap": ("T", "D"),
+    "student_moment": ("Q", "C"), "cross_moment": ("R", "S"), "teacher_moment": ("T", "D"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """A unit of one network, as far as a permutation-symmetric state can tell it from others."""
+
+    teacher: bool
+    site: int
+
+
+class SymmetricState:
+    """A permutation-symmetric state of students and teachers.
+
+    Args:
+        equations: The engine's equations; their activations decide the means.
+        paired: Whether student i belongs to teacher i (then K = M), the specialising ansatz.
+    """
+
+    def __init__(self, equations: Equations, *, paired: bool) -> None:
+        self.equations = equations
+        self.paired = paired
+        self.students = s.M if paired else s.K
+        self.teachers = s.M
+        self._integrals = Integrals(equations.problem)
+
+    def size(self, teacher: bool) -> sp.Expr:
+        """The number of units of a network."""
+        return self.teachers if teacher else self.students
+
+    def choices(self, teacher: bool, named: set[Unit]) -> Iterator[tuple[Unit, sp.Expr]]:
+        """The classes of a summation index and how many members each has."""
+        sites = sorted({u.site for u in named if self.paired or u.teacher == teacher})
+        for site in sites:
+            yield Unit(teacher, site), sp.Integer(1)
+        new = max(sites, default=-1) + 1
+        yield Unit(teacher, new), self.size(teacher) - len(sites)
+
+    def same(self, first: Unit, second: Unit) -> bool:
+        """Whether two units coincide (or belong to each other, in the specialising state)."""
+        if first.teacher == second.teacher or self.paired:
+            return first.site == second.site
+        return True  # one common value of all R_in, written with the first name
+
+    def entry(self, element: sp.Indexed, units: Mapping[Any, Unit]) -> sp.Expr:
+        """An array element in the symbols of the state."""
+        name = str(element.base.label)
+        kinds = _INDICES.get(name)
+        if kinds is None or len(kinds) != len(element.indices):
+            raise SymderivError(f"{element} has no symmetric form")
+        labels = [index for kind, index in zip(kinds, element.indices, strict=True) if kind in "kl"]
+        at = [units[i] for kind, i in zip(kinds, element.indices, strict=True) if kind in "st"]
+        if len(at) < 2:
+            symbol = {"v": V, "v_teacher": V_TEACHER}.get(name)
+            return element if symbol is None else symbol
+        same = self.same(at[0], at[1])
+        letter = _NAMES[name][0 if same else 1]
+        value = sp.Symbol(letter, real=True)
+        if labels:
+            value = sp.IndexedBase(value)[tuple(labels)]
+        return value / (s.M - 1) if letter == "D" else value
+
+    def covariance(self, first: Unit, second: Unit) -> sp.Expr:
+        """The covariance of the fields of two units."""
+        if first.teacher and second.teacher:
+            return T if first == second else D / (s.M - 1)
+        if first.teacher or second.teacher:
+            return R if self.same(first, second) else S
+        return Q if first == second else C
+
+    def mean(self, average: sp.Expr, units: Mapping[Any, Unit]) -> sp.Expr:
+        """A mean of products of activations, by the Gaussian calculus at this covariance."""
+        groups: dict[Unit, list[Any]] = {}
+        by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
+        for slot in slots(average):
+            groups.setdefault(by_name[slot.index, slot.teacher], []).append(slot)
+        arranged = arrange(list(groups.values()), self.equations.problem.same_activation)
+        integral = self._integrals.integral(arranged.pattern)
+        fields = [by_name[slot.index, slot.teacher] for slot in arranged.representatives]
+        entries = [self.covariance(fields[a], fields[b]) for a, b in upper_triangle(len(fields))]
+        known = dict(zip(integral.arguments, entries, strict=True))
+        for symbol, definition in integral.definitions:
+            known[symbol] = definition.xreplace(known)
+        return integral.value.xreplace(known)
+
+    def collapsed(self, expression: sp.Expr, units: Mapping[Any, Unit]) -> sp.Expr:
+        """An expression with all sums over units carried out.
+
+        Args:
+            expression: Sums and products of array elements, Kronecker deltas and means.
+            units: The unit each free index stands for.
+        """
+        if isinstance(expression, sp.Sum):
+            return self._sum(expression, units)
+        if isinstance(expression, s.Average):
+            return self.mean(expression, units)
+        if isinstance(expression, KroneckerDelta):
+            first, second = (units[index] for index in expression.args)
+            return sp.Integer(first == second)
+        if isinstance(expression, sp.Indexed):
+            return self.entry(expression, units)
+        if expression.is_Add or expression.is_Mul or expression.is_Pow:
+            return expression.func(*(self.collapsed(part, units) for part in expression.args))
+        return expression
+
+    def _sum(self, total: sp.Sum, units: Mapping[Any, Unit]) -> sp.Expr:
+        *inner, (index, lower, upper) = total.limits
+        body = sp.Sum(total.function, *inner) if inner else total.function
+        teacher = index in s.TEACHERS
+        if not teacher and index not in s.STUDENTS:
+            return sp.Sum(self.collapsed(body, units), (index, lower, upper))
+        # Units that do not occur need not be told apart.
+        scope = {key: unit for key, unit in units.items() if body.has(key)}
+        return sp.Add(
+            *(
+                count * self.collapsed(body, {**scope, index: unit})
+                for unit, count in self.choices(teacher, set(scope.values()))
+                if count != 0
+            )
+        )
+
+
+@dataclass(frozen=True)
+class ReducedEquations:
+    """The order-parameter equations of a symmetric state, symbolic in M (and K).
+
+    Attributes:
+        paired: Whether R_ii = R and R_in = S are told apart (K = M); else R_in = R for all.
+        generalization_error: ε_g in Q, C, R, S, T, D, M (and K), v, v_teacher.
+        gradients: A_ii, A_ij, B_ii, B_in in the same symbols, by symbol.
+        noise: Γ_ii and Γ_ij, by symbol.
+        spectral: dQ/dα, dC/dα, dR/dα, dS/dα of one eigenspace in the symbols of ``gradients`` and
+            ``noise``, the eigenvalue and Q[k], C[k], R[k], S[k], T[k], D[k], by letter.
+        moments: The same for the moments Q[l], ...
+    """
+
+    paired: bool
+    generalization_error: sp.Expr
+    gradients: Mapping[sp.Symbol, sp.Expr]
+    noise: Mapping[sp.Symbol, sp.Expr]
+    spectral: Mapping[str, sp.Expr]
+    moments: Mapping[str, sp.Expr]
+
+
+def reduced_equations(
+    equations: Equations, *, paired: bool, noise: bool = True
+) -> ReducedEquations:
+    """The engine's equations in a symmetric state.
+
+    Args:
+        equations: What :func:`~symderiv.learning.derive_equations` gives.
+        paired: The specialising ansatz (K = M), or the site-symmetric one with any K and M.
+        noise: Whether the terms of second order in the learning rate are wanted (four-field means).
+
+    Raises:
+        DivergentError: A mean does not exist for these activations.
+        NotYetError: A mean has no closed form with the present rules.
+    """
+    state = SymmetricState(equations, paired=paired)
+    same = {s.i: Unit(False, 0), s.j: Unit(False, 0)}
+    other = {s.i: Unit(False, 0), s.j: Unit(False, 1)}
+    own = {s.i: Unit(False, 0), s.n: Unit(True, 0)}
+    cross = {s.i: Unit(False, 0), s.n: Unit(True, 1)}
+    gradients = {
+        A_SAME: state.collapsed(equations.student_gradient, same),
+        A_OTHER: state.collapsed(equations.student_gradient, other),
+        B_SAME: state.collapsed(equations.teacher_gradient, own),
+    }
+    if paired:
+        gradients[B_OTHER] = state.collapsed(equations.teacher_gradient, cross)
+    noises = {}
+    if noise:
+        noises = {
+            GAMMA_SAME: state.collapsed(equations.noise, same),
+            GAMMA_OTHER: state.collapsed(equations.noise, other),
+        }
+
+    def rates(student: sp.Expr, cross_rate: sp.Expr) -> dict[str, sp.Expr]:
+        found = {
+            "Q": state.collapsed(student, same),
+            "C": state.collapsed(student, other),
+            "R": state.collapsed(cross_rate, own),
+        }
+        if paired:
+            found["S"] = state.collapsed(cross_rate, cross)
+        return found
+
+    return ReducedEquations(
+        paired=paired,
+        generalization_error=state.collapsed(equations.generalization_error, {}),
+        gradients=gradients,
+        noise=noises,
+        spectral=rates(equations.spectral.student_overlap, equations.spectral.cross_overlap),
+        moments=rates(equations.moments.student_moment, equations.moments.cross_moment),
+    )

@@ -1,0 +1,156 @@
+"""The reduced equations against the right-hand side of the generated modules, unit by unit."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from flint import arb
+
+from symderiv.analysis import symmetric as state
+from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
+from symderiv.learning import derive_equations, learning_problem
+from symderiv.learning import symbols as s
+from symderiv.precision import ball_at
+
+ETA, KAPPA, SIGMA = 0.37, 0.05, 0.2
+RHO = np.array([1.6, 0.4])
+WEIGHT = np.array([0.25, 0.75])
+# Per mode: Q, C, R, S, T, D (D a row sum divided by M - 1 below).
+MODES = {
+    "Q": np.array([0.5, 0.9]), "C": np.array([0.21, 0.05]), "R": np.array([0.31, 0.12]),
+    "S": np.array([-0.07, 0.1]), "T": np.array([1.7, 0.9]), "D": np.array([0.3, -0.11]),
+}  # fmt: skip
+
+
+def _matrix(size: int, other: int, same: float, off: float) -> np.ndarray:
+    return np.where(np.eye(size, other, dtype=bool), same, off)
+
+
+def _full(name: str, K: int, M: int, paired: bool, v: float, w: float) -> dict[str, np.ndarray]:
+    """Time derivatives of one entry per class from the generated module, each per mode."""
+    module = import_module(f"symderiv_kernels.{name}")
+    q = np.array([_matrix(K, K, a, b) for a, b in zip(MODES["Q"], MODES["C"], strict=True)])
+    cross = MODES["S"] if paired else MODES["R"]
+    r = np.array([_matrix(K, M, a, b) for a, b in zip(MODES["R"], cross, strict=True)])
+    off = MODES["D"] / (M - 1)
+    t = np.array([_matrix(M, M, a, b) for a, b in zip(MODES["T"], off, strict=True)])
+    T = np.einsum("k,knm->nm", WEIGHT / RHO, t)
+    dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(K)
+    module.right_hand_side(q, r, np.full(K, v), RHO, WEIGHT, t, T, np.full(M, w), ETA, 0.0, KAPPA,
+                           0.0, SIGMA, 1.0, dq, dr, dv)  # fmt: skip
+    found = {"Q": dq[:, 0, 0], "C": dq[:, 0, 1], "R": dr[:, 0, 0]}
+    if paired:
+        found["S"] = dr[:, 0, 1]
+    return found
+
+
+def _reduced(equations: ReducedEquations, K: int, M: int, v: float, w: float) -> dict[str, Any]:
+    def total(letter: str, power: float) -> float:
+        return float(np.sum(WEIGHT * RHO**power * MODES[letter]))
+
+    order = {
+        state.Q: total("Q", 1), state.C: total("C", 1), state.R: total("R", 0),
+        state.S: total("S", 0), state.T: total("T", -1), state.D: total("D", -1),
+        state.V: v, state.V_TEACHER: w, s.K: K, s.M: M, s.sigma: SIGMA, s.eta: ETA,
+        s.kappa: KAPPA,
+    }  # fmt: skip
+    gradients = {
+        name: float(ball_at(value, {x: arb(y) for x, y in order.items()}, 80).mid())
+        for name, value in {**equations.gradients, **equations.noise}.items()
+    }
+    found = {}
+    for letter, rate in equations.spectral.items():
+        values = []
+        for k in range(2):
+            places = {
+                element: RHO[k]
+                if str(element.base.label) == "eigenvalue"
+                else MODES[str(element.base.label)][k]
+                for element in rate.atoms(sp.Indexed)
+            }
+            values.append(float(rate.xreplace(places).xreplace(gradients).xreplace(order)))
+        found[letter] = np.array(values)
+    return found
+
+
+@pytest.mark.parametrize("name", ["erf", "relu", "quadratic"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> None:
+    equations = reduced_equations(derive_equations(learning_problem(name)), paired=paired)
+    sizes = [(2, 2), (3, 3), (5, 5)] if paired else [(2, 2), (3, 2), (2, 5)]
+    for K, M in sizes:
+        v, w = 0.8 / K, 1.1 / np.sqrt(M)
+        expected = _full(name, K, M, paired, v, w)
+        found = _reduced(equations, K, M, v, w)
+        assert found.keys() == expected.keys()
+        for letter, value in expected.items():
+            np.testing.assert_allclose(found[letter], value, rtol=2e-12, atol=1e-13)
+
+
+def test_a_student_and_a_teacher_activation_may_differ() -> None:
+    equations = reduced_equations(derive_equations(learning_problem("erf", "sign")), paired=True)
+    K = M = 3
+    v = 1 / np.sqrt(3)
+    expected = _full("erf_sign", K, M, True, v, v)
+    found = _reduced(equations, K, M, v, v)
+    for letter, value in expected.items():
+        np.testing.assert_allclose(found[letter], value, rtol=2e-12)
+
+
+def test_the_reduced_error_is_that_of_the_module() -> None:
+    equations = reduced_equations(derive_equations(learning_problem("erf")), paired=True)
+    module = import_module("symderiv_kernels.erf")
+    values = {state.Q: 0.7, state.C: 0.2, state.R: 0.5, state.S: 0.1, state.T: 1.2, state.D: 0.4,
+              state.V: 0.5, state.V_TEACHER: 0.6}  # fmt: skip
+    for M in (2, 5):
+        error = equations.generalization_error.subs({**values, s.M: M})
+        arguments = (_matrix(M, M, 0.7, 0.2), _matrix(M, M, 0.5, 0.1),
+                     _matrix(M, M, 1.2, 0.4 / (M - 1)))  # fmt: skip
+        full = module.generalization_error(*arguments, np.full(M, 0.5), np.full(M, 0.6))
+        assert float(error) == pytest.approx(full, rel=1e-13)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_moment_rates_are_the_weighted_sums_of_the_rates_of_the_modes(paired: bool) -> None:
+    equations = reduced_equations(
+        derive_equations(learning_problem("erf")), paired=paired, noise=False
+    )
+    powers = {"Q": 0, "C": 0, "R": -1, "S": -1, "T": -2, "D": -2}
+    fixed = {
+        symbol: sp.Rational(n + 2, 7)
+        for n, symbol in enumerate(
+            sorted(
+                {x for rate in equations.spectral.values() for x in rate.free_symbols if x not in
+                 {s.K, s.M} and not isinstance(x, sp.Idx | sp.Indexed) and str(x) not in powers
+                 and str(x) != "eigenvalue"},
+                key=str,
+            )
+        )
+    }  # fmt: skip
+    fixed = {**fixed, s.K: sp.Integer(4), s.M: sp.Integer(4)}
+    for letter, rate in equations.spectral.items():
+        for order in (1, 3):
+            total = 0.0
+            for k in range(2):
+                places = {
+                    e: RHO[k] if str(e.base.label) == "eigenvalue" else MODES[str(e.base.label)][k]
+                    for e in rate.atoms(sp.Indexed)
+                }
+                value = float(rate.xreplace(places).xreplace(fixed))
+                total += WEIGHT[k] * RHO[k] ** (order + powers[letter]) * value
+            moments = {
+                e: float(
+                    np.sum(
+                        WEIGHT
+                        * RHO ** float(e.indices[0].subs(s.l, order) + powers.get(str(e.base), 0))
+                        * MODES.get(str(e.base), np.ones(2))
+                    )
+                )
+                for e in equations.moments[letter].atoms(sp.Indexed)
+            }
+            ours = float(equations.moments[letter].xreplace(moments).xreplace(fixed))
+            assert ours == pytest.approx(total, rel=1e-12)

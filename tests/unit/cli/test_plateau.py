@@ -1,0 +1,108 @@
+"""``symderiv plateau``: keys, digits, closed forms, refusals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from symderiv import cli
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["symderiv", "plateau", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+MOMENTS = ("--T1", "1.3", "--D1", "0.2", "--T2", "2.5", "--D2", "-0.3")
+
+
+def test_json_has_the_promised_keys_and_digits(run: Any) -> None:
+    code, out, err = run("--units", 3, "--learning-rate", "0.1", *MOMENTS, "--digits", 30, "--json")
+    assert (code, err) == (0, "")
+    record = json.loads(out)
+    assert {"R", "Q", "generalization_error", "unstable_eigenvalue", "escape_time", "eigenvalues",
+            "closed_forms", "matrices"} <= set(record)  # fmt: skip
+    values = {"M": 3, "T": sp.Rational(13, 10), "D": sp.Rational(1, 5), "T2": sp.Rational(5, 2),
+              "D2": -sp.Rational(3, 10), "eta": sp.Rational(1, 10)}  # fmt: skip
+    for name in ("R", "Q", "generalization_error", "unstable_eigenvalue", "escape_time"):
+        number = sp.N(sp.sympify(record["closed_forms"][name], locals=values), 40)
+        assert abs(sp.Float(record[name], 40) / number - 1) < sp.Float("1e-29", 40)
+        digits = record[name].partition("e")[0].replace(".", "").replace("-", "").lstrip("0")
+        assert len(digits) == 30
+
+
+def test_the_power_law_is_one_with_its_moments(run: Any) -> None:
+    _, out, _ = run("--units", 4, "--distinct-eigenvalues", 10, "--exponent", 1, "--json")
+    power = json.loads(out)
+    rho = [sp.Rational(1, k**2) for k in range(1, 11)]
+    second = 10 * sum(x**2 for x in rho) / sum(rho) ** 2
+    _, out, _ = run("--units", 4, "--T1", 1, "--D1", 0, "--T2", second, "--D2", 0, "--json")
+    moments = json.loads(out)
+    for name in ("R", "Q", "generalization_error", "unstable_eigenvalue"):
+        assert moments[name] == pytest.approx(power[name], rel=1e-14)
+    groups = {group["group"]: group for group in power["eigenvalues"]}
+    assert sum(len(g["values"]) * g["multiplicity"] for g in groups.values()) == 10 * (16 + 10)
+    assert groups["specialisation"]["kind"] == "escaping"
+    assert {groups[name]["kind"] for name in ("length", "norm", "common", "one_norm")} == {
+        "attractive"
+    }
+    assert {groups[name]["kind"] for name in ("one_length", "spread")} == {"neutral"}
+
+
+def test_the_text_is_readable(run: Any) -> None:
+    code, out, _ = run("--units", 3, *MOMENTS)
+    assert code == 0
+    for words in ("escape time", "specialisation", "closed forms", "linearised matrices"):
+        assert words in out
+
+
+def test_nothing_escapes_from_a_linear_network(run: Any) -> None:
+    _, out, _ = run("--units", 3, "--activation", "linear", *MOMENTS, "--json")
+    record = json.loads(out)
+    assert record["escape_time"] is None
+    assert record["generalization_error"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--units", 1, *MOMENTS), "--units"),
+        (("--units", 3, *MOMENTS[:4]), "--T2, --D2"),
+        (("--units", 3, *MOMENTS, "--exponent", 1), "--exponent"),
+        (("--units", 3, "--exponent", 1), "--distinct-eigenvalues"),
+        (("--units", 3, "--distinct-eigenvalues", 4), "--exponent"),
+        (("--units", 3, "--distinct-eigenvalues", 0, "--exponent", 1), "--distinct-eigenvalues"),
+        (("--units", 3, "--distinct-eigenvalues", 4, "--exponent", -1), "--exponent"),
+        (("--units", 3, "--T1", -1, *MOMENTS[2:]), "--T1"),
+        (("--units", 3, "--T1", "1", "--D1", "2", "--T2", 1, "--D2", 0), "here between -1 and 2"),
+        (("--units", 3, "--T1", "1", "--D1", "-1", "--T2", 1, "--D2", 0), "--D1"),
+        (("--units", 3, "--T1", "1", "--D1", "0", "--T2", 1, "--D2", 7), "--D2"),
+        (("--units", 3, *MOMENTS, "--learning-rate", 0), "--learning-rate"),
+        (("--units", 3, *MOMENTS, "--learning-rate", "x"), "--learning-rate"),
+        (("--units", 3, *MOMENTS, "--digits", 0), "--digits"),
+        (("--units", 3, *MOMENTS, "--activation", "quadratic"), "--distinct-eigenvalues"),
+        (("--units", 3, *MOMENTS, "--activation", "sign"), "E[delta(s)**2] diverges"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_that_names_the_bound(
+    run: Any, arguments: tuple[object, ...], named: str
+) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("symderiv: error: ")
+    assert err.count("\n") == 1
+    assert named in err
