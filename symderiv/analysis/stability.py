@@ -227,10 +227,11 @@ def _start(forms: PlateauForms, values: dict[Any, Any]) -> float:
     """The root of φ with the lowest error at which φ rises (a minimum of the error in c)."""
 
     def at(expression: sp.Expr, length: float) -> float:
-        return float(ball_at(expression, {**values, c: arb(length)}, 80).mid())
+        value: float = float(ball_at(expression, {**values, c: arb(length)}, 80).mid())
+        return value
 
     heights = [at(forms.stationarity, x) for x in _GRID]
-    found = []
+    found: list[tuple[float, float]] = []
     for (x, f), (y, g) in zip(
         zip(_GRID[:-1], heights[:-1], strict=True), zip(_GRID[1:], heights[1:], strict=True),
         strict=True,
@@ -245,7 +246,8 @@ def _start(forms: PlateauForms, values: dict[Any, Any]) -> float:
             "no symmetric plateau was found: the error along equal students has no minimum at a "
             f"length between {_GRID[0]:.1e} and {_GRID[-1]:.1e}"
         )
-    return min(found)[1]
+    _, length = min(found)
+    return length
 
 
 def _interval_newton(forms: PlateauForms, values: dict[Any, Any], start: float, bits: int) -> Any:

@@ -39,12 +39,14 @@ def _full(name: str, K: int, M: int, paired: bool, v: float, w: float) -> dict[s
     off = MODES["D"] / (M - 1)
     t = np.array([_matrix(M, M, a, b) for a, b in zip(MODES["T"], off, strict=True)])
     T = np.einsum("k,knm->nm", WEIGHT / RHO, t)
+    # Modules have the eigenvalues last.
+    q, r, t = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (q, r, t))
     dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(K)
     module.right_hand_side(q, r, np.full(K, v), RHO, WEIGHT, t, T, np.full(M, w), ETA, 0.0, KAPPA,
                            0.0, SIGMA, 1.0, dq, dr, dv)  # fmt: skip
-    found = {"Q": dq[:, 0, 0], "C": dq[:, 0, 1], "R": dr[:, 0, 0]}
+    found = {"Q": dq[0, 0], "C": dq[0, 1], "R": dr[0, 0]}
     if paired:
-        found["S"] = dr[:, 0, 1]
+        found["S"] = dr[0, 1]
     return found
 
 
