@@ -24,7 +24,7 @@ from sympy.functions.special.tensor_functions import KroneckerDelta
 from symderiv.errors import SymderivError
 from symderiv.learning import symbols as s
 from symderiv.learning.equations import Equations
-from symderiv.learning.integrals import Integrals
+from symderiv.learning.integrals import Integral, Integrals
 from symderiv.learning.naming import slots
 from symderiv.learning.patterns import arrange, upper_triangle
 
@@ -124,6 +124,8 @@ class SymmetricState:
             groups.setdefault(by_name[slot.index, slot.teacher], []).append(slot)
         arranged = arrange(list(groups.values()), self.equations.problem.same_activation)
         integral = self._integrals.integral(arranged.pattern)
+        # Mixtures of activations occur only where their tables are given.
+        assert isinstance(integral, Integral)
         fields = [by_name[slot.index, slot.teacher] for slot in arranged.representatives]
         entries = [self.covariance(fields[a], fields[b]) for a, b in upper_triangle(len(fields))]
         known = dict(zip(integral.arguments, entries, strict=True))
