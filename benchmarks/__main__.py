@@ -177,6 +177,13 @@ def linear_networks() -> list[Row]:
     return [Row(*row) for row in rows()]
 
 
+def moment_form() -> list[Row]:
+    """The moment form with 50 eigenvalues in arbitrary precision against the spectral solver."""
+    from benchmarks.moment_form import lines
+
+    return [Row(*line) for line in lines()]
+
+
 def main() -> int:
     """Measure, print the table, and return 0 when every bound was met."""
     rows: list[Row] = []
@@ -188,6 +195,7 @@ def main() -> int:
         gram_simulation,
         many_eigenvalues,
         linear_networks,
+        moment_form,
     ):
         rows += group()
         print(f"{group.__name__}: done", file=sys.stderr)

@@ -74,6 +74,16 @@ def test_both_back_ends_give_the_same_right_hand_side(
             assert ball.rad() < flint.arb(10) ** (6 - digits)
 
 
+def test_four_sign_integrals_run_on_both() -> None:
+    """relu's I4 has an integral in it: accurate in both, enclosed in neither."""
+    module, state = moment_module("relu"), state_of(2, 2, 3)
+    _, middles = rates_of_change(module, state, 30, "arb")
+    _, reference = rates_of_change(module, state, 40, "mpmath")
+    with mpmath.workdps(60):
+        for middle, expected in zip(middles, reference, strict=True):
+            assert abs(middle - expected) < mpmath.mpf("1e-26")
+
+
 def test_doubles_run_the_same_text() -> None:
     module, state = moment_module("erf"), state_of(3, 2)
     _, found = rates_of_change(module, state, 16, "float64")
