@@ -15,7 +15,7 @@ def solve_moments(
 
     Its cost grows with the digits that the moments lose, so it is meant for checks at up to some
     hundred eigenvalues and short times; :func:`~symderiv.dynamics.solve` is the solver. The
-    study's tolerances are not used.
+    study's tolerances are not used, and all eigenvalues are kept.
 
     Args:
         study: A study without [sweep].
