@@ -6,7 +6,9 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from symderiv.errors import InputError, SymderivError
 
@@ -14,14 +16,17 @@ from symderiv.errors import InputError, SymderivError
 # soon that it might belong to one that is still writing.
 _STALE_SECONDS = 3600.0
 
+Content = bytes | memoryview | Callable[[BinaryIO], None]
+
 #: Conditions of the machine rather than mistakes in what was asked for.
 MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE})
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: Content) -> None:
     """Replace the file in one step, so that a reader, a crash or a full disk never sees half of it.
 
-    The content is on the disk before the name points to it.
+    The content, or what a function given the open file writes, is on the disk before the name
+    points to it.
 
     Raises:
         InputError: the folder does not exist or is not writable.
@@ -34,12 +39,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: Content) -> None:
     """As :func:`write_whole`, but with the operating system's own error."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
-            file.write(content)
+            if callable(content):
+                content(file)
+            else:
+                file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from symderiv.files import remove_temporaries, write_whole
 EVERY = 10.0
 
 _MAGIC = b"symderiv checkpoint 1\n"
+_DIGEST_DIGITS = 64
 
 # Writing may take this part of the time: large checkpoints are written less often.
 _SHARE = 0.1
@@ -94,13 +95,13 @@ class Checkpoint:
             self.remove()
             return
         try:
-            content = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                found = _unpack(file)
         except FileNotFoundError:
             return
         except OSError as error:
             self._notice(f"{self.path} cannot be read ({error.strerror}); starting over")
             return
-        found = _unpack(content)
         if found is None:
             self._notice(f"{self.path} is damaged and is not used; starting over")
             return
@@ -155,7 +156,7 @@ class Checkpoint:
         started = time.monotonic()
         head = {"identity": self._identity, "seconds": self.seconds, "where": self._where}
         try:
-            write_whole(self.path, _pack(head, self._entries))
+            write_whole(self.path, lambda file: _pack(file, head, self._entries))
             self.problem = ""
         except SymderivError as error:
             if not (self.problem or quiet):
@@ -277,29 +278,53 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _pack(head: Mapping[str, Any], entries: Mapping[str, Entry]) -> bytes:
+class _Hashing:
+    """Passes on what is written and hashes it; for zipfile a stream that cannot seek."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        pass
+
+    def read(self, size: int = -1) -> bytes:
+        # numpy takes for a file only what has it
+        raise io.UnsupportedOperation
+
+
+def _pack(file: BinaryIO, head: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
+    """Write a checkpoint without a second copy of its arrays in memory."""
     keys = list(entries)
-    body = io.BytesIO()
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{index}:{name}": array
         for index, key in enumerate(keys)
         for name, array in entries[key].items()
     }
     text = json.dumps({**head, "keys": keys})
-    np.savez(body, head=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
-    content = body.getvalue()
-    return _MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+    file.write(_MAGIC + b"0" * _DIGEST_DIGITS + b"\n")
+    body = _Hashing(file)
+    np.savez(cast("BinaryIO", body), head=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+    file.seek(len(_MAGIC))
+    file.write(body.digest.hexdigest().encode())
 
 
-def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Entry]] | None:
+def _unpack(file: io.BufferedReader) -> tuple[dict[str, Any], dict[str, Entry]] | None:
     """The head and the entries; None for anything that is not a whole checkpoint."""
-    if not content.startswith(_MAGIC):
+    if file.read(len(_MAGIC)) != _MAGIC:
         return None
-    digest, _, body = content[len(_MAGIC) :].partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
+    written = file.read(_DIGEST_DIGITS + 1)
+    start = file.tell()
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if written != digest.encode() + b"\n":
         return None
+    file.seek(start)
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+        with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         head = json.loads(arrays.pop("head").tobytes())
         entries: dict[str, dict[str, np.ndarray]] = {key: {} for key in head["keys"]}

@@ -213,7 +213,7 @@ def _write(
     # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
     content = io.BytesIO()
     _fill(content, variables, lengths, attributes)
-    write_whole(path, content.getvalue())
+    write_whole(path, content.getbuffer())
     return path
 
 
