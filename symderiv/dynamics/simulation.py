@@ -298,7 +298,7 @@ class _Simulation:
         start: Vectors | Factors,
         state: State,
         runs: int,
-        checkpoint: Checkpoint | None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.study, self.kernel, self.start, self.state = study, kernel, start, state
         self.checkpoint = checkpoint
