@@ -34,11 +34,11 @@ class CompiledSolver:
 
     def solution(self, state: Array, end: float, rtol: float) -> tuple[Array, int]:
         """Return the overlaps at the last of 200 logarithmic times, and the evaluations used."""
-        K, M, L = self.sizes
+        K, M, L = map(int, self.sizes)
         Q_k = state[: L * K * K].reshape(L, K, K)
         r_k = state[L * K * K :].reshape(L, K, M)
         result = integrate_flat(
-            erf.flat_right_hand_side,
+            erf.specialised(K, M),
             pack_state(Q_k, r_k, self.v),
             self.sizes,
             self.parameters,

@@ -10,6 +10,7 @@ from symderiv_codegen.coincidence import tidy_condition
 from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
+from symderiv_codegen.inline import first_sentence, inlined_body, with_inner_locals
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Assignment, Call, Function, Procedure, Program
@@ -25,17 +26,25 @@ from symderiv_codegen.walk import (
 )
 
 
-def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
-    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted."""
+def loop_nests(procedure: Procedure, program: Program, inline: bool = False) -> tuple[Node, ...]:
+    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted.
+
+    ``inline``: the bodies of the procedures that it calls stand in the place of the calls; see
+    :func:`symderiv_codegen.inline.with_inner_locals` for the arrays that this needs.
+    """
     functions = {function.name: function for function in program.functions}
     taken = {*program.ranges, *functions, *(p.name for p in program.procedures)}
     taken |= set(procedure.arrays) | _indices(procedure)
+    if inline:
+        procedure = with_inner_locals(procedure, program)
+        taken |= set(procedure.arrays)
+        taken |= {index for called in program.procedures for index in _indices(called)}
     lowering = _Lowering(procedure, functions, NamePool(taken))
     procedures = {p.name: p for p in program.procedures}
     nodes: list[Node] = []
     for step in procedure.body:
         if isinstance(step, Call):
-            nodes += lowering.call(step, procedures[step.procedure])
+            nodes += lowering.call(step, procedures[step.procedure], procedures if inline else None)
         else:
             nodes += lowering.assignment(step)
     fused = contract(fuse(tuple(nodes)), procedure.locals)
@@ -64,11 +73,18 @@ class _Lowering:
         self._procedure = procedure
         self._sums = SumRewriter(procedure.arrays, functions)
 
-    def call(self, step: Call, called: Procedure) -> list[Node]:
-        """The call of a procedure, inside a condition where it has one."""
+    def call(
+        self, step: Call, called: Procedure, procedures: Mapping[str, Procedure] | None = None
+    ) -> list[Node]:
+        """The call of a procedure, inside a condition where it has one.
+
+        With ``procedures`` the body of the procedure stands in the place of the call.
+        """
         remark: list[Node] = [Remark(step.comment)] if step.comment else []
         actual = dict(zip((*called.inputs, *called.outputs), step.arguments, strict=True))
         written = tuple(actual[array] for array in called.outputs)
+        if procedures is not None:
+            return self._inlined(step, called, written, procedures)
         result = actual[called.result] if called.result else None
         passed = tuple(name for array, name in actual.items() if array != called.result)
         invoke = Invoke(called.name, passed, written, result)
@@ -76,6 +92,24 @@ class _Lowering:
             return [*remark, invoke]
         zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
         return [*remark, Branch(((step.when, (invoke,)), (sp.true, zero)))]
+
+    def _inlined(
+        self,
+        step: Call,
+        called: Procedure,
+        written: tuple[str, ...],
+        procedures: Mapping[str, Procedure],
+    ) -> list[Node]:
+        nodes: list[Node] = [Remark(step.comment or f"{called.name}: {first_sentence(called.doc)}")]
+        for part in inlined_body(step, called):
+            if isinstance(part, Call):
+                nodes += self.call(part, procedures[part.procedure], procedures)
+            else:
+                nodes += self.assignment(part)
+        if step.when is None:
+            return nodes
+        zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
+        return [Branch(((step.when, tuple(nodes)), (sp.true, zero)))]
 
     def assignment(self, step: Assignment) -> list[Node]:
         """The nest of loops over the free indices of an assignment."""

@@ -30,11 +30,26 @@ from symderiv_codegen.walk import (
 
 # Names that generated modules use themselves.
 RESERVED = frozenset(
-    {"math", "np", "njit", "carray", "mp", "range", "len", "abs", "max", "min", "RECIPE"}
+    {
+        "math",
+        "np",
+        "njit",
+        "carray",
+        "cgutils",
+        "types",
+        "intrinsic",
+        "mp",
+        "range",
+        "len",
+        "abs",
+        "max",
+        "min",
+        "RECIPE",
+    }
     | {"view_2", "view_3", "view_4", "sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 Constant = str | int | float | tuple[float, ...]
-FLAT_NAMES = frozenset({"start", "sizes", "derivative"})
+FLAT_NAMES = frozenset({"start", "sizes", "derivative", "work", "room", "specialised"})
 
 
 def _check_identifier(name: str, what: str) -> None:
@@ -330,6 +345,8 @@ class Program:
         state: The unknowns of the differential equation, as one flat vector.
         parameters: Everything else its right-hand side needs, as one flat vector.
         constants: Module-level constants, e.g. ``{"FORMAT": 1}``; a tuple of floats is a table.
+        small: Ranges so short that their sizes are worth knowing at compile time; the flat form of
+            the right-hand side is then made for each set of sizes by ``specialised``.
         right_hand_side: Name of the procedure whose outputs are the time derivatives of the fields
             of ``state`` in order; it gets a ``flat_`` form when it exists.
         observables: Name of the procedure that evaluates a state; it gets a ``flat_`` form when it
@@ -346,11 +363,14 @@ class Program:
     state: Vector | None = None
     parameters: Vector | None = None
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    small: tuple[str, ...] = ()
     right_hand_side: str = "right_hand_side"
     observables: str = "observables"
 
     def __post_init__(self) -> None:
         _check_identifier(self.name, "program")
+        if unknown := sorted(set(self.small) - set(self.ranges)):
+            raise ProgramError(f"program {self.name!r}: {unknown[0]!r} is not one of its ranges")
         for name in (*self.ranges, *self.constants):
             _check_identifier(name, f"program {self.name!r}, name")
         _check_distinct(

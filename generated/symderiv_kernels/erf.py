@@ -43,8 +43,8 @@ Operations, each line of a loop counted once:
     observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  918065e25965625fede27c08d14e8ea6c22aa16e3a36007c93da8c90181f136b
-    code     813e90cf4ad9b0c7a8c014f780e8b34dbf9711c2c94247e6ff330b1256bd18ae
+    program  6e21bde6447071fb594544fc62f8f56be5110b5c9da3d31322d0ffca1f381138
+    code     92bcb2d78d693ae23592c28dc7ccb055843b1d2263a8f1a7a493a0d04289fdfe
 Ordered by SymPy 1.14.
 """
 
@@ -52,10 +52,13 @@ import math
 
 import numpy as np
 from numba import carray, njit
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
-FORMAT = 1
+FORMAT = 2
 STUDENT_ACTIVATION = "erf(x/sqrt(2))"
 TEACHER_ACTIVATION = "erf(x/sqrt(2))"
+_SPECIALISED = {}
 RECIPE = {
     "student activation": "erf(x/sqrt(2))",
     "teacher activation": "erf(x/sqrt(2))",
@@ -139,7 +142,7 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -174,7 +177,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -215,7 +218,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         dv[i] = sum_over_p_2 - sum_over_m_2
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -282,7 +285,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -313,7 +316,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -338,7 +341,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, error_model="numpy")
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
@@ -383,7 +386,9 @@ def right_hand_side(
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
-        Gamma[:] = 0.0
+        for i0 in range(K):
+            for i1 in range(K):
+                Gamma[i0, i1] = 0.0
     learning_rate_squared = learning_rate * learning_rate
     for i in range(K):
         for j in range(i + 1):
@@ -422,6 +427,22 @@ def right_hand_side(
         d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
 
 
+@intrinsic(prefer_literal=True)
+def _stack(typing_context, count):
+    """The address of memory on the stack for a number of floats known at compile time."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    number = count.literal_value
+
+    def allocate(context, builder, signature, arguments):
+        address = cgutils.alloca_once(builder, context.get_data_type(types.float64), number)
+        # a whole line of the cache, which is what the widest vector instructions want
+        address.align = 64
+        return address
+
+    return types.CPointer(types.float64)(count), allocate
+
+
 @njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
 def view_2(first, n0, n1):
     """The numbers from an address on as an array with 2 axes, not copied."""
@@ -434,13 +455,9 @@ def view_3(first, n0, n1, n2):
     return carray(first, (n0, n1, n2), np.float64)
 
 
-@njit(
-    "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-    cache=True,
-    error_model="numpy",
-)
-def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
-    """right_hand_side on flat vectors, with the signature that time steppers expect.
+def specialised(K, M):
+    """flat_right_hand_side for one set of sizes, compiled for them, with the signature that time
+    steppers expect.
 
     sizes = [K, M, L]
 
@@ -452,64 +469,214 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
 
     derivative is packed like the first vector. alpha is the time.
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
-    start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
-    start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
-    start += K * M * L
-    v = state[start : start + K]
-    start += K
-    if start != state.size:
-        raise ValueError("state: its length does not agree with sizes")
-    start = 0
-    eigenvalue = parameters[start : start + L]
-    start += L
-    weight = parameters[start : start + L]
-    start += L
-    teacher_overlap = view_3(parameters[start:].ctypes, M, M, L)
-    start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
-    start += M * M
-    v_teacher = parameters[start : start + M]
-    start += M
-    learning_rate = parameters[start]
-    start += 1
-    second_layer_learning_rate = parameters[start]
-    start += 1
-    weight_decay = parameters[start]
-    start += 1
-    second_layer_weight_decay = parameters[start]
-    start += 1
-    label_noise = parameters[start]
-    start += 1
-    full_order = parameters[start]
-    start += 1
-    if start != parameters.size:
-        raise ValueError("parameters: its length does not agree with sizes")
-    start = 0
-    d_student_overlap = view_3(derivative[start:].ctypes, K, K, L)
-    start += K * K * L
-    d_cross_overlap = view_3(derivative[start:].ctypes, K, M, L)
-    start += K * M * L
-    d_v = derivative[start : start + K]
-    start += K
-    if start != derivative.size:
-        raise ValueError("derivative: its length does not agree with sizes")
-    right_hand_side(
-        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
-        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
-        label_noise, full_order, d_student_overlap, d_cross_overlap, d_v,
+    if (K, M) in _SPECIALISED:
+        return _SPECIALISED[K, M]
+    room = K * K + K * M + K * K + K * M + K + K * K
+    on_stack = room if room <= 65536 else 1
+
+    @njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
     )
+    def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+        L = sizes[2]
+        start = 0
+        student_overlap = view_3(state[start:].ctypes, K, K, L)
+        start += K * K * L
+        cross_overlap = view_3(state[start:].ctypes, K, M, L)
+        start += K * M * L
+        v = state[start : start + K]
+        start += K
+        if start != state.size:
+            raise ValueError("state: its length does not agree with sizes")
+        start = 0
+        eigenvalue = parameters[start : start + L]
+        start += L
+        weight = parameters[start : start + L]
+        start += L
+        teacher_overlap = view_3(parameters[start:].ctypes, M, M, L)
+        start += M * M * L
+        T = view_2(parameters[start:].ctypes, M, M)
+        start += M * M
+        v_teacher = parameters[start : start + M]
+        start += M
+        learning_rate = parameters[start]
+        start += 1
+        second_layer_learning_rate = parameters[start]
+        start += 1
+        weight_decay = parameters[start]
+        start += 1
+        second_layer_weight_decay = parameters[start]
+        start += 1
+        label_noise = parameters[start]
+        start += 1
+        full_order = parameters[start]
+        start += 1
+        if start != parameters.size:
+            raise ValueError("parameters: its length does not agree with sizes")
+        start = 0
+        d_student_overlap = view_3(derivative[start:].ctypes, K, K, L)
+        start += K * K * L
+        d_cross_overlap = view_3(derivative[start:].ctypes, K, M, L)
+        start += K * M * L
+        d_v = derivative[start : start + K]
+        start += K
+        if start != derivative.size:
+            raise ValueError("derivative: its length does not agree with sizes")
+        if room <= 65536:
+            work = carray(_stack(on_stack), (room,))
+        else:
+            work = np.empty(room)
+        start = 0
+        Q = view_2(work[start:].ctypes, K, K)
+        start += K * K
+        R = view_2(work[start:].ctypes, K, M)
+        start += K * M
+        A = view_2(work[start:].ctypes, K, K)
+        start += K * K
+        B = view_2(work[start:].ctypes, K, M)
+        start += K * M
+        dv = work[start : start + K]
+        start += K
+        Gamma = view_2(work[start:].ctypes, K, K)
+        # order_parameters: covariances of the fields from the overlaps per eigenvalue
+        for i in range(K):
+            for j in range(i + 1):
+                sum_over_k = 0.0
+                for k in range(L):
+                    sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
+                Q[i, j] = sum_over_k
+                Q[j, i] = Q[i, j]
+            for n in range(M):
+                sum_over_k_2 = 0.0
+                for k in range(L):
+                    sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
+                R[i, n] = sum_over_k_2
+        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
+        # R, v
+        for i in range(K):
+            sum_over_m = 0.0
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+                sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+            sum_over_p = 0.0
+            sum_over_p_2 = 0.0
+            for p in range(K):
+                sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+                sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+            curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+            for j in range(i + 1):
+                A[i, j] = (
+                    (1.0 if i == j else 0.0) * curvature
+                    + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                )
+                A[j, i] = A[i, j]
+            for n in range(M):
+                B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+            dv[i] = sum_over_p_2 - sum_over_m_2
+        if full_order != 0.0:
+            # noise: mean of the product of two students' forces, with label noise
+            label_noise_squared = label_noise * label_noise
+            for i in range(K):
+                for j in range(i + 1):
+                    sum_over_p_3 = 0.0
+                    for p in range(K):
+                        sum_over_q = 0.0
+                        for q in range(p + 1):
+                            sum_over_q += (
+                                (1.0 if p == q else 2.0)
+                                * v[q]
+                                * i4(
+                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
+                                    Q[p, p], Q[p, q], Q[q, q],
+                                )
+                            )
+                        sum_over_m_3 = 0.0
+                        for m in range(M):
+                            sum_over_m_3 += (
+                                v_teacher[m]
+                                * i4(
+                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
+                                    Q[p, p], R[p, m], T[m, m],
+                                )
+                            )
+                        sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
+                    sum_over_m_4 = 0.0
+                    for m in range(M):
+                        sum_over_n = 0.0
+                        for n in range(m + 1):
+                            sum_over_n += (
+                                (1.0 if m == n else 2.0)
+                                * v_teacher[n]
+                                * i4(
+                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
+                                    T[m, m], T[m, n], T[n, n],
+                                )
+                            )
+                        sum_over_m_4 += v_teacher[m] * sum_over_n
+                    Gamma[i, j] = (
+                        v[i]
+                        * v[j]
+                        * (
+                            label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                            + sum_over_m_4
+                            - 2.0 * sum_over_p_3
+                        )
+                    )
+                    Gamma[j, i] = Gamma[i, j]
+        else:
+            for i0 in range(K):
+                for i1 in range(K):
+                    Gamma[i0, i1] = 0.0
+        learning_rate_squared = learning_rate * learning_rate
+        for i in range(K):
+            for j in range(i + 1):
+                learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
+                for k in range(L):
+                    sum_over_m_5 = 0.0
+                    for m in range(M):
+                        sum_over_m_5 += (
+                            B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
+                        )
+                    sum_over_p_4 = 0.0
+                    for p in range(K):
+                        sum_over_p_4 += (
+                            A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
+                        )
+                    d_student_overlap[i, j, k] = (
+                        learning_rate_squared_Gamma_ij * eigenvalue[k]
+                        - learning_rate * sum_over_m_5
+                        - learning_rate * eigenvalue[k] * sum_over_p_4
+                        - 2.0 * weight_decay * student_overlap[i, j, k]
+                    )
+                    d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+            for n in range(M):
+                for k in range(L):
+                    sum_over_m_6 = 0.0
+                    for m in range(M):
+                        sum_over_m_6 += B[i, m] * teacher_overlap[n, m, k]
+                    sum_over_p_5 = 0.0
+                    for p in range(K):
+                        sum_over_p_5 += A[i, p] * cross_overlap[p, n, k]
+                    d_cross_overlap[i, n, k] = (
+                        -learning_rate * sum_over_m_6
+                        - learning_rate * eigenvalue[k] * sum_over_p_5
+                        - weight_decay * cross_overlap[i, n, k]
+                    )
+            d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+    _SPECIALISED[K, M] = flat_right_hand_side
+    return flat_right_hand_side
 
 
-@njit(
-    "float64(float64[::1], int64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
-    cache=True,
-    error_model="numpy",
-)
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """The function that ``specialised`` makes for these sizes; to be called from Python."""
+    specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
+
+
+@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
     """observables on flat vectors.
 

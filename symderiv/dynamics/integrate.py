@@ -176,7 +176,7 @@ class _Problem:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
         asked = self.study.time
         return integrate_flat(
-            self.kernel.module.flat_right_hand_side,
+            self.kernel.right_hand_side_for(self.state.K, self.state.M),
             self.state.flat(),
             self.sizes,
             self.parameters,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from symderiv import __version__
 from symderiv.dynamics.code_cache import kept_code, tell_once, temporary_folder
@@ -27,7 +27,7 @@ from symderiv.errors import SymderivError
 from symderiv.expressions import activation
 from symderiv.files import replace_file, write_whole
 
-FORMAT = 1
+FORMAT = 2
 
 _PACKAGE = "symderiv_kernels"
 # The last line of a derived module, so that damage to it is noticed.
@@ -45,6 +45,12 @@ class Kernel:
     student_activation: str
     teacher_activation: str
     checked_in: bool
+
+    def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
+        """The right-hand side on flat vectors, compiled for K students and M teachers."""
+        specialised = getattr(self.module, "specialised", None)
+        function = specialised(K, M) if specialised else self.module.flat_right_hand_side
+        return cast(Callable[..., None], function)
 
     def __getattr__(self, name: str) -> Any:
         # the functions of the module, as kernel.generalization_error

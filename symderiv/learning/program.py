@@ -33,7 +33,7 @@ from symderiv.learning.integrals import Integrals, X
 from symderiv.learning.mixture_integrals import Tables
 from symderiv.learning.problem import LearningProblem
 
-FORMAT = 1
+FORMAT = 2
 """Version of the interface of generated modules."""
 
 Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
@@ -353,4 +353,5 @@ def solver_program(
             "parameters", (EIGENVALUE, WEIGHT, TEACHER_OVERLAP, T, V_TEACHER, *RATES)
         ),
         constants=constants(problem, approximation),
+        small=("K", "M"),
     )

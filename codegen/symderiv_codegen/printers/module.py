@@ -56,10 +56,6 @@ class ModulePrinter:
         """The line in front of a function, or nothing."""
         return ""
 
-    def procedure_decorator(self) -> str:
-        """The line in front of a procedure, or nothing."""
-        return self.decorator()
-
     def allocation(self, array: Array) -> str:
         """A local array of the right shape, not initialised."""
         raise NotImplementedError
@@ -116,10 +112,10 @@ class ModulePrinter:
         nodes = loop_nests(procedure, self.program)
         printer = self.expressions(guarded=False)
         arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
-        lines = [self._head(procedure.name, arguments, self.procedure_decorator())]
+        lines = [self._head(procedure.name, arguments, self.decorator())]
         lines += docstring(_documentation(procedure))
         lines += self._sizes(procedure, nodes)
-        local = _still_arrays(procedure, nodes)
+        local = still_arrays(procedure, nodes)
         lines += [" " * INDENT + line for line in self.allocations(local, procedure.arrays)]
         lines += self._body(nodes, INDENT, printer)
         if procedure.result:
@@ -138,7 +134,7 @@ class ModulePrinter:
         return f"{decorator}\n{head}" if decorator else head
 
     def _sizes(self, procedure: Procedure, nodes: Sequence[Node]) -> list[str]:
-        local = _still_arrays(procedure, nodes)
+        local = still_arrays(procedure, nodes)
         needed = _ranges_used(nodes) | {size for array in local for size in array.shape}
         lines = []
         for size in self.program.ranges:
@@ -151,6 +147,13 @@ class ModulePrinter:
         return lines
 
     # Loop nests.
+
+    def body(self, nodes: Iterable[Node], indent: int) -> list[str]:
+        """Loop nests as lines."""
+        printer = self.expressions(guarded=False)
+        lines = self._body(nodes, indent, printer)
+        self._collect(printer)
+        return lines
 
     def _body(self, nodes: Iterable[Node], indent: int, printer: ExpressionPrinter) -> list[str]:
         lines: list[str] = []
@@ -219,7 +222,7 @@ def _remark_lines(text: str, indent: int) -> list[str]:
     return [line.strip() for line in filled(text, 0, WIDTH - indent - 2).split("\n")]
 
 
-def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
+def still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
     """The local arrays that no pass has turned into scalars."""
     used = {array_name(element) for node in nodes for element in elements(node)}
     used |= {name for node in nodes for part in inner(node) for name in _passed(part)}

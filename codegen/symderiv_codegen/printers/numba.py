@@ -6,11 +6,14 @@ from collections.abc import Collection, Sequence
 
 import sympy as sp
 
+from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
+from symderiv_codegen.lower import loop_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
-from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring
+from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
+from symderiv_codegen.printers.specialised import IMPORTS, STACK, specialised
 from symderiv_codegen.printers.table_sums import NestPrinter
 from symderiv_codegen.program import Array, Constant, Procedure, Program
 from symderiv_codegen.runtime.helpers import NUMBA
@@ -19,8 +22,6 @@ from symderiv_codegen.table_loops import table_nests
 from symderiv_codegen.tables import TableSum
 
 DECORATOR = '@njit(cache=True, error_model="numpy")'
-# Inlined, all procedures share one set of sizes and strides, which is what registers are short of.
-INLINED = '@njit(cache=True, error_model="numpy", inline="always")'
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
 
 VIEW_RANKS = (2, 3, 4)
@@ -67,9 +68,6 @@ class NumbaModule(ModulePrinter):
     def decorator(self) -> str:
         return DECORATOR
 
-    def procedure_decorator(self) -> str:
-        return INLINED
-
     def allocation(self, array: Array) -> str:
         shape = ", ".join(array.shape)
         return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
@@ -96,8 +94,13 @@ class NumbaModule(ModulePrinter):
         return "0.0"
 
     def filled_with_zero(self, array: Array, indent: int) -> list[str]:
-        target = f"{array.name}[:]" if array.shape else array.name
-        return [" " * indent + f"{target} = 0.0"]
+        # an assignment of slices does the same, but takes numba a second longer to compile
+        lines = []
+        names = [f"i{axis}" for axis in range(len(array.shape))]
+        for depth, (name, size) in enumerate(zip(names, array.shape, strict=True)):
+            lines.append(" " * (indent + INDENT * depth) + f"for {name} in range({size}):")
+        target = f"{array.name}[{', '.join(names)}]" if names else array.name
+        return [*lines, " " * (indent + INDENT * len(names)) + f"{target} = 0.0"]
 
     def table_sum(self, function: TableSum) -> str:
         """Loops over the rows of the tables."""
@@ -116,21 +119,56 @@ class NumbaModule(ModulePrinter):
         """The text of the whole module."""
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
-        flat = _flat_functions(self.program)
+        flat = self.flat_functions()
         views = [_view_function(n) for n in VIEW_RANKS if any(f"view_{n}(" in f for f in flat)]
         used = "carray, njit" if views else "njit"
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
-        body = "\n\n\n".join(
-            [*helpers, *pasted(self.runtime, DECORATOR), *functions, *procedures, *views, *flat]
-        )
+        snippets = pasted(self.runtime, DECORATOR)
+        stack = [STACK.strip()] if self.program.small else []
+        body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *stack, *views, *flat])
         imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"
+        if self.program.small:
+            imports += IMPORTS
         code = "\n".join([imports, _constants(self.program), "", body, ""])
         top = header(self.program, code, self.operations, "math, numpy and numba")
         return f"{top}\n\n{code}"
 
+    def flat_functions(self) -> list[str]:
+        """The right-hand side and the observables on flat vectors."""
+        program = self.program
+        if program.state is None or program.parameters is None:
+            return []
+        texts = []
+        procedure = program.procedure(program.right_hand_side)
+        if procedure is not None and program.small:
+            texts.append(self._specialised(procedure))
+        elif procedure is not None:
+            texts.append(_flat_right_hand_side(program, procedure))
+        procedure = program.procedure(program.observables)
+        if procedure is not None:
+            texts.append(_flat_observables(program, procedure))
+        return texts
+
+    def _specialised(self, procedure: Procedure) -> str:
+        widened = with_inner_locals(procedure, self.program)
+        nodes = loop_nests(procedure, self.program, inline=True)
+        views = _field_views(self.program, procedure) + _views("derivative", procedure.outputs)
+        return specialised(
+            self.program,
+            procedure,
+            self,
+            nodes,
+            still_arrays(widened, nodes),
+            [line[INDENT:] for line in views],
+            _explicit(RIGHT_HAND_SIDE_TYPE),
+            _packing(self.program),
+        )
+
 
 def _constants(program: Program) -> str:
     lines = [f"{name} = {_literal(value)}" for name, value in program.constants.items()]
+    if program.small:
+        lines.append("_SPECIALISED = {}")
     lines.append("RECIPE = {")
     lines += [f"    {_literal(k)}: {_literal(v)}," for k, v in program.recipe.items()]
     lines.append("}")
@@ -173,20 +211,6 @@ def _view_function(rank: int) -> str:
 # Flat functions: the same procedures on one vector of unknowns and one of parameters.
 
 
-def _flat_functions(program: Program) -> list[str]:
-    state, parameters = program.state, program.parameters
-    if state is None or parameters is None:
-        return []
-    texts = []
-    procedure = program.procedure(program.right_hand_side)
-    if procedure is not None:
-        texts.append(_flat_right_hand_side(program, procedure))
-    procedure = program.procedure(program.observables)
-    if procedure is not None:
-        texts.append(_flat_observables(program, procedure))
-    return texts
-
-
 def _explicit(signature: str) -> str:
     single = f'@njit("{signature}", cache=True, error_model="numpy")'
     if len(single) <= 100:
@@ -221,12 +245,8 @@ def _flat_observables(program: Program, procedure: Procedure) -> str:
     assert program.state is not None
     assert program.parameters is not None
     outputs = procedure.array_outputs
-    types = ["float64[::1]", "int64[::1]", "float64[::1]"]
-    types += [f"float64[{', '.join([':'] * (len(a.shape) - 1) + ['::1'])}]" for a in outputs]
-    result = "float64" if procedure.result else "void"
     names = [program.state.name, "sizes", program.parameters.name, *(a.name for a in outputs)]
-    lines = [_explicit(f"{result}({', '.join(types)})")]
-    lines.append(f"def flat_{procedure.name}({', '.join(names)}):")
+    lines = [DECORATOR, f"def flat_{procedure.name}({', '.join(names)}):"]
     lines += docstring([f"{procedure.name} on flat vectors.", *_packing(program)])
     lines += _unpacking(program, procedure)
     arguments = [array.name for array in (*procedure.inputs, *outputs)]
@@ -256,6 +276,14 @@ def _unpacking(program: Program, procedure: Procedure) -> list[str]:
     lines = [
         " " * INDENT + f"{size} = sizes[{position}]" for position, size in enumerate(program.ranges)
     ]
+    return lines + _field_views(program, procedure)
+
+
+def _field_views(program: Program, procedure: Procedure) -> list[str]:
+    """Views of the fields that the procedure needs."""
+    assert program.state is not None
+    assert program.parameters is not None
+    lines: list[str] = []
     needed = {array.name for array in procedure.inputs}
     for vector in (program.state, program.parameters):
         lines += _views(vector.name, vector.fields, needed)
