@@ -49,8 +49,10 @@ class Kernel:
     def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
         """The right-hand side on flat vectors, compiled for K students and M teachers."""
         specialised = getattr(self.module, "specialised", None)
-        function = specialised(K, M) if specialised else self.module.flat_right_hand_side
-        return cast(Callable[..., None], function)
+        if specialised is None:
+            return cast(Callable[..., None], self.module.flat_right_hand_side)
+        with kept_code():
+            return cast(Callable[..., None], specialised(K, M))
 
     def __getattr__(self, name: str) -> Any:
         # the functions of the module, as kernel.generalization_error

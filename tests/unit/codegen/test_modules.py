@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -191,6 +192,23 @@ def test_flat_functions_unpack_what_they_are_given(
     error = compiled.flat_observables(unknown, sizes, parameters, Q, R)
     assert pytest.approx(_order_parameters(state)[0], rel=1e-14) == Q
     assert error == compiled.generalization_error(Q, R, state["T"], state["v"], state["v_teacher"])
+
+
+def test_the_form_for_known_sizes_computes_the_same(
+    compiled: ModuleType, state: dict[str, Any], tmp_path: Path
+) -> None:
+    """One function with everything inlined, its arrays on the stack or, when large, not."""
+    small = generate_text(replace(erf_program(), small=("K", "M")))
+    names = list(state)
+    unknown = np.concatenate([state[name].ravel() for name in names[:3]])
+    parameters = np.concatenate([np.ravel(state[name]) for name in names[3:]])
+    expected = np.concatenate([part.ravel() for part in _derivative(compiled, state).values()])
+    for number, text in enumerate((small, small.replace("65536", "1"))):
+        module = as_module(text, tmp_path, f"known_{number}")
+        derivative = np.empty_like(unknown)
+        module.specialised(K, M)(0.0, unknown, np.array([K, M, L]), parameters, derivative)
+        np.testing.assert_allclose(derivative, expected, rtol=1e-13, atol=1e-15)
+        assert module.specialised(K, M) is module.specialised(K, M)
 
 
 def test_a_module_needs_only_math_numpy_and_numba(text: str) -> None:

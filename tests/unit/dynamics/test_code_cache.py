@@ -32,7 +32,7 @@ import os, signal, sys, time
 import symderiv.learning
 COPY = '''
 from symderiv_kernels.erf import *
-FORMAT = 1
+FORMAT = 2
 STUDENT_ACTIVATION = {{student!r}}
 TEACHER_ACTIVATION = {{teacher!r}}
 '''

@@ -36,7 +36,7 @@ def generator(monkeypatch):
 
     def generate(name: str, student: str, teacher: str) -> str:
         calls.append((name, student, teacher))
-        return COPY.format(format=1, student=student, teacher=teacher)
+        return COPY.format(format=kernels.FORMAT, student=student, teacher=teacher)
 
     monkeypatch.setattr(learning, "generate", generate, raising=False)
     return calls
