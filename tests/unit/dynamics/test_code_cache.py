@@ -233,7 +233,7 @@ def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, damage):
     import symderiv.learning as learning
 
     text = (
-        "from symderiv_kernels.erf import *\nFORMAT = 1\nMARK = 1\n"
+        "from symderiv_kernels.erf import *\nFORMAT = 2\nMARK = 1\n"
         f"STUDENT_ACTIVATION = {damage!r}\nTEACHER_ACTIVATION = ''\n"
     )
     calls: list[str] = []
