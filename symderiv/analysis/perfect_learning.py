@@ -1,0 +1,342 @@
+r"""Linearisation of the order-parameter equations around perfect learning, Q = R = T, K = M.
+
+Everything is taken from the engine's equations in the specialising state (:mod:`symderiv.analysis.
+symmetric`): R_ii, R_in, Q_ii, Q_ij of an eigenspace are divided by the powers of its eigenvalue that
+make them overlaps of weights, deviations from the teacher's are r, s, q, c, and
+
+.. math::
+    \frac{dx_k}{d\alpha} = -\eta\rho_k \Big(G x_k + H_k \sum_l w_l\rho_l x_l\Big)
+        + \eta^2 \rho_k F \sum_l w_l\rho_l x_l , \qquad x = (r, s, q, c).
+
+Matrices that commute with all permutations of units are a number on the diagonal and one off it;
+their product becomes a product of numbers in the basis (uniform, differing): a + (M-1) b, the value
+on equal units, and a - b, on units that differ. In it three small objects hold all of G, H and F:
+
+* ``stiffness``, A at the fixed point (there B = -A: the gradient vanishes);
+* ``response``, the change of A + B when every student moves along the teachers, q = 2r;
+* ``agitation``, the change of Γ with the squared distance q - 2r.
+
+They suffice because ε_g and Γ are even in the distance to the teacher: with d = q - 2r (and c - 2s),
+which is J·J - 2 J·B + B·B, G acts on d alone and H and F act on d only through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from symderiv.analysis.symmetric import (
+    A_OTHER,
+    A_SAME,
+    B_OTHER,
+    B_SAME,
+    GAMMA_OTHER,
+    GAMMA_SAME,
+    V_TEACHER,
+    C,
+    D,
+    Q,
+    R,
+    ReducedEquations,
+    S,
+    T,
+    V,
+    reduced_equations,
+)
+from symderiv.errors import InputError, SymderivError
+from symderiv.gaussian.evaluate import number
+from symderiv.learning import derive_equations, learning_problem
+from symderiv.learning import symbols as s
+
+M = s.M
+
+_STATE = (R, S, Q, C)
+_AT_TEACHER = {Q: T, R: T, C: D / (M - 1), S: D / (M - 1)}
+_WEIGHTS = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M)}
+#: Working digits when the coefficients are needed as doubles.
+_DIGITS = 40
+#: Second derivatives of Γ are differences over 10**-(this).
+_STEP_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Numbers of a linearisation at given M, T, D; pairs and tables in the basis (uniform, differing).
+
+    Attributes:
+        stiffness: eigenvalues of A, (2,).
+        response: (2, 2); rows: the component of A + B that changes.
+        agitation: (2, 2); rows: the component of Γ.
+        critical_learning_rate: largest stable η times the mean eigenvalue of the inputs.
+    """
+
+    stiffness: tuple[Any, Any]
+    response: tuple[tuple[Any, Any], tuple[Any, Any]]
+    agitation: tuple[tuple[Any, Any], tuple[Any, Any]]
+    critical_learning_rate: Any
+
+
+@dataclass(frozen=True)
+class PerfectLearning:
+    """The linearisation around Q = R = T of K = M units with output weights 1/√M, symbolic in M, T, D.
+
+    T is the diagonal of the teachers' covariance, D the sum of a row without it.
+
+    Attributes:
+        activation: the formula of the activation of student and teacher.
+        stiffness: A in the basis (uniform, differing), shape (2, 1).
+        response, agitation: shape (2, 2), same basis; see the module.
+        G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
+            given for an eigenspace whose teacher overlaps are T and D.
+        error: coefficients of r, s, q, c in the first-order change of ε_g, shape (1, 4).
+        error_curvature: ε_g to second order is ½ xᵀ (this) x beside the first, in (r, s) with q = 2r,
+            c = 2s; shape (2, 2).
+        noise: Γ_ii and Γ_ij in Q, C, R, S, M, T, D.
+    """
+
+    activation: str
+    stiffness: sp.Matrix
+    response: sp.Matrix
+    agitation: sp.Matrix
+    G: sp.Matrix
+    H: sp.Matrix
+    F: sp.Matrix
+    error: sp.Matrix
+    error_curvature: sp.Matrix
+    noise: tuple[sp.Expr, sp.Expr]
+
+    def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
+        """A closed form at given M, T, D as an mpmath number."""
+        values = {M: sp.Integer(units), T: sp.sympify(T1), D: sp.sympify(D1)}
+        return number(sp.sympify(expression).xreplace(values), digits)
+
+    def coefficients(
+        self, units: int, T1: Any = 1, D1: Any = 0, digits: int = _DIGITS
+    ) -> Coefficients:
+        """The numbers at M units and teachers with diagonal T1 and off-diagonal row sum D1.
+
+        Args:
+            units: M, at least 2.
+            T1, D1: exact numbers (int, str, rational) or doubles.
+            digits: correct digits of the mpmath numbers returned.
+
+        Raises:
+            InputError: the teachers' covariance is not positive definite; M is below 2.
+        """
+        T1, D1 = _exact(T1), _exact(D1)
+        check_teacher(units, T1, D1)
+
+        def table(matrix: sp.Matrix) -> Any:
+            return tuple(
+                tuple(self.at(e, units, T1, D1, digits) for e in matrix.row(i))
+                for i in range(matrix.rows)
+            )
+
+        stiffness = tuple(row[0] for row in table(self.stiffness))
+        if not all(abs(a) > abs(stiffness[0]) * mpmath.mpf(10) ** -14 for a in stiffness):
+            raise InputError(
+                f"activation: {self.activation} does not tell units apart at Q = R = T (the error "
+                "does not change when they are mixed), so it has no isolated solution"
+            )
+        agitation = table(self.agitation)
+        context = mpmath.MPContext()
+        context.dps = digits
+        # Γ raises dᵢ by η² ρ Φ d, the drift lowers it by 2 η ρ A d: the largest η for which the sum
+        # over eigenspaces does not grow (Σ w ρ = mean eigenvalue).
+        (a, b), (c, d) = (
+            tuple(entry / (2 * stiffness[row]) for entry in agitation[row]) for row in range(2)
+        )
+        largest = (a + d + context.sqrt((a - d) ** 2 + 4 * b * c)) / 2
+        return Coefficients(stiffness, table(self.response), agitation, 1 / largest)
+
+    def noise_curvature(
+        self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
+    ) -> list[list[list[float]]]:
+        """Second derivatives of Γ along r, s with q = 2r, c = 2s, in the basis (uniform, differing).
+
+        Returns:
+            Shape (2, 2, 2): component of Γ, and the two components of the deviation.
+        """
+        values = {M: sp.Integer(units), T: _exact(T1), D: _exact(D1)}
+        off = values[D] / (units - 1)
+        step = sp.Rational(1, 10**_STEP_DIGITS)
+
+        def noise(entry: sp.Expr, uniform: int, differing: int) -> Any:
+            same = step * (uniform + (units - 1) * differing) / units
+            other = step * sp.Integer(uniform - differing) / units
+            state = {R: values[T] + same, S: off + other}
+            state |= {Q: values[T] + 2 * same, C: off + 2 * other}
+            return number(entry.xreplace({**values, **state}), digits + 3 * _STEP_DIGITS)
+
+        # Γ vanishes at the teacher, so that four differences give a second derivative to step².
+        # Differentiating the expression itself would take minutes.
+        tables = []
+        for entry in self.noise:
+            first, second, both = (
+                (noise(entry, *at) + noise(entry, -at[0], -at[1])) * 10 ** (2 * _STEP_DIGITS)
+                for at in ((1, 0), (0, 1), (1, 1))
+            )
+            mixed = (both - first - second) / 2
+            tables.append([[first, mixed], [mixed, second]])
+        return [
+            [[float(s0 + factor * s1) for s0, s1 in zip(first, second, strict=True)]
+             for first, second in zip(*tables, strict=True)]
+            for factor in (units - 1, -1)
+        ]  # fmt: skip
+
+
+def check_teacher(units: int, T1: Any, D1: Any) -> None:
+    """Refuse numbers of units and teacher covariances that do not exist.
+
+    Raises:
+        InputError: M < 2, T ≤ 0, or D outside its admissible range.
+    """
+    if units < 2:
+        raise InputError(f"units: {units} is below 2; a specialised state needs two units or more")
+    if not T1 > 0:
+        raise InputError(f"T: {T1} is not positive")
+    if not -T1 < D1 < (units - 1) * T1:
+        raise InputError(
+            f"D: {D1} is outside ({-T1}, {(units - 1) * T1}): the teachers' covariance with "
+            f"T = {T1} on the diagonal would not be positive definite"
+        )
+
+
+def _exact(value: Any) -> sp.Expr:
+    return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
+
+
+@lru_cache(maxsize=8)
+def perfect_learning(activation: str) -> PerfectLearning:
+    """The linearisation of an activation (a name or a formula in ``x``).
+
+    Raises:
+        InputError: ε_g has no second derivatives at Q = R = T (activations with a kink).
+        DivergentError, NotYetError: see :func:`~symderiv.learning.solver_program`.
+    """
+    problem = learning_problem(activation)
+    reduced = reduced_equations(derive_equations(problem), paired=True)
+    gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
+    # Label noise would keep students away from the teachers: no fixed point.
+    without = {**_WEIGHTS, s.sigma: sp.Integer(0)}
+    noise = {key: value.xreplace(without) for key, value in reduced.noise.items()}
+    fixed = {key: _at_teacher(value) for key, value in gradients.items()}
+    # Both hold for the exact dynamics; if they failed, the state would not be a fixed point.
+    _must_vanish(fixed[A_SAME] + fixed[B_SAME], "A + B on the diagonal")
+    _must_vanish(fixed[A_OTHER] + fixed[B_OTHER], "A + B off the diagonal")
+    stiffness = sp.Matrix(
+        [fixed[A_SAME] + (M - 1) * fixed[A_OTHER], fixed[A_SAME] - fixed[A_OTHER]]
+    )
+    along = [gradients[A_SAME] + gradients[B_SAME], gradients[A_OTHER] + gradients[B_OTHER]]
+    error = reduced.generalization_error.xreplace(_WEIGHTS)
+    return PerfectLearning(
+        activation=problem.student.text,
+        stiffness=stiffness,
+        response=_in_basis(sp.Matrix([_towards_teachers(e) for e in along])),
+        agitation=_in_basis(
+            sp.Matrix([
+                [_at_teacher(sp.diff(noise[key], by)) for by in (Q, C)]
+                for key in (GAMMA_SAME, GAMMA_OTHER)
+            ])
+        ),
+        **_matrices(reduced, gradients, noise),
+        error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
+        error_curvature=_curvature(error),
+        noise=(noise[GAMMA_SAME], noise[GAMMA_OTHER]),
+    )  # fmt: skip
+
+
+def _at_teacher(expression: sp.Expr) -> sp.Expr:
+    value = expression.xreplace(_AT_TEACHER)
+    if value.has(sp.zoo, sp.nan, sp.oo):
+        raise InputError(
+            "activation: the generalisation error has no second derivatives at Q = R = T (the "
+            "activation has a kink), so there is no linearisation around perfect learning"
+        )
+    return value
+
+
+def _must_vanish(value: sp.Expr, what: str) -> None:
+    sample = {M: sp.Integer(4), T: sp.Rational(6, 5), D: sp.Rational(3, 10)}
+    if abs(number(value.xreplace(sample), 30)) > mpmath.mpf(10) ** -25:
+        raise SymderivError(f"{what} does not vanish at Q = R = T: not a fixed point")
+
+
+def _towards_teachers(expression: sp.Expr) -> list[sp.Expr]:
+    """Derivatives along r (with q = 2r) and s (with c = 2s)."""
+    slopes = [_at_teacher(sp.diff(expression, by)) for by in _STATE]
+    return [slopes[0] + 2 * slopes[2], slopes[1] + 2 * slopes[3]]
+
+
+def _in_basis(table: sp.Matrix) -> sp.Matrix:
+    """A map between (same, other) entries in the basis (uniform, differing)."""
+    change = sp.Matrix([[1, M - 1], [1, -1]])
+    return change * table * change.inv()
+
+
+def _curvature(error: sp.Expr) -> sp.Matrix:
+    directions = [{R: 1, Q: 2}, {S: 1, C: 2}]
+
+    def second(first: dict[Any, int], other: dict[Any, int]) -> sp.Expr:
+        return sp.Add(
+            *(x * y * _at_teacher(sp.diff(error, a, b)) for a, x in first.items()
+              for b, y in other.items())
+        )  # fmt: skip
+
+    return sp.Matrix([[second(a, b) for b in directions] for a in directions])
+
+
+def _matrices(
+    reduced: ReducedEquations, gradients: dict[Any, sp.Expr], noise: dict[Any, sp.Expr]
+) -> dict[str, sp.Matrix]:
+    """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
+    rho = sp.Symbol("rho", positive=True)
+    r, ss, q, c = sp.symbols("r s q c", real=True)
+    letters: dict[str, sp.Expr] = {
+        "R": rho * r, "S": rho * ss, "Q": q, "C": c, "T": rho**2 * T, "D": rho**2 * D,
+    }  # fmt: skip
+    overlaps = (r, ss, q, c)
+
+    def placed(name: str) -> sp.Expr:
+        rate = reduced.spectral[name].replace(
+            lambda e: isinstance(e, sp.Indexed),
+            lambda e: rho if e.base == s.eigenvalue else letters[str(e.base.label)],
+        )
+        rate = rate.xreplace({s.kappa: sp.Integer(0)})
+        return sp.expand(rate / rho if name in ("R", "S") else rate)
+
+    rates = [placed(name) for name in ("R", "S", "Q", "C")]
+    fixed = {key: _at_teacher(value) for key, value in gradients.items()}
+    at_overlaps = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
+    drift = [sp.expand(-rate.coeff(s.eta, 1) / rho) for rate in rates]
+    forces = [sp.expand(rate.coeff(s.eta, 2) / rho) for rate in rates]
+    G = sp.Matrix([[sp.diff(e, x).xreplace(fixed) for x in overlaps] for e in drift])
+    changes = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in gradients.items()}
+    H = sp.Matrix([
+        [
+            sp.Add(*(sp.diff(e, key).xreplace(at_overlaps) * slopes[column]
+                     for key, slopes in changes.items()))
+            for column in range(4)
+        ]
+        for e in drift
+    ])  # fmt: skip
+    agitation = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in noise.items()}
+    F = sp.Matrix([
+        [
+            sp.Add(*(sp.diff(e, key) * slopes[column] for key, slopes in agitation.items()))
+            for column in range(4)
+        ]
+        for e in forces
+    ])  # fmt: skip
+    return {"G": G, "H": H, "F": F}
+
+
+def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
+    """A matrix at given T and D, entries simplified, symbolic in M."""
+    values = {T: sp.sympify(T1[0]), D: sp.sympify(T1[1])}
+    return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))

@@ -1,0 +1,273 @@
+r"""The linearisation around perfect learning against the generated solver of the full equations.
+
+Rates: the eigenvalues of a difference Jacobian of the solver, restricted to the specialising state.
+Curves: the solver integrated from a state close to the teachers. Both know nothing of the symmetric
+reduction or of the basis in which the linearisation is written.
+"""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from symderiv.analysis.asymptotics import Asymptotics, fitted_exponent
+from symderiv.analysis.perfect_learning import perfect_learning, tidied
+from symderiv.analysis.rank_two import rank_two_spectrum
+from symderiv.data.spectra import power_law
+from symderiv.dynamics.integrate import flat_parameters
+from symderiv.dynamics.kernels import load_kernel
+from symderiv.dynamics.state import State, split_flat
+from symderiv.dynamics.study import parse_study
+from symderiv.errors import InputError
+
+RHO = np.array([2.0, 0.7, 0.3])
+WEIGHT = np.array([0.3, 0.3, 0.4])
+RHO = RHO / (WEIGHT @ RHO)
+
+CASES = [
+    (2, "1", "0", 0.5, "small-learning-rate"),
+    (3, "1.3", "0.2", 0.8, "small-learning-rate"),
+    (3, "1.3", "0.2", 2.5, "full"),
+    (5, "0.7", "-0.1", 6.0, "full"),  # above the critical learning rate
+]
+
+
+class Full:
+    """The generated solver at K = M = units, and states given by deviations from the teachers."""
+
+    def __init__(self, units, T1, D1, eta, order, activation="erf"):
+        self.units, self.L = units, RHO.size
+        self.teacher = self.matrix(float(T1), float(D1) / (units - 1))
+        t = np.array([rho**2 * self.teacher for rho in RHO])
+        v = np.full(units, units**-0.5)
+        Q = np.array([self.teacher] * self.L)
+        self.state = State(
+            RHO, WEIGHT, Q, RHO[:, None, None] * Q, t, self.teacher * (WEIGHT @ RHO), v, v
+        )
+        study = parse_study(
+            f'[network]\nactivation = "{activation}"\nstudents = {units}\nteachers = {units}\n'
+            '[data]\nmodel = "isotropic"\ndimension = 100\n'
+            f'[training]\nlearning_rate = {eta}\norder = "{order}"\n[time]\nend = 1.0\n'
+        )
+        self.parameters = flat_parameters(study, self.state)
+        self.sizes = np.array([units, units, self.L])
+        self.kernel = load_kernel(activation).module
+
+    def matrix(self, same, other):
+        return (same - other) * np.eye(self.units) + other
+
+    def flat(self, cross, square):
+        """The state with J·B - B·B and J·J - B·B of every eigenspace, shapes (L, M, M)."""
+        flat = self.state.flat().copy()
+        Q, r, _ = split_flat(flat, self.units, self.units, self.L)
+        Q[:] = self.teacher + square
+        r[:] = RHO[:, None, None] * (self.teacher + cross)
+        return flat
+
+    def rates(self, flat):
+        derivative = np.empty_like(flat)
+        self.kernel.flat_right_hand_side(
+            0.0, np.ascontiguousarray(flat), self.sizes, self.parameters, derivative
+        )
+        return derivative
+
+    def symmetric_rates(self, x):
+        """Rates of (r, s, q, c), shape (4, L) flat, of all eigenspaces."""
+        r, s, q, c = x.reshape(4, self.L)
+        flat = self.flat(
+            np.array([self.matrix(a, b) for a, b in zip(r, s, strict=True)]),
+            np.array([self.matrix(a, b) for a, b in zip(q, c, strict=True)]),
+        )
+        dQ, dr, _ = split_flat(self.rates(flat), self.units, self.units, self.L)
+        return np.concatenate([dr[:, 0, 0] / RHO, dr[:, 0, 1] / RHO, dQ[:, 0, 0], dQ[:, 0, 1]])
+
+    def errors(self, flat, alpha):
+        found = solve_ivp(lambda _, y: self.rates(y), (0.0, alpha[-1]), flat, method="DOP853",
+                          rtol=1e-13, atol=1e-17, t_eval=alpha)  # fmt: skip
+        M = self.units
+        return np.array([
+            self.kernel.flat_observables(
+                np.ascontiguousarray(y), self.sizes, self.parameters,
+                np.empty((M, M)), np.empty((M, M)),
+            )
+            for y in found.y.T
+        ])  # fmt: skip
+
+
+def asymptotics(units, T1, D1, eta, order):
+    return Asymptotics("erf", units, RHO, WEIGHT, eta, order, T1=T1, D1=D1)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rates_are_the_eigenvalues_of_the_full_equations(case):
+    full, found = Full(*case), asymptotics(*case)
+    n, h = 4 * RHO.size, 2e-4
+    jacobian = np.empty((n, n))
+    for column in range(n):
+        e = np.zeros(n)
+        e[column] = h
+        outer = full.symmetric_rates(2 * e) - full.symmetric_rates(-2 * e)
+        inner = full.symmetric_rates(e) - full.symmetric_rates(-e)
+        jacobian[:, column] = (8 * inner - outer) / (12 * h)
+    expected = np.linalg.eigvals(jacobian)
+    assert np.max(np.abs(expected.imag)) < 1e-9
+    assert found.rates() == pytest.approx(np.sort(-expected.real), abs=2e-11)
+    assert found.stable == bool(np.all(found.rates() > 0))
+
+
+@pytest.mark.parametrize("case", CASES[1:3])
+def test_the_second_order_error_is_that_of_the_full_equations(case):
+    """Its relative error shrinks with the distance; that of the first order does not."""
+    full, found = Full(*case), asymptotics(*case)
+    rng = np.random.default_rng(4)
+    alpha = np.array([0.0, 1.0, 4.0, 10.0, 20.0])
+    draws = rng.normal(size=(2, 3)), 1.0 + rng.random((2, 3))
+    off, first = [], []
+    for size in (3e-2, 3e-3):
+        r, d = size * draws[0], size**2 * draws[1]
+
+        def matrices(pair, M=full.units):
+            same, other = (pair[0] + (M - 1) * pair[1]) / M, (pair[0] - pair[1]) / M
+            return np.array([full.matrix(a, b) for a, b in zip(same, other, strict=True)])
+
+        cross = matrices(r)
+        along = cross @ np.linalg.inv(full.teacher) @ cross
+        exact = full.errors(full.flat(cross, 2 * cross + along + matrices(d)), alpha)
+        off.append(np.max(np.abs(found.error_of(alpha, r, d) / exact - 1)))
+        first.append(np.max(np.abs(found.error_of(alpha, r, d, second_order=False) / exact - 1)))
+    assert off[0] < 0.1
+    assert off[1] < 0.15 * off[0]
+    assert min(first) > 0.01
+
+
+def test_the_critical_learning_rate_is_where_a_rate_changes_sign():
+    for units, T1, D1 in ((2, "1", "0"), (4, "1.4", "-0.2")):
+        critical = asymptotics(units, T1, D1, 1.0, "full").critical_learning_rate
+        below, above = (
+            np.min(asymptotics(units, T1, D1, factor * critical, "full").rates())
+            for factor in (1 - 1e-6, 1 + 1e-6)
+        )
+        assert below > 0 > above
+
+
+def test_no_state_outside_of_the_symmetric_ones_is_less_stable():
+    """Full Jacobian, all matrices: at the critical learning rate nothing else grows."""
+    critical = asymptotics(3, "1", "0", 1.0, "full").critical_learning_rate
+    full = Full(3, "1", "0", critical, "full")
+    base = full.flat(np.zeros((3, 3, 3)), np.zeros((3, 3, 3)))
+    columns = []
+    h = 2e-4
+    for k in range(3):
+        for i in range(3):
+            for j in range(i + 1):
+                square = np.zeros((3, 3, 3))
+                square[k, i, j] = square[k, j, i] = h
+                change = full.flat(np.zeros((3, 3, 3)), square) - base
+                columns.append(change)
+    rows = []
+    for change in columns:
+        rate = (full.rates(base + change) - full.rates(base - change)) / (2 * h)
+        Q, r, _ = split_flat(rate, 3, 3, 3)
+        distance = Q - (r + r.transpose(0, 2, 1)) / RHO[:, None, None]
+        rows.append([distance[k, i, j] for k in range(3) for i in range(3) for j in range(i + 1)])
+    growth = np.linalg.eigvals(np.array(rows).T)
+    assert np.max(growth.real) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_matrices_are_symbolic_in_the_number_of_units():
+    found = perfect_learning("erf")
+    G, H, F = (tidied(matrix) for matrix in (found.G, found.H, found.F))
+    M = next(iter(G.free_symbols))
+    for units in (2, 3, 7):
+        full = Full(units, "1", "0", 1.0, "full")
+        mean = np.ones(3)  # all eigenspaces deviate alike
+        exact = [np.array(m.subs(M, units).evalf(), dtype=float) for m in (G, H, F)]
+        h = 1e-4
+        for column in range(4):
+            x = np.zeros((4, 3))
+            x[column] = h * mean
+            slope = (full.symmetric_rates(x.ravel()) - full.symmetric_rates(-x.ravel())) / (2 * h)
+            for row in range(4):
+                entry = -exact[0][row, column] - exact[1][row, column] + exact[2][row, column]
+                assert slope.reshape(4, 3)[row] == pytest.approx(entry * RHO, abs=1e-6)
+
+
+def test_spectrum_against_dense_eigenvalues_and_projections():
+    rng = np.random.default_rng(0)
+    cases = [[[0.3, 0.2], [0.2, -0.1]], [[-0.3, -0.1], [-0.1, -0.2]], [[0.5, 0.2], [0.2, 0.4]]]
+    for L in (1, 2, 7, 60):
+        for coupling in map(np.array, cases):
+            model = power_law(L, 0.5).components[0]
+            pole = np.array([2.0, 0.13])[:, None] * model.eigenvalue
+            strength = np.sqrt(model.weight) * np.array([model.eigenvalue, 0.5 * model.eigenvalue])
+            vectors = rng.normal(size=(2, 2, L))
+            found = rank_two_spectrum(pole, strength, coupling, vectors)
+            U = np.zeros((2 * L, 2))
+            U[:L, 0], U[L:, 1] = strength
+            value, basis = np.linalg.eigh(np.diag(pole.ravel()) + U @ coupling @ U.T)
+            scale = np.max(np.abs(value))
+            assert found.value == pytest.approx(value, abs=1e-14 * scale * L)
+            exact = basis.T @ vectors.reshape(2, -1).T
+            assert found.projection[:, 0] * found.projection[:, 1] == pytest.approx(
+                exact[:, 0] * exact[:, 1], abs=1e-11 * L
+            )
+
+
+def test_the_first_order_sum_at_many_eigenvalues_against_60_digits():
+    model = power_law(4096, 1.0).components[0]
+    found = Asymptotics("erf", 4, model.eigenvalue, model.weight, 0.1)
+    alpha = [0.0, 10.0, 1e3, 1e5]
+    value = found.generalization_error(alpha, 0.1, second_order=False)
+    context = mpmath.MPContext()
+    context.dps = 60
+    stiffness = found.theory.coefficients(4, digits=60).stiffness
+    start = context.mpf(1) + context.mpf(0.1) ** 2
+    eta = context.mpf(0.1)
+    rho = [context.mpf(x) for x in model.eigenvalue]
+    for a, got in zip(alpha[1:], value[1:], strict=True):
+        exact = sum(
+            mu * A * start * context.fsum(
+                x * context.exp(-2 * eta * A * x * context.mpf(a)) for x in rho
+            ) / (2 * len(rho))
+            for mu, A in zip((1, 3), stiffness, strict=True)
+        )  # fmt: skip
+        assert float(abs(got - exact) / exact) < 1e-12
+
+
+def test_the_error_decays_with_the_exponent_of_the_spectrum():
+    """-β/(1+β) as L grows; at finite L the fit is off, and less so with more eigenvalues."""
+    beta, fits = 1.0, []
+    for L in (256, 4096):
+        model = power_law(L, beta).components[0]
+        found = Asymptotics("erf", 2, model.eigenvalue, model.weight, 0.05)
+        alpha = np.geomspace(*found.window, 40)
+        fits.append(fitted_exponent(alpha, found.generalization_error(alpha), found.window))
+    off = [abs(fit.exponent + beta / (1 + beta)) for fit in fits]
+    assert off[1] < off[0] < 0.1
+    assert off[1] < fits[1].error
+
+
+def test_what_has_no_linearisation_is_refused():
+    eigenvalue, weight = np.ones(1), np.ones(1)
+    with pytest.raises(InputError, match="kink"):
+        Asymptotics("relu", 2, eigenvalue, weight, 0.1)
+    with pytest.raises(InputError, match="does not tell units apart"):
+        Asymptotics("linear", 2, eigenvalue, weight, 0.1)
+    with pytest.raises(InputError, match="below 2"):
+        Asymptotics("erf", 1, eigenvalue, weight, 0.1)
+    with pytest.raises(InputError, match=r"D: 3/2 is outside \(-1, 1\)"):
+        Asymptotics("erf", 2, eigenvalue, weight, 0.1, D1="1.5")
+    with pytest.raises(InputError, match="learning_rate"):
+        Asymptotics("erf", 2, eigenvalue, weight, 0.0)
+
+
+def test_a_state_below_its_critical_rate_is_stable_and_says_so():
+    case = asymptotics(2, "1", "0", 1.0, "full")
+    assert case.stable
+    assert not replace_rate(case, 2 * case.critical_learning_rate).stable
+
+
+def replace_rate(case, eta):
+    return Asymptotics("erf", case.units, case.eigenvalue, case.weight, eta, "full")
