@@ -184,6 +184,13 @@ def moment_form() -> list[Row]:
     return [Row(*line) for line in lines()]
 
 
+def late_learning() -> list[Row]:
+    """The linearisation around perfect learning at 4096 eigenvalues."""
+    from benchmarks.asymptotics import rows
+
+    return [Row(*row) for row in rows()]
+
+
 def main() -> int:
     """Measure, print the table, and return 0 when every bound was met."""
     rows: list[Row] = []
@@ -196,6 +203,7 @@ def main() -> int:
         many_eigenvalues,
         linear_networks,
         moment_form,
+        late_learning,
     ):
         rows += group()
         print(f"{group.__name__}: done", file=sys.stderr)

@@ -6,7 +6,8 @@ deviation of the students' overlaps with the teachers and D⊥ what students hav
 D⊥ = (J·J) - (J·B)(B·B)⁻¹(B·J). Then
 
 .. math::
-    \dot r_{a,k} &= -\eta\rho_k\Big(A_a r_{a,k} + t_{a,k}\sum_b H_{ab}\sum_l w_l\rho_l r_{b,l}\Big)\\
+    \dot r_{a,k} &= -\eta\rho_k\Big(A_a r_{a,k}
+        + t_{a,k}\sum_b H_{ab}\sum_l w_l\rho_l r_{b,l}\Big)\\
     \dot D^\perp_{a,k} &= -2\eta\rho_k A_a D^\perp_{a,k} + \eta^2\rho_k\Gamma_a
 
 and the error to second order in the distance to the teacher is
@@ -16,9 +17,9 @@ and the error to second order in the distance to the teacher is
         + \frac{r_{a,k}^2}{t_{a,k}}\Big) + X_a \sum_b H_{ab} X_b\Big] ,
     \qquad X = \sum_k w_k\rho_k r_k .
 
-An expansion to first order in order parameters, as it is often done, keeps d = Q - 2R + T
-= D⊥ + r²/t only and lets all of it decay as D⊥ does. But r² is of the same order as D⊥ (larger, when
-students shrink towards their teachers from afar), and decays at the rates of r. Both are given here.
+An expansion to first order in order parameters, as it is often done, keeps only d = Q - 2R + T
+= D⊥ + r²/t and lets all of it decay as D⊥ does. But r² is of the same order as D⊥ (larger, when
+students come to their teachers from afar), and decays at the rates of r. Both are given here.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class PowerFit:
 
     Attributes:
         exponent: slope of ln ε_g over ln α.
-        error: half the spread of local slopes in the window, or the line's standard error if larger.
+        error: half the spread of local slopes in the window, or the standard error if larger.
         window: the α between which it was fitted.
         local: slopes at ``local_alpha``, shape (n,).
     """
@@ -116,7 +117,7 @@ class Asymptotics:
         # The order parameters T, D that the activations see carry the mean eigenvalue.
         scale = self.mean_eigenvalue
         exact = (T1, D1) if abs(scale - 1) < 1e-12 else (float(T1) * scale, float(D1) * scale)
-        self._scaled_teacher = exact
+        self.teacher_moments = exact
         self.coefficients: Coefficients = self.theory.coefficients(units, *exact)
         T1, D1 = float(T1), float(D1)
         self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
@@ -163,7 +164,9 @@ class Asymptotics:
     def groups(self) -> tuple[RateGroup, ...]:
         """All 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
-        overlaps = rank_two_spectrum(*self._overlap_problem(), np.empty((0, 2, self.eigenvalue.size)))
+        overlaps = rank_two_spectrum(
+            *self._overlap_problem(), np.empty((0, 2, self.eigenvalue.size))
+        )
         found = [RateGroup("overlap", eta * overlaps.value, "(r, s, 2r, 2s)")]
         if self.order == "full":
             spectrum = rank_two_spectrum(
@@ -262,7 +265,7 @@ class Asymptotics:
         """ε_g(α) to second order with the η² terms: r decays, its square and D drive D.
 
         Raises:
-            InputError: more than :data:`MOST_DRIVEN` eigenvalues; the equations are integrated here.
+            InputError: more than :data:`MOST_DRIVEN` eigenvalues: the equations are integrated.
         """
         from scipy.integrate import solve_ivp
 
@@ -274,7 +277,7 @@ class Asymptotics:
             )
         if alpha.size == 0:
             return np.empty(0)
-        curvature = np.array(self.theory.noise_curvature(self.units, *self._scaled_teacher))
+        curvature = np.array(self.theory.noise_curvature(self.units, *self.teacher_moments))
         mass = self.weight * rho
         stiffness, teacher = self.stiffness[:, None], self.teacher[:, None]
 
@@ -302,7 +305,9 @@ class Asymptotics:
                 t_eval=alpha[order],
             )  # fmt: skip
             if not found.success:
-                raise ToleranceError(f"the linearised equations were not integrated: {found.message}")
+                raise ToleranceError(
+                    f"the linearised equations were not integrated: {found.message}"
+                )
             result[order] = found.y.T
         r, D = np.moveaxis(result.reshape(-1, 2, 2, L), 1, 0)
         X = r @ mass

@@ -1,8 +1,9 @@
 r"""Linearisation of the order-parameter equations around perfect learning, Q = R = T, K = M.
 
-Everything is taken from the engine's equations in the specialising state (:mod:`symderiv.analysis.
-symmetric`): R_ii, R_in, Q_ii, Q_ij of an eigenspace are divided by the powers of its eigenvalue that
-make them overlaps of weights, deviations from the teacher's are r, s, q, c, and
+Everything is taken from the engine's equations in the specialising state
+(:mod:`symderiv.analysis.symmetric`). R_ii, R_in, Q_ii, Q_ij of an eigenspace are divided by the
+powers of its eigenvalue that make them overlaps of weights; r, s, q, c are their deviations from
+those of the teachers, and
 
 .. math::
     \frac{dx_k}{d\alpha} = -\eta\rho_k \Big(G x_k + H_k \sum_l w_l\rho_l x_l\Big)
@@ -16,8 +17,8 @@ on equal units, and a - b, on units that differ. In it three small objects hold 
 * ``response``, the change of A + B when every student moves along the teachers, q = 2r;
 * ``agitation``, the change of Γ with the squared distance q - 2r.
 
-They suffice because ε_g and Γ are even in the distance to the teacher: with d = q - 2r (and c - 2s),
-which is J·J - 2 J·B + B·B, G acts on d alone and H and F act on d only through it.
+They suffice because ε_g and Γ vanish with the distance to the teacher like its square: d = q - 2r
+(and c - 2s), which is J·J - 2 J·B + B·B, obeys equations of its own, and only F acts on it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _STEP_DIGITS = 15
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Numbers of a linearisation at given M, T, D; pairs and tables in the basis (uniform, differing).
+    """Numbers of a linearisation at given M, T, D, in the basis (uniform, differing).
 
     Attributes:
         stiffness: eigenvalues of A, (2,).
@@ -83,7 +84,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class PerfectLearning:
-    """The linearisation around Q = R = T of K = M units with output weights 1/√M, symbolic in M, T, D.
+    """The linearisation around Q = R = T, output weights 1/√M, symbolic in M, T, D.
 
     T is the diagonal of the teachers' covariance, D the sum of a row without it.
 
@@ -94,7 +95,7 @@ class PerfectLearning:
         G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
             given for an eigenspace whose teacher overlaps are T and D.
         error: coefficients of r, s, q, c in the first-order change of ε_g, shape (1, 4).
-        error_curvature: ε_g to second order is ½ xᵀ (this) x beside the first, in (r, s) with q = 2r,
+        error_curvature: the second-order part of ε_g is ½ xᵀ (this) x, x = (r, s) with q = 2r and
             c = 2s; shape (2, 2).
         noise: Γ_ii and Γ_ij in Q, C, R, S, M, T, D.
     """
@@ -157,7 +158,7 @@ class PerfectLearning:
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
     ) -> list[list[list[float]]]:
-        """Second derivatives of Γ along r, s with q = 2r, c = 2s, in the basis (uniform, differing).
+        """Second derivatives of Γ along r, s (q = 2r, c = 2s), in (uniform, differing).
 
         Returns:
             Shape (2, 2, 2): component of Γ, and the two components of the deviation.

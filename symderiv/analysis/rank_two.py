@@ -1,14 +1,14 @@
-r"""Eigenvalues of a diagonal matrix plus a symmetric coupling of rank two, in O(n²) without vectors.
+r"""Eigenvalues of a diagonal matrix plus a symmetric coupling of rank two, in O(n²).
 
-The matrix diag(p) + U S Uᵀ, where row i of U has its only entry u_i in the column of its class (0 or
-1) and S is symmetric 2 × 2, has as many eigenvalues below z as
+The matrix diag(p) + U S Uᵀ, where row i of U has its only entry u_i in the column of its class
+(0 or 1) and S is symmetric 2 × 2, has as many eigenvalues below z as
 
 .. math:: \#\{p_i < z\} + \pi\big(S^{-1} + W(z)\big) - \pi(S^{-1}), \qquad
           W(z) = U^{\mathsf T} (\mathrm{diag}(p) - z)^{-1} U ,
 
 π the number of positive eigenvalues (Sylvester's law of inertia for the bordered matrix). W is
-diagonal, so a count costs O(n), and every eigenvalue is found by bisection on counts: no root can be
-missed or found twice, however close they are. It is kept as the distance from the nearest pole p_i.
+diagonal, so a count costs O(n), and every eigenvalue is found by bisection on counts: no root can
+be missed or found twice, however close they are. It is kept as the distance from the nearest pole.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from symderiv.analysis.compiled import compiled
 from symderiv.errors import InputError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -74,7 +74,7 @@ def rank_two_spectrum(
     return RankTwoSpectrum(value, projection)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _positive(a: float, b: float, c: float) -> int:
     """How many eigenvalues of [[a, b], [b, c]] are positive."""
     determinant = a * c - b * b
@@ -85,7 +85,7 @@ def _positive(a: float, b: float, c: float) -> int:
     return 1 if a + c > 0.0 else 0
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _sums(distance: Floats, square0: Floats, square1: Floats, offset: float) -> tuple[float, float]:
     """The diagonal of W at origin + offset; u² is 0 in the array of the other class."""
     first = 0.0
@@ -97,14 +97,14 @@ def _sums(distance: Floats, square0: Floats, square1: Floats, offset: float) -> 
     return first, second
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _distances(pole: Floats, origin: float, distance: Floats) -> None:
     """p - origin; apart from the sums, where the compiler may not regroup it."""
     for i in range(pole.size):
         distance[i] = pole[i] - origin
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _solve(
     pole: Floats,
     u: Floats,
@@ -126,8 +126,7 @@ def _solve(
         # A coupling of rank two moves an eigenvalue past at most two poles to either side.
         low = pole[max(j - 2, 0)] - (bound if j < 2 else 0.0)
         high = pole[min(j + 2, n - 1)] + (bound if j > n - 3 else 0.0)
-        # First between which neighbouring poles (in units of the whole axis), then how far from one.
-        _distances(pole, 0.0, distance)
+        # First between which neighbouring poles, then how far from one of them.
         left, right = max(j - 2, 0) - 1, min(j + 2, n - 1) + 1
         while right - left > 1:
             # is the eigenvalue below the pole in the middle? counts just below it and just above it

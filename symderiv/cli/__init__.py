@@ -86,7 +86,7 @@ def build_app() -> typer.Typer:
     """The command-line application with all its commands."""
     import typer
 
-    from symderiv.cli import check, derive, expect, linear, plateau, run, study
+    from symderiv.cli import asymptotics, check, derive, expect, linear, plateau, run, study
 
     app = typer.Typer(
         name="symderiv",
@@ -111,6 +111,6 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
-    for group in (expect, check, derive, run, study, linear, plateau):
+    for group in (expect, check, derive, run, study, linear, plateau, asymptotics):
         group.register(app)
     return app

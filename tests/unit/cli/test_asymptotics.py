@@ -1,0 +1,58 @@
+"""The command ``symderiv asymptotics``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SMALL = ["--units", "2", "--distinct-eigenvalues", "8", "--exponent", "1"]
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "symderiv", "asymptotics", *arguments],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_json_has_the_promised_keys_and_all_rates(tmp_path):
+    figure = tmp_path / "a.svg"
+    done = run(*SMALL, "--learning-rate", "0.1", "--json", "--plot", str(figure))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["rates"]) == 4 * 8
+    assert sum(len(group["rates"]) for group in found["groups"]) == 4 * 8
+    assert {"matrices", "generalization_error", "exponent", "critical_learning_rate"} <= set(found)
+    assert [len(found["matrices"][name]) for name in "GHF"] == [4, 4, 4]
+    assert found["stable"]
+    assert figure.stat().st_size > 1000
+
+
+def test_full_order_reports_instability_with_a_negative_rate():
+    done = run(*SMALL, "--learning-rate", "6", "--full", "--alpha", "0,1")
+    assert done.returncode == 0, done.stderr
+    assert "unstable" in done.stdout
+    assert "η² terms" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--exponent", "-1"], "--exponent"),
+        (["--units", "1"], "--units: 1 is below 2"),
+        (["--D1", "1"], "--D1: 1 is outside (-1, 1)"),
+        (["--T1", "-2"], "--T1"),
+        (["--alpha", "1,x"], "--alpha"),
+        (["--student-std", "nan"], "--student-std"),
+        (["--learning-rate", "0"], "--learning-rate"),
+        (["--activation", "relu"], "--activation"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_option(arguments, message):
+    done = run(*SMALL, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
