@@ -17,6 +17,8 @@ import numpy as np
 
 from symderiv.analysis.secular import Floats, merged, secular_roots, stability_gap
 
+# Shares of noise in the error below this change no double.
+_NO_NOISE = 1e-20
 # Relative spread within which numbers count as one constant that was rounded.
 _ROUNDING = 1e-13
 
@@ -90,6 +92,14 @@ def decay_of(
         Rates accurate to a few units in the last place. With one ratio of ``start`` to b/d for all
         modes so are the weights; else their error is relative to the largest.
     """
+    # In units of the fastest rate squares of rates are numbers too.
+    unit = float(np.max(np.abs(diagonal)))
+    diagonal, source = diagonal / unit, source / unit
+    noise = float(np.max(source * readout / diagonal))
+    if 0.0 <= noise < _NO_NOISE:
+        # Too little noise to be seen; more, as little, keeps the strengths away from underflow.
+        source = source / float(np.max(source))
+        source = source * (_NO_NOISE / float(np.max(source * readout / diagonal)))
     strength = source * readout
     equal_to_noise = source / diagonal
     sum_over_poles = float(np.sum(strength / diagonal))
@@ -106,4 +116,4 @@ def decay_of(
         moment = float(np.mean(ratio)) * stability_gap(pole, a) / roots.value
     weight = moment / roots.slope
     total = float(np.sum(weight))
-    return Decay(roots.value, weight / total, amplitude, limit)
+    return Decay(unit * roots.value, weight / total, amplitude, limit)

@@ -22,6 +22,14 @@ from symderiv.analysis.linear_system import linear_system
 from symderiv.analysis.secular import Floats
 from symderiv.errors import InputError
 
+#: Largest number of directions, minutes of computing.
+MAX_EIGENVALUES = 200_000
+#: Largest covariance that is made as a matrix.
+MAX_ROTATED = 4096
+SMALLEST_LEARNING_RATE = 1e-100
+# Of eigenvalues; squares and their inverses must stay within the range of a double.
+_RANGE = 1e-60
+
 
 @dataclass(frozen=True)
 class Directions:
@@ -61,7 +69,17 @@ def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = 
         raise InputError(
             f"trainable: {count} is not between 1 and the {eigenvalue.size} directions"
         )
+    if eigenvalue.size > MAX_EIGENVALUES:
+        raise InputError(
+            f"distinct_eigenvalues: {eigenvalue.size} are more than the {MAX_EIGENVALUES} that "
+            "are treated one by one; group them"
+        )
     positive = eigenvalue[:count] > 0.0
+    if not np.min(eigenvalue[:count][positive], initial=math.inf) > _RANGE * eigenvalue[0]:
+        raise InputError(
+            f"distinct_eigenvalues: the smallest is below {_RANGE:g} of the largest; leave out "
+            "directions along which inputs hardly vary"
+        )
     rho, w = eigenvalue[:count][positive], weight[:count][positive]
     frozen = math.fsum(weight[count:] * eigenvalue[count:])
     return Directions(rho, w, np.ones(rho.size), frozen)
@@ -109,7 +127,15 @@ def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
     Args:
         eigenvalue: shape (N,).
         seed: of the basis.
+
+    Raises:
+        InputError: N is larger than :data:`MAX_ROTATED`.
     """
+    if eigenvalue.size > MAX_ROTATED:
+        raise InputError(
+            f"distinct_eigenvalues: {eigenvalue.size} are more than the {MAX_ROTATED} that are "
+            "rotated; use the eigenbasis"
+        )
     random = np.random.default_rng(seed)
     normal = random.standard_normal((eigenvalue.size, eigenvalue.size))
     basis, triangle = np.linalg.qr(normal)
@@ -136,6 +162,11 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
     """
     if not (math.isfinite(learning_rate) and learning_rate > 0.0):
         raise InputError(f"learning_rate: {learning_rate!r} is not a positive number")
+    if learning_rate < SMALLEST_LEARNING_RATE:
+        raise InputError(
+            f"learning_rate: {learning_rate!r} is below {SMALLEST_LEARNING_RATE:g}, where its "
+            "square leaves the range of a double"
+        )
     limit = stability_limit(directions)
     # the limit is known to rounding only
     if learning_rate >= limit * (1.0 - 1e-14):

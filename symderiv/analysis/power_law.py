@@ -22,6 +22,9 @@ from symderiv.analysis.linear_system import linear_system
 from symderiv.analysis.secular import Floats
 from symderiv.errors import InputError
 
+# Everything has decayed by then; keeps products finite.
+_LATEST = 1e300
+
 
 @dataclass(frozen=True)
 class PowerLaw:
@@ -80,7 +83,8 @@ def integral_approximation(
     """
     times = np.asarray(alpha, dtype=np.float64)
     L, n, beta = law.distinct_eigenvalues, law.trainable, law.exponent
-    z = law.decay_per_alpha(learning_rate) * times
+    with np.errstate(over="ignore"):
+        z = np.minimum(law.decay_per_alpha(learning_rate) * times, _LATEST)
     scale = linear_system().factor * deviation * law.largest / L
     integral = np.array([_integral(beta, float(one), n) for one in z.ravel()]).reshape(z.shape)
     first, last = _summand(beta, z, 1), _summand(beta, z, n)

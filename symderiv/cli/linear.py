@@ -156,6 +156,7 @@ class _Inputs:
 
     def model(self) -> Any:
         """The spectrum as a data model."""
+        from symderiv.analysis.linear import MAX_EIGENVALUES
         from symderiv.data import covariance, power_law
 
         if self.file is not None:
@@ -164,6 +165,11 @@ class _Inputs:
         assert self.exponent is not None
         if not (math.isfinite(self.exponent) and self.exponent > 0.0):
             raise InputError(f"exponent: {self.exponent!r} is not a positive number")
+        if self.L > MAX_EIGENVALUES:
+            raise InputError(
+                f"distinct_eigenvalues: {self.L} are more than the {MAX_EIGENVALUES} that are "
+                "treated one by one"
+            )
         return power_law(self.L, self.exponent)
 
     def directions(self, trainable: int | None, basis: Basis) -> Directions:

@@ -231,3 +231,13 @@ def test_many_coordinates_per_eigenvalue_lead_to_the_limit() -> None:
     # of order 1/N
     assert differences[0] / differences[1] == pytest.approx(10.0, rel=0.02)
     assert abs(differences[0]) < 0.02
+
+
+@pytest.mark.parametrize("eta", [1e-100, 1e-30, 1e-12])
+def test_hardly_any_noise_and_a_wide_spectrum(eta: float) -> None:
+    directions = directions_of(40, 30.0)
+    curve = generalization_error(directions, eta)
+    limit = small_learning_rate(directions, eta, np.array([0.0, 1.0]) / eta)
+    np.testing.assert_allclose(curve(np.array([0.0, 1.0]) / eta), limit, rtol=1e-10)
+    share = directions.weight * directions.eigenvalue
+    np.testing.assert_allclose(curve.weight, share[::-1], rtol=1e-10)
