@@ -123,7 +123,7 @@ def linear(
     law = inputs.law(trainable) if basis is Basis.eigenbasis else None
     values = np.array(times)
     answer = _named(lambda: linear_answer(directions, learning_rate, values, deviation, law))
-    record = _record(answer, times)
+    record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
     if method is not Method.secular or digits > DOUBLE or working_digits is not None:
         if basis is not Basis.eigenbasis:
             raise InputError("--digits and --method need --basis eigenbasis")
@@ -282,6 +282,27 @@ def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
         "rates": listed(answer.curve.rate),
         "weights": listed(answer.curve.weight),
     }
+
+
+def _one_coordinate(directions: Directions, learning_rate: float, basis: Basis) -> dict[str, Any]:
+    """The stability of SGD where every eigenvalue has one coordinate, which is not the limit's."""
+    import numpy as np
+
+    from symderiv.analysis.linear import finite_stability_limit
+
+    if basis is not Basis.eigenbasis:
+        return {}
+    rho = directions.eigenvalue
+    # the largest multiplicity there can be if the rarest eigenvalue has one coordinate
+    counts = directions.weight / float(np.min(directions.weight))
+    limit = finite_stability_limit(rho, counts, 1.0 / float(np.min(directions.weight)))
+    warnings = []
+    if learning_rate >= limit:
+        warnings.append(
+            f"with one coordinate per eigenvalue (L = N) the mean error of SGD grows for η ≥ "
+            f"{limit:.6g}; the equations, which are the limit of many coordinates, do not show it"
+        )
+    return {"stability_limit_one_coordinate": limit, "warnings": warnings}
 
 
 def _exact(number: float) -> Fraction:

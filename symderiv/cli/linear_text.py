@@ -26,6 +26,9 @@ def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[
     rates = record["rates"]
     yield _line("inputs", inputs)
     yield _line("trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}")
+    one = record.get("stability_limit_one_coordinate")
+    if one is not None:
+        yield _line("if L = N", f"SGD is stable for η < {one:.6g} only (see --dimension)")
     yield _line("rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}")
     if float(record["final_error"]):
         final = _short(record["final_error"])
@@ -43,6 +46,8 @@ def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[
             f"exact mean of SGD, stable for η < {record['finite_stability_limit']:.6g}; departs "
             f"from the limit N → ∞ by up to {record['departure']:.2g} of it",
         )
+    for warning in record.get("warnings", ()):
+        yield _line("warning", warning)
     yield ""
     columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]
     cells = [[title, *(_short(value) for value in record[key])] for key, title in columns]
