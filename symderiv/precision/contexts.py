@@ -29,8 +29,9 @@ BACKENDS: Final = ("arb", "mpmath", "float64")
 class Numbers(Protocol):
     """Numbers of one kind at one precision, and the functions that generated modules call.
 
-    Numbers support arithmetic, comparison, ``abs`` and ``float``. Besides what is listed there are
-    acos, acosh, asinh, atan, atan2, atanh, cos, cosh, erfc, gamma, sin, sinh, tan and tanh.
+    Numbers support arithmetic, comparison, ``abs`` and ``float``. All are real: a root of a
+    negative number is "not a number". Besides what is listed there are acos, acosh, asinh, atan,
+    atan2, atanh, cos, cosh, erfc, gamma, sin, sinh, tan and tanh.
     """
 
     prec: int
@@ -90,7 +91,19 @@ def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
 
 
 class _Reference(mpmath.MPContext):  # type: ignore[misc]
-    """mpmath itself."""
+    """mpmath itself, but for complex values: outside of a real domain is "not a number"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("acos", "asin", "log", "sqrt"):
+            setattr(self, name, self._real(getattr(self, name)))
+
+    def _real(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def of_real_numbers(x: Any) -> Any:
+            value = function(x)
+            return self.nan if isinstance(value, self.mpc) else value
+
+        return of_real_numbers
 
     def point(self, value: Any) -> Any:
         return value
@@ -157,6 +170,16 @@ class _Balls:
         return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(exponent)))
 
 
+def _nan_outside(function: Callable[[float], float]) -> Callable[[Any, float], float]:
+    def of_domain(_: Any, x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return math.nan
+
+    return of_domain
+
+
 class _Doubles:
     """Python's floats."""
 
@@ -164,13 +187,14 @@ class _Doubles:
     zero, one = 0.0, 1.0
     pi, e = math.pi, math.e
     mpf = float
-    acos, acosh, asinh = staticmethod(math.acos), staticmethod(math.acosh), staticmethod(math.asinh)
-    atan, atan2, atanh = staticmethod(math.atan), staticmethod(math.atan2), staticmethod(math.atanh)
-    asin, cos, cosh = staticmethod(math.asin), staticmethod(math.cos), staticmethod(math.cosh)
-    erf, erfc, exp = staticmethod(math.erf), staticmethod(math.erfc), staticmethod(math.exp)
-    gamma, log, sin = staticmethod(math.gamma), staticmethod(math.log), staticmethod(math.sin)
-    sinh, sqrt, tan = staticmethod(math.sinh), staticmethod(math.sqrt), staticmethod(math.tan)
-    tanh, ceil, fsum = staticmethod(math.tanh), staticmethod(math.ceil), staticmethod(math.fsum)
+    acos, asin = _nan_outside(math.acos), _nan_outside(math.asin)
+    log, sqrt = _nan_outside(math.log), _nan_outside(math.sqrt)
+    acosh, asinh, atan = staticmethod(math.acosh), staticmethod(math.asinh), staticmethod(math.atan)
+    atan2, atanh, cos = staticmethod(math.atan2), staticmethod(math.atanh), staticmethod(math.cos)
+    cosh, erf, erfc = staticmethod(math.cosh), staticmethod(math.erf), staticmethod(math.erfc)
+    exp, gamma, sin = staticmethod(math.exp), staticmethod(math.gamma), staticmethod(math.sin)
+    sinh, tan, tanh = staticmethod(math.sinh), staticmethod(math.tan), staticmethod(math.tanh)
+    ceil, fsum = staticmethod(math.ceil), staticmethod(math.fsum)
 
     def sign(self, x: float) -> float:
         return float((x > 0) - (x < 0))

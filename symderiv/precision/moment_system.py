@@ -169,8 +169,11 @@ class MomentSystem:
         return Q, R, v, error
 
     def size(self, error: list[Any], y: list[Any]) -> float:
-        """The largest error of a moment relative to the scale of its order, as a float."""
+        """The largest error of a moment relative to the scale of its order, or not a number."""
         c = self._context
+        # comparisons pass over what is not a number
+        if math.isnan(float(c.fsum(error) * 0)):
+            return math.nan
         d_student, d_cross, d_v = self.split(error)
         student, _, v = self.split(y)
         worst: Any = c.zero

@@ -38,7 +38,10 @@ _RATE_FACTOR: Final = 1.5
 
 @dataclass(frozen=True)
 class MomentTrajectory:
-    """Learning curves from moments. Arrays hold mpmath numbers with all digits computed.
+    """Learning curves from moments.
+
+    Arrays hold mpmath numbers with all digits computed; set ``mpmath.mp.dps`` before computing with
+    them, or take ``.astype(float)``.
 
     Attributes:
         alpha: Times, shape (P,), doubles.
@@ -107,7 +110,7 @@ def moment_trajectory(
     module = moment_module(student, teacher)
     with numbers(30) as c:
         rate = _RATE_FACTOR * MomentSystem(module, state, rates, c).rate()
-    plan = moment_digits(state.eigenvalue, state.weight, digits + 1, float(times[-1]), rate)
+    plan = moment_digits(state.eigenvalue, state.weight, digits, float(times[-1]), rate)
     if backend == "float64":
         require_double(plan)
     steps = Steps()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import flint
@@ -129,6 +130,22 @@ def test_a_correlation_that_rounding_puts_beyond_one() -> None:
         ball = c.asin(beyond + flint.arb(0, 1e-29))
         assert ball.contains(flint.arb.pi() / 2)
         assert ball.rad() < 1e-13
+
+
+@pytest.mark.parametrize("backend", ["arb", "mpmath", "float64"])
+def test_outside_of_real_domains_is_not_a_number_and_is_noticed(backend: str) -> None:
+    """A step that is too long may leave the domain; it has to be refused, not to end the run."""
+    module, state = moment_module("erf"), state_of(2, 2)
+    with numbers(20, backend) as c:
+        for function, x in ((c.sqrt, -1), (c.asin, 2), (c.acos, -2), (c.log, -1)):
+            assert math.isnan(float(function(c.mpf(x))))
+        assert c.sqrt(c.mpf(4)) == 2
+        system = MomentSystem(module, state, RATES, c)
+        error = [c.zero] * len(system.start)
+        assert system.size(error, system.start) == 0.0
+        for place in range(len(error)):
+            wrong = [*error[:place], c.sqrt(c.mpf(-1)), *error[place + 1 :]]
+            assert math.isnan(system.size(wrong, system.start))
 
 
 def test_precision_is_that_of_the_block_only() -> None:
