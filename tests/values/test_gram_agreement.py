@@ -14,7 +14,15 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from symderiv.dynamics import gram, load_kernel, parse_study, simulate, simulation, solve
+from symderiv.dynamics import (
+    gram,
+    load_kernel,
+    parse_study,
+    simulate,
+    simulated_runs,
+    simulation,
+    solve,
+)
 from symderiv.dynamics.initial import initial
 
 LIMIT = 5.2
@@ -142,7 +150,7 @@ def one_step(case: str, method: str, count: int) -> np.ndarray:
     start = initial(study_of(case, method))
     weights = simulation._weights(study, start)
     kernel = load_kernel(study.student_activation, study.teacher_activation)
-    work = simulation._Simulation(study, kernel, weights, start.state, 1)
+    work = simulated_runs.Simulation(study, kernel, weights, start.state, 1)
     work.block = count
     chain = work._chain(0)
     chain.draw()

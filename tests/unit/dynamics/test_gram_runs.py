@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from symderiv.dynamics import initial as initial_state
-from symderiv.dynamics import load_kernel, parse_study, simulate, simulation
+from symderiv.dynamics import load_kernel, parse_study, simulate, simulated_runs
 from symderiv.dynamics.gram import GramChain, factors, gram_is_cheaper
 from symderiv.dynamics.initial import drawn_state, initial
-from symderiv.dynamics.simulation import _as_value
+from symderiv.dynamics.simulated_runs import as_value
 from symderiv.errors import InputError
 
 # 20, 11 and 4 coordinates for the five vectors, and five without input
@@ -48,9 +48,9 @@ def chain_of(study, start=None, block=1000):
     start = start or initial(study)
     module = load_kernel(study.student_activation, study.teacher_activation).module
     functions = (
-        _as_value(module.student_activation),
-        _as_value(module.student_activation_derivative),
-        _as_value(module.teacher_activation),
+        as_value(module.student_activation),
+        as_value(module.student_activation_derivative),
+        as_value(module.teacher_activation),
     )
     training = study.training
     rates = np.array(
@@ -162,7 +162,7 @@ def test_a_run_depends_on_the_seed_alone(monkeypatch):
         simulate(study, runs=3, workers=3),
         simulate(parse_study(STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
     ]
-    monkeypatch.setattr(simulation, "_BLOCK_NUMBERS", 15 * 7)
+    monkeypatch.setattr(simulated_runs, "_BLOCK_NUMBERS", 15 * 7)
     others.append(simulate(study))
     for other in others:
         np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
