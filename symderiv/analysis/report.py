@@ -9,16 +9,18 @@ from functools import lru_cache
 from typing import Any
 
 import sympy as sp
+from flint import arb
 
+from symderiv.analysis.full_plateau import FullFlow, FullPlateau, full_flow, full_plateau
 from symderiv.analysis.linearised import BASIS, LinearisedMatrices, linearised_matrices
 from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
 from symderiv.analysis.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.symmetric import reduced_equations
 from symderiv.analysis.teacher import HomogeneousTeacher
-from symderiv.errors import ToleranceError
+from symderiv.errors import NotYetError, ToleranceError
 from symderiv.expressions import Activation
-from symderiv.learning import LearningProblem, derive_equations
-from symderiv.precision import written
+from symderiv.learning import Equations, LearningProblem, derive_equations
+from symderiv.precision import ball_at, written
 from symderiv.precision.working import working_bits
 
 _DOUBLE_DIGITS = 15
@@ -26,6 +28,8 @@ _BITS_PER_DIGIT = 3.33
 _M, _T, _D = SYMBOLS
 _T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
 _LINE = 96
+# Up to here the O(η) flow is taken as it is.
+_SMALL_RATE = 1
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class PlateauReport:
         forms: The plateau in closed form.
         numbers: The plateau in balls.
         matrices: The linearised matrices, or None where they do not exist.
+        spread: Where equal students are unstable (κ < 0): the plateau with Q > C of the O(η) flow.
+        full: The plateau of the full flow, if it was asked for.
     """
 
     activation: str
@@ -49,6 +55,8 @@ class PlateauReport:
     forms: PlateauForms
     numbers: PlateauNumbers
     matrices: LinearisedMatrices | None
+    spread: FullPlateau | None = None
+    full: FullPlateau | None = None
 
     def text_of(self, value: Any) -> str:
         """A ball as a decimal with the asked number of digits."""
@@ -83,8 +91,20 @@ class PlateauReport:
             "closed_forms": closed_forms(self.forms),
             "matrices": self._matrices(),
             "rates": {name: self.number(value) for name, value in numbers.rates.items()},
+            "spread_plateau": self._state(self.spread),
+            "full_flow": self._state(self.full),
+            "warnings": [SPREAD] if self.spread is not None else [],
             "digits": self.digits,
             "certified": True,
+        }
+
+    def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:
+        if state is None:
+            return None
+        names = ("Q", "C", "R", "generalization_error", "unstable_eigenvalue")
+        values = {name: getattr(state, name) for name in names}
+        return {
+            name: None if value is None else self.number(value) for name, value in values.items()
         }
 
     def _group(self, group: Group) -> dict[str, Any]:
@@ -105,7 +125,16 @@ class PlateauReport:
         for name in ("G", "H", "H_row", "H_difference"):
             matrix = getattr(self.matrices, name)
             found[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
+            found[f"{name}_values"] = [
+                [self.number(x) for x in row] for row in self._evaluated(matrix)
+            ]
         return found
+
+    def _evaluated(self, matrix: sp.Matrix) -> list[list[Any]]:
+        bits = int(self.digits * _BITS_PER_DIGIT) + 60
+        T1, D1, _, _ = self.teacher.moments(bits)
+        values = dict(zip(SYMBOLS, (arb(self.teacher.units), T1, D1), strict=True))
+        return [[ball_at(entry, values, bits) for entry in matrix.row(a)] for a in range(4)]
 
     def to_text(self) -> str:
         """Lines for a terminal."""
@@ -128,6 +157,11 @@ class PlateauReport:
             yield f"{name:<22}{self.text_of(value)}"
         lasting = "none: nothing escapes" if escape is None else self.text_of(escape)
         yield f"{'escape time':<22}{lasting}"
+        for name, state in (("spread plateau", self.spread), ("full flow", self.full)):
+            found = self._state(state)
+            if found is not None:
+                rows_of = ", ".join(f"{key} = {value}" for key, value in found.items())
+                yield from textwrap.wrap(f"{name:<22}{rows_of}", _LINE, subsequent_indent=" " * 22)
         yield ""
         yield "eigenvalues of the linearised flow (order η), in groups"
         for group in numbers.groups:
@@ -142,12 +176,13 @@ class PlateauReport:
             )  # fmt: skip
         if self.matrices is not None:
             yield ""
-            yield f"linearised matrices, {FORMULA}, basis r, s, q, c"
+            yield f"linearised matrices here (symbolic with --json), {FORMULA}"
             for name in ("G", "H_row", "H_difference"):
-                yield f"  {name}"
-                matrix = getattr(self.matrices, name)
-                for a in range(4):
-                    yield "    " + ",  ".join(str(entry) for entry in matrix.row(a))
+                matrix = self._evaluated(getattr(self.matrices, name))
+                for a, letter in enumerate(BASIS):
+                    label = name if a == 0 else ""
+                    numbers_of = "".join(f"{float(x):>12.5g}" for x in matrix[a])
+                    yield f"  {label:<13}{letter}{numbers_of}"
 
     def _values(self, group: Group) -> str:
         if group.values is None:
@@ -162,6 +197,10 @@ class PlateauReport:
         return ", ".join(values)
 
 
+SPREAD = (
+    "equal students (Q = C) are themselves unstable for this activation (kappa < 0, group spread): "
+    "small random students approach the plateau with Q > C in spread_plateau"
+)
 FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
 
 
@@ -190,13 +229,26 @@ def closed_forms(forms: PlateauForms) -> dict[str, str]:
 
 
 def plateau_report(
-    activation: Activation, teacher: HomogeneousTeacher, learning_rate: sp.Rational, digits: int
+    activation: Activation,
+    teacher: HomogeneousTeacher,
+    learning_rate: sp.Rational,
+    digits: int,
+    *,
+    full: bool = False,
 ) -> PlateauReport:
     """Derive the plateau of an activation and evaluate it for a teacher.
 
+    Args:
+        activation: Of students and teachers.
+        teacher: Its moments or modes.
+        learning_rate: η, positive.
+        digits: Significant digits.
+        full: Also the plateau of the flow with the terms of order η².
+
     Raises:
-        InputError: The activation or the teacher is outside what can be done; see
-            :func:`~symderiv.analysis.stability.plateau_numbers`.
+        InputError: The activation or the teacher is outside what can be done (see
+            :func:`~symderiv.analysis.stability.plateau_numbers`), or η is so large that the full
+            flow has no stationary plateau.
         ToleranceError: The digits were not reached.
     """
     forms, matrices = _derived(activation)
@@ -204,16 +256,40 @@ def plateau_report(
     for _ in range(4):
         numbers = plateau_numbers(forms, teacher, learning_rate, bits)
         if _accurate(numbers, digits):
-            return PlateauReport(
-                activation.text, teacher, learning_rate, digits, forms, numbers, matrices
-            )
+            break
         bits *= 2
-    raise ToleranceError(f"{digits} digits of the plateau were not reached")
+    else:
+        raise ToleranceError(f"{digits} digits of the plateau were not reached")
+    spread, noisy = None, None
+    kappa = numbers.rates["difference_stiffness"]
+    if kappa < 0:
+        quiet = full_flow(_equations(activation), noise=False)
+        spread = full_plateau(quiet, teacher, learning_rate, bits)
+    if full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None):
+        # A large rate is looked at even if it is not asked for: the plateau may not exist.
+        try:
+            noisy = full_plateau(_noisy(activation), teacher, learning_rate, bits)
+        except (ToleranceError, NotYetError):
+            if full:
+                raise
+    return PlateauReport(
+        activation.text, teacher, learning_rate, digits, forms, numbers, matrices, spread, noisy
+    )
+
+
+@lru_cache(maxsize=8)
+def _equations(activation: Activation) -> Equations:
+    return derive_equations(LearningProblem(activation, activation))
+
+
+@lru_cache(maxsize=8)
+def _noisy(activation: Activation) -> FullFlow:
+    return full_flow(_equations(activation))
 
 
 @lru_cache(maxsize=8)
 def _derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
-    equations = derive_equations(LearningProblem(activation, activation))
+    equations = _equations(activation)
     forms = plateau_forms(equations)
     reduced = reduced_equations(equations, paired=True, noise=False)
     return forms, linearised_matrices(reduced, forms)

@@ -58,11 +58,18 @@ def plateau(
     digits: Annotated[
         int, typer.Option("--digits", metavar="N", help="Significant digits, all proved.")
     ] = 15,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help="Also the plateau of the flow with the terms of order η² (full_flow)."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Symmetric plateau of M students and M teachers: height, linearisation, escape.
 
-    Output weights are 1/√M. The flow is that of first order in η; every number is certified.
+    Output weights are 1/√M. The flow is that of first order in η; every number is certified. A
+    learning rate above 1 is refused where the full flow has no stationary plateau.
 
     Example:  symderiv plateau --units 4 --learning-rate 0.1 --distinct-eigenvalues 10 --exponent 1
     """
@@ -80,7 +87,7 @@ def plateau(
     with status("Deriving the plateau", quiet=json_):
         from symderiv.analysis.report import plateau_report
 
-        report = plateau_report(chosen, teacher, eta, digits)
+        report = plateau_report(chosen, teacher, eta, digits, full=full)
     if json_:
         emit_json(report.to_json())
     else:
