@@ -1,0 +1,155 @@
+"""Plateaus against the generated modules: they stand still, and what leaves them leaves as said."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+
+from symderiv.analysis.full_plateau import full_flow, full_plateau
+from symderiv.analysis.teacher import HomogeneousTeacher, teacher_of_modes, teacher_of_moments
+from symderiv.errors import InputError
+from symderiv.learning import derive_equations, learning_problem
+
+BITS = 120
+
+
+def rational(text: str) -> sp.Rational:
+    return sp.Rational(Fraction(text).numerator, Fraction(text).denominator)
+
+
+def two_modes(M: int) -> HomogeneousTeacher:
+    return teacher_of_modes(
+        M, [rational("3/2"), rational("3/4")], [rational("1/3"), rational("2/3")],
+        [rational("2"), rational("1/2")],
+        [rational("1/10") * (M - 1), rational("-1/20") * (M - 1)],
+    )  # fmt: skip
+
+
+class Full:
+    """The generated module at one teacher, arrays with the eigenvalues last."""
+
+    def __init__(self, name: str, teacher: HomogeneousTeacher, eta: float, order: float) -> None:
+        self.module = import_module(f"symderiv_kernels.{name}")
+        assert teacher.modes is not None
+        modes = teacher.modes(BITS)
+        self.M, self.eta, self.order = teacher.units, eta, order
+        self.rho = np.array([float(x) for x in modes.eigenvalue])
+        self.weight = np.array([float(x) for x in modes.weight])
+        self.row = np.array([float(x) for x in modes.row_sum])
+        theta = np.array([float(x) for x in modes.difference])
+        self.v = np.full(self.M, 1 / np.sqrt(self.M))
+        self.t = self.spread(theta + (self.row - theta) / self.M, (self.row - theta) / self.M)
+        self.T = self.t @ (self.weight / self.rho)
+        self.P = float(self.T[0].sum())
+
+    def spread(self, same: Any, other: Any) -> np.ndarray:
+        eye = np.eye(self.M, dtype=bool)[..., None]
+        return np.ascontiguousarray(np.where(eye, same, other))
+
+    def rates(self, q: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(self.M)
+        self.module.right_hand_side(q, r, self.v, self.rho, self.weight, self.t, self.T, self.v,
+                                    self.eta, 0.0, 0.0, 0.0, 0.0, self.order, dq, dr,
+                                    dv)  # fmt: skip
+        return dq, dr
+
+    def modes_of(self, Q: float, C: float, R: float) -> tuple[np.ndarray, np.ndarray]:
+        """The overlaps of every mode that stand still at these order parameters."""
+        M = self.M
+        Qs, Rs = self.spread(Q, C)[..., 0], np.full((M, M), R)
+        A, B, gamma, dv = (np.zeros((M, M)), np.empty((M, M)), np.zeros((M, M)), np.empty(M))
+        self.module.gradients(Qs, Rs, self.T, self.v, self.v, A, B, dv)
+        if self.order:
+            self.module.noise(Qs, Rs, self.T, self.v, self.v, 0.0, gamma)
+        stiff, kappa = A[0].sum(), A[0, 0] - A[0, 1]
+        r = R / self.P * self.row / self.rho
+        total = (-(M**2) * B[0, 0] * r / self.rho + self.eta * gamma[0].sum() / 2) / stiff
+        apart = np.full_like(r, Q - C) if self.rho.size == 1 else None
+        if apart is None:
+            # κ (Q_k - C_k) = η (Γ_ii - Γ_ij)/2, the same for every mode
+            apart = np.full_like(r, self.eta * (gamma[0, 0] - gamma[0, 1]) / (2 * kappa))
+        off = (total - apart) / M
+        return self.spread(off + apart, off), self.spread(r, r)
+
+
+@pytest.mark.parametrize("M", [2, 3, 5])
+def test_the_plateau_of_the_full_flow_stands_still_in_every_mode(M: int) -> None:
+    teacher = two_modes(M)
+    flow = full_flow(derive_equations(learning_problem("erf")))
+    state = full_plateau(flow, teacher, rational("13/10"), BITS)
+    full = Full("erf", teacher, 1.3, 1.0)
+    numbers = [float(x) for x in (state.Q, state.C, state.R)]
+    q, r = full.modes_of(*numbers)
+    np.testing.assert_allclose(np.einsum("ijk,k->ij", q, full.weight * full.rho)[0, 0], numbers[0])
+    dq, dr = full.rates(q, r)
+    assert np.abs(dq).max() < 1e-14
+    assert np.abs(dr).max() < 1e-14
+    error = full.module.generalization_error(
+        full.spread(numbers[0], numbers[1])[..., 0], np.full((M, M), numbers[2]), full.T, full.v,
+        full.v,
+    )  # fmt: skip
+    assert float(state.generalization_error) == pytest.approx(error, rel=1e-13)
+
+
+def test_relu_students_stand_still_apart_also_without_noise() -> None:
+    teacher = teacher_of_moments(3, *map(rational, ("1.3", "0.2", "1.3", "0.2")))
+    flow = full_flow(derive_equations(learning_problem("relu")), noise=False)
+    state = full_plateau(flow, teacher, sp.Integer(1), BITS)
+    Q, C = float(state.Q), float(state.C)
+    assert Q > 1.5 * C
+    full = Full("relu", teacher, 1.0, 0.0)
+    dq, dr = full.rates(*full.modes_of(Q, C, float(state.R)))
+    assert np.abs(dq).max() < 1e-14
+    assert np.abs(dr).max() < 1e-14
+
+
+@pytest.mark.parametrize("order", [0.0, 1.0])
+def test_the_escape_grows_at_the_predicted_rate_in_the_integrated_flow(order: float) -> None:
+    """erf, M = 3, η = 0.3, over two e-foldings."""
+    from symderiv.analysis.plateau import plateau_forms
+    from symderiv.analysis.stability import plateau_numbers
+
+    teacher = teacher_of_moments(3, *map(rational, ("1.3", "0.2", "1.3", "0.2")))
+    equations = derive_equations(learning_problem("erf"))
+    eta = rational("3/10")
+    if order:
+        state: Any = full_plateau(full_flow(equations), teacher, eta, BITS)
+        Q, C = float(state.Q), float(state.C)
+    else:
+        state = plateau_numbers(plateau_forms(equations), teacher, eta, BITS)
+        Q = C = float(state.Q)
+    full = Full("erf", teacher, 0.3, order)
+    M = full.M
+    q, r = full.spread(Q, C), np.full((M, M, 1), float(state.R))
+    step = 1e-6 * full.spread(1.0, -1.0 / (M - 1))
+
+    def rates(_: float, y: np.ndarray) -> np.ndarray:
+        dq, dr = full.rates(y[: M * M].reshape(M, M, 1).copy(), y[M * M :].reshape(M, M, 1).copy())
+        return np.concatenate((dq.ravel(), dr.ravel()))
+
+    time = 2 / float(state.unstable_eigenvalue)
+    # Half the difference of two opposite starts: terms of second order drop out.
+    ends = []
+    for sign in (1, -1):
+        start = np.concatenate((q.ravel(), (r + sign * step).ravel()))
+        run = solve_ivp(rates, (0, time), start, "DOP853", rtol=1e-13, atol=1e-15)
+        ends.append(run.y[M * M :, -1].reshape(M, M))
+    grown = (ends[0] - ends[1]) / 2
+    rate = np.log((grown[0, 0] - grown[0, 1]) / (step[0, 0, 0] - step[0, 1, 0])) / time
+    assert rate == pytest.approx(float(state.unstable_eigenvalue), rel=1e-6)
+
+
+def test_a_learning_rate_without_plateau_is_refused_with_the_bound() -> None:
+    teacher = teacher_of_moments(3, *map(sp.Integer, (1, 0, 1, 0)))
+    flow = full_flow(derive_equations(learning_problem("erf")))
+    with pytest.raises(InputError, match=r"--learning-rate 12: .* only up to (6\.4\d+)") as caught:
+        full_plateau(flow, teacher, sp.Integer(12), BITS)
+    bound = float(str(caught.value).partition("up to ")[2].split()[0])
+    below = full_plateau(flow, teacher, sp.Rational(str(round(0.995 * bound, 4))), BITS)
+    assert float(below.Q) > 10
