@@ -177,6 +177,13 @@ def linear_networks() -> list[Row]:
     return [Row(*row) for row in rows()]
 
 
+def plateaus() -> list[Row]:
+    """The plateau of many units, and its escape rate against differences."""
+    from benchmarks.plateau import rows
+
+    return [Row(*row) for row in rows()]
+
+
 def moment_form() -> list[Row]:
     """The moment form with 50 eigenvalues in arbitrary precision against the spectral solver."""
     from benchmarks.moment_form import lines
@@ -204,6 +211,7 @@ def main() -> int:
         linear_networks,
         moment_form,
         late_learning,
+        plateaus,
     ):
         rows += group()
         print(f"{group.__name__}: done", file=sys.stderr)
