@@ -79,6 +79,7 @@ def _report_solve(
             "output": str(target),
             "alpha_end": float(trajectory.alpha_end),
             "generalization_error_end": float(error[-1]) if error.size else None,
+            "method": trajectory.method,
             "steps": trajectory.steps,
             "rhs_evaluations": trajectory.rhs_evaluations,
             "wall_seconds": trajectory.wall_seconds,

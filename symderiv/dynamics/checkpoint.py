@@ -221,6 +221,7 @@ def identity(study: Study, kernel_sha256: str, **more: object) -> dict[str, str]
         "symderiv": __version__,
         "numpy": np.__version__,
         "numba": importlib.metadata.version("numba"),
+        "scipy": importlib.metadata.version("scipy"),
         "program text": _program_digest(),
         **{name: str(value) for name, value in more.items()},
     }

@@ -67,3 +67,16 @@ def pack_parameters(
             rates,
         ]
     )
+
+
+def split_parameters(
+    parameters: np.ndarray, M: int, L: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues (L,), weights (L,), t_k (L, M, M) and T (M, M), as views."""
+    teacher = 2 * L + L * M * M
+    return (
+        parameters[:L],
+        parameters[L : 2 * L],
+        np.moveaxis(parameters[2 * L : teacher].reshape(M, M, L), -1, 0),
+        parameters[teacher : teacher + M * M].reshape(M, M),
+    )

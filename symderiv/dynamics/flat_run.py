@@ -23,8 +23,10 @@ from symderiv.dynamics.stepper import (
     NOT_A_NUMBER,
     REJECTED,
     RUNNING,
+    STEP,
     STEP_LIMIT,
     STEP_UNDERFLOW,
+    STIFF,
     advance,
 )
 
@@ -35,6 +37,7 @@ REASONS = {
     CONE_LEFT: "cone-left",
     STEP_LIMIT: "step-limit",
     INTERRUPTED: "interrupted",
+    STIFF: "stiff",
 }
 
 
@@ -56,6 +59,7 @@ class FlatResult:
     rejected: int
     rhs_evaluations: int
     error_sum: float
+    method: str = "explicit"
 
     @property
     def cause(self) -> str:
@@ -133,7 +137,11 @@ def _key(*inputs: np.ndarray) -> str:
 #: Called with the time reached and the number of steps so far.
 Progress = Callable[[float, int], None]
 
+#: Called every so many steps with the time, the step and the state; True ends with code STIFF.
+Watch = Callable[[float, float, np.ndarray], bool]
+
 _SLICE_SECONDS = 0.1
+_STEPS_BETWEEN_WATCHES = 1000
 
 
 def integrate_flat(
@@ -149,6 +157,7 @@ def integrate_flat(
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
 ) -> FlatResult:
     """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
 
@@ -164,13 +173,15 @@ def integrate_flat(
         progress: called about ten times a second.
         checkpoint: where to go on from and to keep what is needed for it; an integration that it
             holds as finished is not made again.
+        watch: asked every 1000 steps whether to stop, with the cause "stiff".
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
     memory = _Memory.start(state, np.ascontiguousarray(asked, dtype=np.float64))
     key = ""
     if checkpoint is not None:
-        limits = relative_tolerance, absolute_tolerance, cone_tolerance, max_steps
+        watched = float(watch is not None)
+        limits = relative_tolerance, absolute_tolerance, cone_tolerance, max_steps, watched
         key = _key(state, sizes, parameters, asked, np.array(limits, dtype=np.float64))
         memory.restore(checkpoint.entry(key))
     work = np.zeros((3, state.size))
@@ -198,6 +209,16 @@ def integrate_flat(
                     memory.code = STEP_LIMIT
                     break
                 slice_steps[0] = min(slice_steps[0], max_steps - taken)
+                if watch is not None:
+                    # asked at counts of steps, not at times of the clock: runs are repeatable
+                    to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
+                    due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
+                    if due and watch(
+                        float(memory.reals[ALPHA]), float(memory.reals[STEP]), memory.y
+                    ):
+                        memory.code = STIFF
+                        break
+                    slice_steps[0] = min(slice_steps[0], to_watch)
                 memory.code = advance(
                     rhs,
                     memory.y,

@@ -18,7 +18,8 @@ from symderiv.dynamics.activation_error import (
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compression import relative_changes, settle
 from symderiv.dynamics.flat_layout import pack_parameters, split_flat
-from symderiv.dynamics.flat_run import FlatResult, Progress, integrate_flat
+from symderiv.dynamics.flat_run import FlatResult, Progress
+from symderiv.dynamics.implicit_run import integrate
 from symderiv.dynamics.initial import Initial, initial
 from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.state import State
@@ -175,7 +176,8 @@ class _Problem:
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
         asked = self.study.time
-        return integrate_flat(
+        return integrate(
+            asked.method,
             self.kernel.right_hand_side_for(self.state.K, self.state.M),
             self.state.flat(),
             self.sizes,
@@ -271,6 +273,7 @@ def _trajectory(result: FlatResult, problem: _Problem, errors: np.ndarray) -> Tr
         steps=result.steps,
         rejected=result.rejected,
         rhs_evaluations=result.rhs_evaluations,
+        method=result.method,
         wall_seconds=0.0,
         relative_tolerance=study.time.relative_tolerance,
         tolerance_reached=result.error_sum,

@@ -87,6 +87,7 @@ def write_run(
     kept: dict[str, Any] = {
         "title": "Order parameters of online learning, integrated",
         **_common_attributes(t),
+        "method": t.method,
         "steps": t.steps,
         "rejected_steps": t.rejected,
         "rhs_evaluations": t.rhs_evaluations,

@@ -18,7 +18,7 @@ import numpy as np
 from symderiv.dynamics import dop853_table as table
 from symderiv.dynamics.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled
 
-RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED = range(7)
+RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
 
 # Where the stepper keeps its numbers between slices.
 ALPHA, STEP, LAST_ERROR, ERROR_SUM, CONE_VALUE = range(5)

@@ -153,6 +153,7 @@ class Time(Table):
     values: list[_NotNegative] | None = None
     relative_tolerance: Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)] = 1e-9
     absolute_tolerance: _NotNegative = 1e-14
+    method: Literal["auto", "explicit", "implicit"] = "auto"
     compression: Literal["auto", "on", "off"] = "auto"
 
     @model_validator(mode="after")

@@ -32,6 +32,7 @@ class Trajectory:
         error_accuracy: largest relative change of the generalisation error in the same comparison;
             not a number when the integration was not repeated. Late in learning the error is a
             small difference of Q, R and T, and less accurate than they are.
+        method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
             overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
     """
@@ -59,6 +60,7 @@ class Trajectory:
     tolerance_method: str
     tolerance_kept: bool
     error_accuracy: float
+    method: str = "explicit"
     compression: Compression | None = None
     warnings: tuple[str, ...] = ()
     study_text: str = ""

@@ -1,0 +1,217 @@
+"""Stiff problems: the sparse Jacobian, implicit steps, and when they are taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import small_systems as systems
+
+from symderiv.dynamics import flat_run, implicit_run, parse_study, solve
+from symderiv.dynamics.flat_run import FlatResult
+from symderiv.dynamics.initial import initial
+from symderiv.dynamics.integrate import flat_parameters
+from symderiv.dynamics.kernels import load_kernel
+from symderiv.dynamics.state import State
+from symderiv.dynamics.stepper import STEP_UNDERFLOW
+from symderiv.dynamics.stiff import StiffEquations
+from symderiv.errors import InputError
+
+TEXT = """
+[network]
+activation = "{activation}"
+students = {K}
+teachers = {M}
+student_weights = [0.6, 0.9, 0.4]
+teacher_weights = {teachers}
+train_second_layer = {both}
+[data]
+model = "spectrum"
+dimension = {N}
+eigenvalues = {eigenvalues}
+[training]
+learning_rate = 0.1
+weight_decay = {decay}
+label_noise = {noise}
+[initial]
+student_std = 0.5
+seed = 4
+[time]
+values = {times}
+relative_tolerance = {rtol}
+method = "{method}"
+"""
+
+
+def study_of(
+    method="implicit",
+    eigenvalues=(9.0, 3.0, 1.0, 0.3, 0.02),
+    times=(10.0, 300.0, 3000.0),
+    rtol=1e-9,
+    K=3,
+    M=2,
+    activation="erf",
+    both=False,
+    noise=0.0,
+    decay=0.0,
+):
+    return parse_study(
+        TEXT.format(
+            activation=activation,
+            K=K,
+            M=M,
+            teachers=[0.8, -0.5, 0.3][:M],
+            both=str(both).lower(),
+            N=8 * len(eigenvalues),
+            eigenvalues=list(eigenvalues),
+            times=list(times),
+            rtol=rtol,
+            method=method,
+            noise=noise,
+            decay=decay,
+        )
+    )
+
+
+def equations_of(study):
+    kernel = load_kernel(study.student_activation, study.teacher_activation)
+    state = initial(study).state
+    sizes = np.array([state.K, state.M, state.L])
+    parameters = flat_parameters(study, state)
+    equations = StiffEquations(kernel.module.flat_right_hand_side, sizes, parameters)
+    return equations, equations.pack(state.flat())
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu"])
+@pytest.mark.parametrize(
+    "eigenvalues", [(4.0, 1.0), (4.0, 1.0, 0.0), (4.0, 2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.1)]
+)
+def test_the_jacobian_is_the_slope_of_the_right_hand_side(activation, eigenvalues):
+    study = study_of(
+        eigenvalues=eigenvalues, activation=activation, M=2, both=True, noise=0.3, decay=0.01
+    )
+    equations, point = equations_of(study)
+    jacobian = equations.jacobian(0.0, point)
+    assert jacobian.shape == (equations.unknowns, equations.unknowns)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        # any change of the state, which changes the sums with the modes
+        modes = 0.3 * rng.standard_normal(equations.L * equations.size)
+        change = np.concatenate([modes, rng.standard_normal(3), np.zeros(equations.size)])
+        ahead, behind = (
+            equations.pack(equations.unpack(point + step * change)) for step in (1e-5, -1e-5)
+        )
+        slope = (equations.derivative(0.0, ahead) - equations.derivative(0.0, behind)) / 2e-5
+        found = jacobian @ ((ahead - behind) / 2e-5)
+        np.testing.assert_allclose(found, slope, rtol=2e-5, atol=1e-6 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize(
+    ("K", "M", "options"),
+    [
+        (3, 2, {}),
+        (3, 3, {"both": True, "noise": 0.2, "decay": 1e-3}),
+        (3, 2, {"activation": "relu", "rtol": 1e-7}),
+        (3, 1, {"eigenvalues": (1.0,)}),
+    ],
+)
+def test_implicit_steps_keep_the_tolerance(K, M, options):
+    options = {"K": K, "M": M, **options}
+    found = solve(study_of("implicit", **options))
+    assert found.method == "implicit"
+    assert found.succeeded
+    exact = solve(study_of("explicit", **{**options, "rtol": 1e-13}), check="never")
+    scale = np.max(exact.Q)
+    rtol = options.get("rtol", 1e-9)
+    np.testing.assert_allclose(found.Q, exact.Q, rtol=0, atol=rtol * scale)
+    np.testing.assert_allclose(found.R, exact.R, rtol=0, atol=rtol * scale)
+    np.testing.assert_allclose(found.v, exact.v, rtol=0, atol=rtol * np.max(exact.v))
+    np.testing.assert_array_equal(found.alpha, exact.alpha)
+
+
+def test_a_long_stiff_run_is_finished_implicitly_and_no_other():
+    wide = {"eigenvalues": (30.0, 10.0, 3.0, 1.0, 0.1, 1e-3), "rtol": 1e-8, "decay": 1e-4}
+    times = (0.0, 100.0, 1e6)
+    found = solve(study_of("auto", times=times, **wide), check="never")
+    assert found.method.startswith("explicit to alpha = ")
+    assert found.method.endswith(", then implicit")
+    assert found.cause == "done"
+    np.testing.assert_array_equal(found.alpha, times)
+    # fewer evaluations than two for every time in which the fastest mode decays
+    assert found.rhs_evaluations < 1e5
+    alone = solve(study_of("implicit", times=times, **wide), check="never")
+    np.testing.assert_allclose(found.Q, alone.Q, rtol=0, atol=1e-7 * np.max(alone.Q))
+    np.testing.assert_allclose(found.R, alone.R, rtol=0, atol=1e-7 * np.max(alone.Q))
+    short = solve(study_of("auto", times=(0.0, 100.0), **wide), check="never")
+    assert short.method == "explicit"
+    assert solve(study_of("auto"), check="never").method == "explicit"
+
+
+def test_where_implicit_steps_fail_explicit_ones_are_taken(monkeypatch):
+    def fail(first: FlatResult, *args) -> FlatResult:
+        return replace(first, code=STEP_UNDERFLOW)
+
+    eager = {"eigenvalues": (30.0, 3.0, 1e-3), "times": (1e3,), "rtol": 1e-6}
+    monkeypatch.setattr(flat_run, "_STEPS_BETWEEN_WATCHES", 20)
+    monkeypatch.setattr(implicit_run, "_PAYS", 0.0)
+    monkeypatch.setattr(implicit_run, "_STABILITY", 0.0)
+    switched = solve(study_of("auto", **eager), check="never")
+    assert switched.method.endswith("implicit")
+    monkeypatch.setattr(implicit_run, "_continue", fail)
+    found = solve(study_of("auto", **eager), check="never")
+    assert (found.method, found.cause) == ("explicit", "done")
+    failed = solve(study_of("implicit", **eager), check="never")
+    assert (failed.method, failed.cause) == ("implicit", "step-underflow")
+
+
+@pytest.mark.parametrize(
+    ("rhs", "causes", "end"),
+    [
+        (systems.not_a_number_at_one, {"not-a-number", "step-underflow"}, 1.0),
+        (systems.explosion, {"step-underflow", "not-a-number"}, 1.0),
+        (systems.out_of_the_cone, {"cone-left"}, 2.0),
+        (systems.never_a_number, {"not-a-number"}, 0.0),
+    ],
+)
+def test_a_failed_implicit_run_keeps_what_was_computed(tmp_path, rhs, causes, end):
+    one, zero = np.ones(1), np.zeros((1, 1, 1))
+    State(one, one, zero + 1, zero, zero + 1, np.ones((1, 1)), one, one).save(
+        tmp_path / "state.npz"
+    )
+    text = systems.STUDY.format(values=[0.0, 0.25, 0.5, 0.75, 3.0]) + '\nmethod = "implicit"\n'
+    result = solve(parse_study(text, base=tmp_path), kernel=systems.as_kernel(rhs), check="never")
+    assert result.cause in causes
+    assert not result.succeeded
+    assert f"alpha = {result.alpha_end:.10g}" in result.message
+    np.testing.assert_array_equal(result.alpha, [0.0, 0.25, 0.5, 0.75] if end else [0.0])
+    assert end - 0.6 < result.alpha_end < end + 1e-5
+    assert np.all(np.isfinite(result.final.student_overlap))
+
+
+def test_an_interrupt_and_a_limit_of_steps_keep_what_was_computed(monkeypatch):
+    study = study_of("implicit", times=(0.0, 1e-3, 1e4))
+    limited = solve(study, check="never", max_steps=40)
+    assert limited.cause == "step-limit"
+    assert limited.steps == 40
+    assert limited.alpha.size == 2
+
+    def progress(alpha, steps):
+        assert alpha > 0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(implicit_run, "_PROGRESS_SECONDS", 0.0)
+    interrupted = solve(study, check="never", progress=progress)
+    assert interrupted.cause == "interrupted"
+    assert 0 < interrupted.alpha_end < 1e4
+
+
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(implicit_run, "_MOST_ENTRIES", 100)
+    with pytest.raises(InputError, match=r"time\.method: .*too much"):
+        solve(study_of("implicit"))
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match=r"time\.method: .*'auto', 'explicit' or 'implicit'"):
+        study_of("radau")
