@@ -1,4 +1,4 @@
-"""Many eigenvalues: time, and the error against all eigenvalues kept.
+"""Many eigenvalues: time, and the error against all kept. Stiff problems: both methods.
 
 python -m benchmarks.compression
 """
@@ -25,14 +25,16 @@ def study_of(
     compression: str = "auto",
     relative_tolerance: float = 1e-8,
     points: int = 60,
+    method: str = "auto",
+    units: int = 4,
 ) -> Study:
-    """Four erf units learn four, power law with exponent 1/4, 16 coordinates per eigenvalue."""
+    """Erf units learn as many, power law with exponent 1/4, 16 coordinates per eigenvalue."""
     return parse_study(
         f"""
         [network]
         activation = "erf"
-        students = 4
-        teachers = 4
+        students = {units}
+        teachers = {units}
         [data]
         model = "power-law"
         dimension = {16 * eigenvalues}
@@ -48,6 +50,7 @@ def study_of(
         points = {points}
         relative_tolerance = {relative_tolerance}
         compression = "{compression}"
+        method = "{method}"
         """
     )
 
@@ -70,6 +73,46 @@ def error_of_compression(draw: str, end: float = 500.0) -> tuple[float, Trajecto
     )
     change = found.generalization_error / whole.generalization_error - 1.0
     return float(np.max(np.abs(change))), found
+
+
+def late_times() -> list[Line]:
+    """K = M = 2, L = 64 to a million: both methods, and what "auto" takes."""
+    seconds_of, runs = {}, {}
+    reference = solve(_late("implicit", 1e-13, 1.0), check="never")  # compile or load
+    reference = solve(_late("implicit", 1e-13, 1e6), check="never")
+    for method in ("explicit", "implicit", "auto"):
+        begin = time.process_time()
+        runs[method] = solve(_late(method, 1e-9, 1e6), check="never")
+        seconds_of[method] = time.process_time() - begin
+    off = {
+        method: float(np.max(np.abs(run.Q - reference.Q)) / np.max(reference.Q))
+        for method, run in runs.items()
+    }
+    ratio = seconds_of["explicit"] / seconds_of["auto"]
+    return [
+        (
+            f"late times, K = M = 2, L = 64, alpha = 1e6: explicit against {runs['auto'].method}",
+            f"{ratio:.0f}x ({seconds_of['explicit']:.1f} CPU s, "
+            f"{runs['explicit'].rhs_evaluations} evaluations / {seconds_of['auto']:.1f} CPU s, "
+            f"{runs['auto'].rhs_evaluations}; implicit from the start "
+            f"{seconds_of['implicit']:.1f} CPU s, {runs['implicit'].rhs_evaluations}; Q off by "
+            f"{off['explicit']:.0e} / {off['auto']:.0e} / {off['implicit']:.0e})",
+            "> 1x",
+            ratio > 1,
+        )
+    ]
+
+
+def _late(method: str, relative_tolerance: float, end: float) -> Study:
+    return study_of(
+        64,
+        0.05,
+        end,
+        units=2,
+        compression="off",
+        method=method,
+        relative_tolerance=relative_tolerance,
+    )
 
 
 def lines() -> list[Line]:
@@ -112,7 +155,7 @@ def lines() -> list[Line]:
             ratio <= 3,
         )
     )
-    return found
+    return found + late_times()
 
 
 def main() -> None:

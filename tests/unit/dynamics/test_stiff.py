@@ -9,6 +9,7 @@ import pytest
 from support import small_systems as systems
 
 from symderiv.dynamics import flat_run, implicit_run, parse_study, solve
+from symderiv.dynamics.checkpoint import Checkpoint
 from symderiv.dynamics.flat_run import FlatResult
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.integrate import flat_parameters
@@ -215,3 +216,38 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
 def test_an_unknown_method_is_refused():
     with pytest.raises(InputError, match=r"time\.method: .*'auto', 'explicit' or 'implicit'"):
         study_of("radau")
+
+
+def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path):
+    study = study_of(
+        "auto",
+        eigenvalues=(30.0, 10.0, 3.0, 1.0, 0.1, 1e-3),
+        times=(0.0, 100.0, 1e6),
+        rtol=1e-8,
+        decay=1e-4,
+    )
+    undisturbed = solve(study, check="never")
+    switched = float(undisturbed.method.split()[4].rstrip(","))
+    stopping = Checkpoint(tmp_path / "run.checkpoint", stop=lambda: seen > switched)
+    seen = 0.0
+
+    def progress(alpha, steps):
+        nonlocal seen
+        seen = alpha
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(implicit_run, "_PROGRESS_SECONDS", 0.0)
+        stopped = solve(study, check="never", checkpoint=stopping, progress=progress)
+    assert stopped.cause == "interrupted"
+    assert switched < stopped.alpha_end < 1e6
+    told = []
+    resumed = solve(
+        study,
+        check="never",
+        checkpoint=Checkpoint(tmp_path / "run.checkpoint", notice=told.append),
+    )
+    assert len(told) == 1
+    assert told[0].startswith("resuming at alpha = ")
+    assert resumed.method == undisturbed.method
+    np.testing.assert_array_equal(resumed.generalization_error, undisturbed.generalization_error)
+    np.testing.assert_array_equal(resumed.student_overlap, undisturbed.student_overlap)
