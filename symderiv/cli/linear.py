@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symderiv.cli.linear_inputs import Basis, Inputs, exact_decimal, named
 from symderiv.cli.output import Json, check_directory, emit_json, status
-from symderiv.errors import InputError, ToleranceError
+from symderiv.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
 # Double precision gives this many digits; more, and other methods, are computed with balls.
 DOUBLE = 15
 _CURVE_POINTS = 240
-
-
-class Basis(StrEnum):
-    """In which basis the trained directions are the first ones."""
-
-    eigenbasis = "eigenbasis"
-    random = "random"
-    input = "input"
 
 
 class Method(StrEnum):
@@ -118,16 +111,16 @@ def linear(
     deviation = 1.0 + _student_variance(student_std)
     if plot is not None:
         _check_plot(plot)
-    inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
-    directions = _named(lambda: inputs.directions(trainable, basis))
+    inputs = Inputs(distinct_eigenvalues, exponent, covariance)
+    directions = named(lambda: inputs.directions(trainable, basis))
     law = inputs.law(trainable) if basis is Basis.eigenbasis else None
     values = np.array(times)
-    answer = _named(lambda: linear_answer(directions, learning_rate, values, deviation, law))
+    answer = named(lambda: linear_answer(directions, learning_rate, values, deviation, law))
     record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
     if method is not Method.secular or digits > DOUBLE or working_digits is not None:
         if basis is not Basis.eigenbasis:
             raise InputError("--digits and --method need --basis eigenbasis")
-        numbers = (learning_rate, 1 + _exact(student_std) ** 2, times)
+        numbers = (learning_rate, 1 + exact_decimal(student_std) ** 2, times)
         exact = inputs.exact(trainable)
         record |= _many_digits(exact, numbers, method, digits, working_digits)
     if dimension is not None:
@@ -140,100 +133,6 @@ def linear(
         emit_json(record)
     else:
         _print(record, inputs, directions)
-
-
-class _Inputs:
-    """A power law or the covariance of a file, as the options give it."""
-
-    def __init__(self, L: int | None, exponent: float | None, file: Path | None) -> None:
-        if file is None:
-            for name, value in (("--distinct-eigenvalues", L), ("--exponent", exponent)):
-                if value is None:
-                    raise InputError(f"option {name} is missing (or give --covariance FILE)")
-        elif exponent is not None:
-            raise InputError("--exponent is given together with --covariance; remove one")
-        self.L, self.exponent, self.file = L, exponent, file
-
-    def model(self) -> Any:
-        """The spectrum as a data model."""
-        from symderiv.analysis.linear import MAX_EIGENVALUES
-        from symderiv.data import covariance, power_law
-
-        if self.file is not None:
-            return covariance(self.file, distinct_eigenvalues=self.L)
-        assert self.L is not None
-        assert self.exponent is not None
-        if not (math.isfinite(self.exponent) and self.exponent > 0.0):
-            raise InputError(f"exponent: {self.exponent!r} is not a positive number")
-        if self.L > MAX_EIGENVALUES:
-            raise InputError(
-                f"distinct_eigenvalues: {self.L} are more than the {MAX_EIGENVALUES} that are "
-                "treated one by one"
-            )
-        return power_law(self.L, self.exponent)
-
-    def directions(self, trainable: int | None, basis: Basis) -> Directions:
-        from symderiv.analysis.linear import coordinate_directions, eigendirections
-
-        if basis is Basis.eigenbasis:
-            component = self.model().single()
-            return eigendirections(component.eigenvalue, component.weight, trainable)
-        matrix = self._matrix(basis)
-        return coordinate_directions(matrix, matrix.shape[0] if trainable is None else trainable)
-
-    def _matrix(self, basis: Basis) -> np.ndarray:
-        """The covariance as a matrix: of the file, or of one input per eigenvalue, rotated."""
-        from symderiv.analysis.linear import rotated_covariance
-
-        if basis is Basis.input:
-            if self.file is None:
-                raise InputError("--basis input needs --covariance FILE")
-            from symderiv.data.covariance import read_covariance
-
-            return read_covariance(self.file)
-        component = self.model().single()
-        if self.file is None:
-            return rotated_covariance(component.eigenvalue, seed=0)
-        from symderiv.data.covariance import read_spectrum
-
-        return rotated_covariance(read_spectrum(self.file).eigenvalue, seed=0)
-
-    def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
-        """The spectrum for any number of digits, and how many of its eigenvalues are trained."""
-        from symderiv.analysis.linear_exact import exact_power_law, exact_spectrum
-
-        component = self.model().single()
-        count = component.eigenvalue.size if trainable is None else trainable
-        if self.exponent is not None:
-            return exact_power_law(component.eigenvalue.size, _exact(self.exponent)), count
-        positive = int((component.eigenvalue > 0.0).sum())
-        spectrum = exact_spectrum(component.eigenvalue, component.weight)
-        return spectrum, min(count, positive)
-
-    def law(self, trainable: int | None) -> PowerLaw | None:
-        if self.exponent is None or self.L is None:
-            return None
-        from symderiv.analysis.power_law import PowerLaw
-
-        largest = float(self.model().single().eigenvalue[0])
-        return PowerLaw(self.L, self.exponent, largest, trainable or self.L)
-
-    def describe(self) -> str:
-        if self.file is not None:
-            return f"covariance of {self.file.name}"
-        return f"power law, L = {self.L}, β = {self.exponent:g}"
-
-
-def _named(task: Any) -> Any:
-    """Messages name arguments; on the command line these are options."""
-    try:
-        return task()
-    except (InputError, ToleranceError) as error:
-        head, colon, rest = str(error).partition(": ")
-        if not colon or not head.replace("_", "").isalpha():
-            raise
-        option = "covariance" if head in ("file", "array") else head.replace("_", "-")
-        raise type(error)(f"--{option}: {rest}") from None
 
 
 def _times(text: str) -> list[float]:
@@ -305,11 +204,6 @@ def _one_coordinate(directions: Directions, learning_rate: float, basis: Basis) 
     return {"stability_limit_one_coordinate": limit, "warnings": warnings}
 
 
-def _exact(number: float) -> Fraction:
-    """The decimal that was typed: the shortest one that gives the double."""
-    return Fraction(repr(number))
-
-
 def _many_digits(
     exact: tuple[Spectrum, int], numbers: tuple[float, Fraction, list[float]], method: Method,
     digits: int, working_digits: int | None,
@@ -318,10 +212,10 @@ def _many_digits(
     from symderiv.analysis.linear_exact import ExactLinear
 
     learning_rate, deviation, times = numbers
-    problem = ExactLinear(*exact, _exact(learning_rate), deviation)
-    alpha = [_exact(time) for time in times]
+    problem = ExactLinear(*exact, exact_decimal(learning_rate), deviation)
+    alpha = [exact_decimal(time) for time in times]
     with status("Computing with many digits", quiet=False):
-        found = _named(lambda: linear_digits(problem, alpha, method.value, digits, working_digits))
+        found = named(lambda: linear_digits(problem, alpha, method.value, digits, working_digits))
 
     def listed(values: list[Any]) -> list[Any]:
         texts = [text_of(value, digits) for value in values]
@@ -344,7 +238,7 @@ def _many_digits(
 
 
 def _finite(
-    inputs: _Inputs, N: int, learning_rate: float, deviation: float, trainable: int | None,
+    inputs: Inputs, N: int, learning_rate: float, deviation: float, trainable: int | None,
     alpha: np.ndarray, answer: LinearAnswer,
 ) -> dict[str, Any]:  # fmt: skip
     import numpy as np
@@ -356,7 +250,7 @@ def _finite(
     if N < 1 or (inputs.file is None and N % component.eigenvalue.size):
         raise InputError(f"--dimension: {N} is not a multiple of the number of eigenvalues")
     rho, counts = component.eigenvalue, component.weight * N
-    curve = _named(lambda: finite_dimension(rho, counts, learning_rate, deviation, trainable))
+    curve = named(lambda: finite_dimension(rho, counts, learning_rate, deviation, trainable))
     exact = curve.after(np.rint(alpha * N))
     kept = slice(trainable)
     return {
@@ -394,7 +288,7 @@ def _draw(
     save(linear_figure(grid, curves, answer.window), plot)
 
 
-def _print(record: dict[str, Any], inputs: _Inputs, directions: Directions) -> None:
+def _print(record: dict[str, Any], inputs: Inputs, directions: Directions) -> None:
     from symderiv.cli.linear_text import linear_lines
 
     for line in linear_lines(record, inputs.describe(), directions.eigenvalue.size):
