@@ -27,6 +27,7 @@ class LinearAnswer:
         generalization_error: its values at the given times, shape (n,).
         small_learning_rate: the limit η → 0, shape (n,).
         integral: the integral approximation of that, None without a power law.
+        integral_error_estimate: exact minus that, by the next terms of the Euler–Maclaurin formula.
         integral_error_bound: its proved error, None without a power law.
         window: the α between which the power law holds, None without one.
         stability_limit: the largest η.
@@ -36,6 +37,7 @@ class LinearAnswer:
     generalization_error: Floats
     small_learning_rate: Floats
     integral: Floats | None
+    integral_error_estimate: Floats | None
     integral_error_bound: Floats | None
     window: tuple[float, float] | None
     stability_limit: float
@@ -62,16 +64,17 @@ def linear_answer(
     """
     check_learning_rate(directions, learning_rate)
     curve = generalization_error(directions, learning_rate, deviation)
-    integral = bound = ends = None
+    integral = estimate = bound = ends = None
     if law is not None:
         found = integral_approximation(law, learning_rate, alpha, deviation)
-        integral, bound = found.value, found.error_bound
+        integral, estimate, bound = found.value, found.error_estimate, found.error_bound
         ends = window(law, learning_rate)
     return LinearAnswer(
         curve,
         curve(alpha),
         small_learning_rate(directions, learning_rate, alpha, deviation),
         integral,
+        estimate,
         bound,
         ends,
         stability_limit(directions),

@@ -171,6 +171,7 @@ def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
         "generalization_error": listed(answer.generalization_error),
         "small_learning_rate": listed(answer.small_learning_rate),
         "integral_approximation": listed(answer.integral),
+        "integral_error_estimate": listed(answer.integral_error_estimate),
         "integral_error_bound": listed(answer.integral_error_bound),
         "window": None if ends is None else {"lower": ends[0], "upper": ends[1]},
         "stability_limit": answer.stability_limit,

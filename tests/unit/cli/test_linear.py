@@ -55,6 +55,9 @@ def test_json_has_the_keys_of_the_interface(linear: Any) -> None:
     assert min(result["rates"]) > 0.0
     assert sum(result["weights"]) == pytest.approx(1.0, abs=1e-14)
     assert set(result["window"]) == {"lower", "upper"}
+    late = result["small_learning_rate"][2] - result["integral_approximation"][2]
+    assert abs(late) <= result["integral_error_bound"][2]
+    assert result["integral_error_estimate"][2] == pytest.approx(late, rel=0.1)
     start = 0.5 * (1.0 + 0.25)
     assert result["generalization_error"][0] == pytest.approx(start, rel=1e-14)
     rates, weights = np.array(result["rates"]), np.array(result["weights"])
