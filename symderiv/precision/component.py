@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from flint import arb
+from flint import arb, arb_mat
 
 from symderiv.precision.balls import ball
 from symderiv.precision.one_variable import OneVariable
@@ -48,6 +48,7 @@ class Component:
     """
 
     def __init__(self, functions: list[sp.Expr], fields: Fields) -> None:
+        self._functions, self._fields = functions, fields
         polynomial = [g.is_polynomial(FORM) for g in functions]
         general = [a for a, simple in enumerate(polynomial) if not simple]
         rows = fields.loadings(general)
@@ -80,6 +81,27 @@ class Component:
     def reflects(self) -> bool:
         """Do t and -t contribute alike?"""
         return bool(self.parity == 1)
+
+    def merged(self) -> Component:
+        """The same expectation with functions of proportional variables multiplied into one.
+
+        E[f(x) g(c x + d)] is E[h(x)] with h(x) = f(x) g(c x + d).
+        """
+        functions = list(self._functions)
+        kept = list(range(len(functions)))
+        rows = [f.loading for f in self._all]
+        for b in range(len(functions)):
+            for a in kept:
+                if a >= b or b not in kept:
+                    continue
+                ratio = _ratio(rows[b], rows[a])
+                if ratio is not None:
+                    shifted = ratio * (FORM - self._all[a].mean) + self._all[b].mean
+                    functions[a] = functions[a] * functions[b].subs(FORM, sp.expand(shifted))
+                    kept.remove(b)
+        covariance, mean = self._fields.covariance, self._fields.mean
+        law = Fields([[covariance[i][j] for j in kept] for i in kept], [mean[i] for i in kept])
+        return Component([functions[i] for i in kept], law)
 
     def means(self, bits: int) -> list[Any]:
         """Means of the factors' variables."""
@@ -124,6 +146,24 @@ class Component:
         """The largest power of each normal in the polynomial."""
         return tuple(max((k[i] for k in self._sized), default=0) for i in range(self.dimension))
 
+    def in_variables(self, bits: int) -> Polynomial:
+        """The polynomial in x = z - mean of the factors' variables, if they are ``dimension``."""
+        with working_bits(bits):
+            inverse = arb_mat(self.loading(bits)).inv() if self.dimension else arb_mat(0, 0)
+            d = self.dimension
+            normals: list[Polynomial] = [
+                {tuple(int(k == j) for k in range(d)): inverse[i, j] for j in range(d)}
+                for i in range(d)
+            ]
+            total: Polynomial = {}
+            for powers, value in self.polynomial(bits).items():
+                term: Polynomial = {(0,) * d: value}
+                for i, k in enumerate(powers):
+                    for _ in range(k):
+                        term = _times(term, normals[i])
+                total = _sum(total, term)
+            return {k: v for k, v in total.items() if not v.is_zero()}
+
     def polynomial_size(self, rate: float) -> Any:
         """B with |polynomial| <= B ∏ exp(rate |t_i|), the product over normals that occur in it."""
         total = arb(0)
@@ -134,6 +174,16 @@ class Component:
                 size = size * (k / (arb.const_e() * rate)) ** k if k else size
             total = total + size
         return total
+
+
+def _ratio(row: tuple[sp.Expr, ...], other: tuple[sp.Expr, ...]) -> sp.Expr | None:
+    """c with row = c other, or None; rows of zeros are constants and have none."""
+    place = next((i for i, v in enumerate(other) if v != 0), None)
+    if place is None or row[place] == 0:
+        return None
+    ratio = sp.radsimp(row[place] / other[place])
+    pairs = zip(row, other, strict=True)
+    return ratio if all(sp.radsimp(sp.expand(u - ratio * v)) == 0 for u, v in pairs) else None
 
 
 def _affine(f: Factor, columns: int, bits: int) -> Polynomial:

@@ -224,19 +224,23 @@ class _Evaluation:
         if total.contains(0):
             if total.abs_upper() <= scale * arb(10) ** -(self.digits + _ZERO_DIGITS):
                 value = Value("0", upwards(total.abs_upper()), True, self._method())
-        elif total.rad() * arb(10) ** (self.digits + 1) <= abs(total).lower():
+        elif total.rad() * self._resolution() <= abs(total).lower():
             value = written(total, None, self.digits, self._method())
         if value is None:
             return None
         steps = [quadrature_step(rule) for rule in self.rules.values() if rule.dimension]
         return Evaluated(value, (*self.asked.steps, *steps))
 
+    def _resolution(self) -> Any:
+        """The value has to be known to this many units of itself: half a digit more than asked."""
+        return 3 * arb(10) ** self.digits
+
     def _missing(self, total: Any) -> float:
         """How much more accuracy (natural logarithm) is worth a try."""
         if not total.is_finite() or total.contains(0):
             return 10 * _LN10
-        short = total.rad() * arb(10) ** (self.digits + 1) / abs(total).lower()
-        return max(float(short.log()), 0.0) + 1.0
+        short = total.rad() * self._resolution() / abs(total).lower()
+        return max(float(short.log()), 0.0) + 0.5
 
     def _exceeded(self, total: Any) -> ToleranceError:
         reached, bound = 0, "infinite"

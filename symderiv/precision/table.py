@@ -35,8 +35,8 @@ class Table:
         strip: Where it is analytic; at least as far along the line as the table goes.
         reach: Half length of the table.
         factor: What the strip's bound has to be multiplied by.
-        accuracy: The interpolation error is exp(-accuracy) times the largest of the bounds' size,
-            about.
+        accuracy: The interpolation error near 0 is below exp(-accuracy); far out it may grow as the
+            function's bound.
     """
 
     def __init__(
@@ -51,7 +51,8 @@ class Table:
             raise ToleranceError("a table would leave the strip in which its function is bounded")
         self._low, self._inverse = -reach, count / (2 * reach)
         self._count = count
-        degree = math.ceil((accuracy + 2) / math.log(_RHO)) + 1
+        excess = max(0.0, float((strip.factor * factor).log())) + float(strip.rate) * long_axis
+        degree = math.ceil((accuracy + excess + 2) / math.log(_RHO)) + 1
         self._pieces = []
         nodes, inverse = _interpolation(degree, flint.ctx.prec)
         self._scale = 1 / arb(half)
