@@ -48,6 +48,7 @@ from symderiv_codegen.program import (
     Vector,
 )
 from symderiv_codegen.tables import Row, TableSum, TableTerm
+from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.text import (
     digest,
     generate_text,
@@ -73,6 +74,7 @@ __all__ = [
     "ScalarFunction",
     "TableSum",
     "TableTerm",
+    "TemplateFunction",
     "Vector",
     "digest",
     "generate_text",

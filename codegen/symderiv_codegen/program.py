@@ -20,6 +20,7 @@ from sympy.core.function import AppliedUndef
 
 from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.tables import TableSum
+from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.walk import (
     array_name,
     calls_of,
@@ -157,7 +158,7 @@ class ScalarFunction:
         return (*(expression for _, expression in self.definitions), self.value)
 
 
-Function = ScalarFunction | TableSum
+Function = ScalarFunction | TableSum | TemplateFunction
 """What expressions can call by name."""
 
 

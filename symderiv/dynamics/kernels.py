@@ -175,8 +175,10 @@ def _derive(
     """
     from symderiv.learning import generate
 
-    asked = {} if tolerance is None else {"tolerance": tolerance}
-    text = generate(path.stem, student, teacher, **asked)
+    if tolerance is None:
+        text = generate(path.stem, student, teacher)
+    else:
+        text = generate(path.stem, student, teacher, tolerance, limited=True)
     if "\nACTIVATION_TOLERANCE = " in text:
         path = approximate
     if _read_sealed(path) is not None:

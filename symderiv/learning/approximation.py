@@ -8,14 +8,25 @@ from symderiv_codegen import Constant
 
 from symderiv.gaussian.mixture import Mixture, mixture, tanh_form
 from symderiv.learning.mixture_integrals import MixtureTables, Tables
+from symderiv.learning.numeric_activation import NumericActivation
 from symderiv.learning.problem import LearningProblem
+from symderiv.learning.quadrature import Quadrature
 
 DEFAULT_TOLERANCE = 1e-8
 """Bound on the error of an approximated activation and of its derivative, absolute."""
 
+QUADRATURE_TOLERANCE = 1e-6
+"""Bound on the error of means by quadrature if none is given."""
+
+KINKED_TOLERANCE = 1e-4
+"""The same for activations with kinks."""
+
+FINEST_QUADRATURE = 1e-7
+"""The finest that runs ask of quadrature on their own."""
+
 
 @dataclass(frozen=True)
-class Approximation:
+class Mixtures:
     """The mixtures in the place of activations that contain tanh.
 
     Attributes:
@@ -74,7 +85,7 @@ class Approximation:
         return lines
 
 
-def approximation(problem: LearningProblem, tolerance: float) -> Approximation | None:
+def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
     """The mixtures that a problem needs, or None if neither activation contains tanh.
 
     Raises:
@@ -95,4 +106,37 @@ def approximation(problem: LearningProblem, tolerance: float) -> Approximation |
         teacher: MixtureTables(each, prefix)
         for (teacher, each), prefix in zip(found.items(), prefixes, strict=True)
     }
-    return Approximation(tolerance, tables)
+    return Mixtures(tolerance, tables)
+
+
+def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool) -> Quadrature:
+    """Rules for a problem whose means have no closed form.
+
+    Args:
+        problem: The activations.
+        tolerance: Bound on the error of the means; None for the default.
+        limited: Take the finest affordable rule where the tolerance is out of reach.
+
+    Raises:
+        DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
+    """
+    if tolerance is not None:
+        return Quadrature(
+            problem, max(tolerance, FINEST_QUADRATURE) if limited else tolerance, limited
+        )
+    kinked = any(activation.kinks for activation in _numeric(problem))
+    return Quadrature(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
+
+
+def has_holes(problem: LearningProblem) -> bool:
+    """Whether a formula is 0/0 somewhere, which the Gaussian calculus takes for a divergence."""
+    return any(activation.holes for activation in _numeric(problem))
+
+
+def _numeric(problem: LearningProblem) -> list[NumericActivation]:
+    pair = (problem.student, problem.teacher)
+    return [NumericActivation(activation.expression, activation.text) for activation in pair]
+
+
+Approximation = Mixtures | Quadrature
+"""What stands for activations whose means have no closed form."""

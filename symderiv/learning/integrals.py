@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import sympy as sp
 from symderiv_codegen import Function, ScalarFunction, TableSum
+from sympy.core.function import AppliedUndef
 
 from symderiv.errors import DivergentError
 from symderiv.gaussian import covariance_symbols, derivative, expectation
@@ -37,6 +38,7 @@ from symderiv.learning.patterns import (
     upper_triangle,
 )
 from symderiv.learning.problem import LearningProblem
+from symderiv.learning.quadrature import Quadrature
 from symderiv.learning.regularity import agrees, has_edge
 from symderiv.learning.terms import Term, terms
 
@@ -68,18 +70,37 @@ class Integral:
 class Integrals:
     """Turns means into calls of scalar functions, and keeps the functions that were needed."""
 
-    def __init__(self, problem: LearningProblem, tables: Tables | None = None) -> None:
-        """Means for a problem; activations with ``tables`` are sums of error functions."""
+    def __init__(
+        self,
+        problem: LearningProblem,
+        tables: Tables | None = None,
+        quadrature: Quadrature | None = None,
+    ) -> None:
+        """Means for a problem.
+
+        Args:
+            problem: The activations.
+            tables: Of the activations that are sums of error functions.
+            quadrature: Where no mean has a closed form.
+        """
         self._problem = problem
         self._tables = tables or {}
+        self._quadrature = quadrature
         self._known: dict[Pattern, Integral | MixtureIntegral] = {}
         self._used: dict[str, Function] = {}
         self._cases: dict[tuple[Pattern, ...], bool] = {}
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """The scalar functions that occur in lowered expressions, in order of their names."""
-        return tuple(self._used[name] for name in sorted(self._used))
+        """The scalar functions that occur in lowered expressions, in order of their names.
+
+        Those that call others come last.
+        """
+
+        def place(name: str) -> tuple[bool, str]:
+            return any(e.has(AppliedUndef) for e in self._used[name].expressions), name
+
+        return tuple(self._used[name] for name in sorted(self._used, key=place))
 
     def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
         """The expression with every mean replaced by calls of scalar functions.
@@ -149,14 +170,32 @@ class Integrals:
     def _call(self, factors: Sequence[Slot]) -> sp.Expr:
         same = self._problem.same_activation
         # Sums over a mixture take erf at scaled fields, which is smooth where they coincide.
-        alone = [[slot] for slot in factors if (slot.teacher and not same) in self._tables]
+        # So do rules of quadrature, which tolerate fields that coincide.
+        alone = [
+            [slot]
+            for slot in factors
+            if self._quadrature or (slot.teacher and not same) in self._tables
+        ]
         groups = by_field([slot for slot in factors if [slot] not in alone])
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
+        if self._quadrature:
+            return self._by_quadrature(self._quadrature, general)
         if not self._needs_cases(general, options[:-1]):
             return self._applied(general)
         cases = [(self._applied(option), _condition(option)) for option in options]
         return sp.Piecewise(*cases)
+
+    def _by_quadrature(self, rules: Quadrature, arrangement: Arrangement) -> sp.Expr:
+        """The call of a function that is a rule of quadrature."""
+        pattern = arrangement.pattern
+        name = self.name(pattern)
+        if name not in self._used:
+            covariance = covariance_symbols(len(pattern.fields))
+            arguments = tuple(covariance[a, b] for a, b in upper_triangle(len(pattern.fields)))
+            for function in rules.functions(pattern, arguments, name, self.describe(pattern)):
+                self._used[function.name] = function
+        return _price_factor(pattern) * _called(name, arrangement)
 
     def _needs_cases(self, general: Arrangement, options: Sequence[Arrangement]) -> bool:
         key = (general.pattern, *(option.pattern for option in options))
@@ -179,10 +218,7 @@ class Integrals:
         factor = _price_factor(arrangement.pattern)
         if isinstance(integral, Integral) and integral.constant:
             return integral.value
-        function = self._function(integral)
-        units = arrangement.representatives
-        arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
-        return factor * sp.Function(function.name)(*arguments)
+        return factor * _called(self._function(integral).name, arrangement)
 
     def _function(self, integral: Integral | MixtureIntegral) -> Function:
         name = self.name(integral.pattern)
@@ -238,6 +274,13 @@ class Integrals:
         prefix = "1/2 " if _price_factor(pattern) == 2 else ""
         extra = _PRICE.get(tuple(order for _, order in pattern.kinds), "")
         return f"{prefix}E[{product}]{extra if pattern.distinct else ''}."
+
+
+def _called(name: str, arrangement: Arrangement) -> sp.Expr:
+    """A function at the covariances of the given fields."""
+    units = arrangement.representatives
+    arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
+    return sp.Function(name)(*arguments)
 
 
 def _flat(term: Term, calls: dict[sp.Expr, sp.Expr]) -> sp.Expr:

@@ -27,11 +27,12 @@ from symderiv_codegen import (
 
 from symderiv.gaussian import derivative
 from symderiv.learning import symbols as s
-from symderiv.learning.approximation import Approximation
+from symderiv.learning.approximation import Approximation, Mixtures
 from symderiv.learning.equations import Equations
 from symderiv.learning.integrals import Integrals, X
-from symderiv.learning.mixture_integrals import Tables
+from symderiv.learning.numeric_activation import NumericActivation
 from symderiv.learning.problem import LearningProblem
+from symderiv.learning.quadrature import Quadrature
 
 FORMAT = 2
 """Version of the interface of generated modules."""
@@ -89,18 +90,20 @@ class Lowered:
     functions: tuple[Function, ...]
 
 
-def lower(equations: Equations, tables: Tables | None = None) -> Lowered:
+def lower(equations: Equations, approximation: Approximation | None = None) -> Lowered:
     """Scalar functions for every mean of the equations.
 
     Args:
         equations: The derived equations.
-        tables: Mixtures in the place of activations.
+        approximation: What stands for activations whose means have no closed form.
 
     Raises:
         DivergentError: The student's activation is too rough for gradient descent; the message
             names the diverging Γ_ii.
     """
-    integrals = Integrals(equations.problem, tables)
+    mixtures = approximation.tables if isinstance(approximation, Mixtures) else None
+    rules = approximation if isinstance(approximation, Quadrature) else None
+    integrals = Integrals(equations.problem, mixtures, rules)
     # First the noise: where it diverges the message should name it.
     noise = integrals.lowered(equations.noise, "Γ_ii, the noise of the update,")
     gradient = integrals.lowered(equations.student_gradient, "the gradient of the error")
@@ -117,10 +120,17 @@ def lower(equations: Equations, tables: Tables | None = None) -> Lowered:
     )
 
 
-def activation_functions(problem: LearningProblem) -> tuple[ScalarFunction, ...]:
-    """The activations themselves, for simulations."""
+def activation_functions(
+    problem: LearningProblem, approximation: Approximation | None = None
+) -> tuple[ScalarFunction, ...]:
+    """The activations themselves, for simulations (and for quadrature)."""
+    if isinstance(approximation, Quadrature):
+        return approximation.activation_functions()
     student = problem.student.expression
     slope = derivative(student)
+    if approximation:
+        stable = NumericActivation(student, problem.student.text)
+        student, slope = stable.derivative(0), stable.derivative(1)
     result = [
         ScalarFunction("student_activation", (X,), (), student, "The student's activation g(x)."),
         ScalarFunction("student_activation_derivative", (X,), (), slope, "Its derivative g'(x)."),
@@ -334,7 +344,7 @@ def solver_program(
         NotYetError: A mean has no closed form with the present rules.
     """
     problem = equations.problem
-    lowered = lower(equations, approximation.tables if approximation else None)
+    lowered = lower(equations, approximation)
     stated_approximation = approximation.statement if approximation else []
     return Program(
         name=name,
@@ -346,7 +356,7 @@ def solver_program(
             *stated_approximation,
         ),
         ranges=("K", "M", "L"),
-        functions=(*activation_functions(problem), *lowered.functions),
+        functions=(*activation_functions(problem, approximation), *lowered.functions),
         procedures=(*error_procedures(lowered), *_spectral_procedures(equations)),
         state=Vector("state", (STUDENT_OVERLAP, CROSS_OVERLAP, V)),
         parameters=Vector(

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from symderiv_codegen import PrinterError, print_numba
 
 from symderiv.errors import NotYetError
-from symderiv.learning.approximation import DEFAULT_TOLERANCE, approximation
-from symderiv.learning.equations import derive_equations
-from symderiv.learning.problem import learning_problem
+from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
+from symderiv.learning.equations import Equations, derive_equations
+from symderiv.learning.problem import LearningProblem, learning_problem
 from symderiv.learning.program import solver_program
 
 RECIPES = MappingProxyType(
@@ -27,7 +27,11 @@ RECIPES = MappingProxyType(
 
 
 def generate(
-    name: str, student: str, teacher: str | None = None, tolerance: float = DEFAULT_TOLERANCE
+    name: str,
+    student: str,
+    teacher: str | None = None,
+    tolerance: float | None = None,
+    limited: bool = False,
 ) -> str:
     """The text of a solver module, derived from the update rule; the same bytes in every run.
 
@@ -35,22 +39,40 @@ def generate(
         name: Name of the module, a Python identifier.
         student: Activation of the student, a name or an expression in ``x``.
         teacher: Activation of the teacher; the student's when left out.
-        tolerance: Bound on the error of an activation without closed means, and of its derivative;
-            activations of the closed class do not depend on it.
+        tolerance: Bound on the error of what has no closed form; None for a default that depends
+            on the method. Activations of the closed class do not depend on it.
+        limited: Take the finest affordable quadrature where the tolerance is out of its reach.
 
     Raises:
         FormulaError: An activation is outside the allow-list.
         DivergentError: The student's activation is too rough for gradient descent.
-        NotYetError: A mean has no closed form with the present rules, or one with functions that
-            modules cannot evaluate.
+        NotYetError: An activation has properties that no method can treat, with the reason.
         ToleranceError: The tolerance is out of reach; the message says what can be had.
     """
     problem = learning_problem(student, teacher)
-    equations = derive_equations(problem)
+    return _printed(name, problem, derive_equations(problem), tolerance, limited)
+
+
+def _printed(
+    name: str,
+    problem: LearningProblem,
+    equations: Equations,
+    tolerance: float | None,
+    limited: bool,
+) -> str:
+    if not has_holes(problem):
+        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        try:
+            return str(print_numba(solver_program(equations, name, found)))
+        except (NotYetError, PrinterError):
+            pass  # there is another way
+    rules = quadrature(problem, tolerance, limited)
     try:
-        return str(print_numba(solver_program(equations, name, approximation(problem, tolerance))))
+        return str(print_numba(solver_program(equations, name, rules)))
     except PrinterError as error:
-        raise NotYetError(f"not yet: no solver module for {student!r}: {error}") from error
+        raise NotYetError(
+            f"not yet: no solver module for {problem.student.text!r}: {error}"
+        ) from error
 
 
 def write_checked_in(directory: Path, check: bool = False) -> list[str]:

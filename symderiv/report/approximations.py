@@ -11,31 +11,114 @@ if TYPE_CHECKING:
 
     from symderiv.gaussian.mixture import Mixture
     from symderiv.learning import LearningProblem
-    from symderiv.learning.approximation import Approximation
+    from symderiv.learning.approximation import Mixtures
+    from symderiv.learning.quadrature import Quadrature
 
 _FIELDS = "uvwz"
 _INDICES = "klmn"
+_DERIVATIVES = {"i2": 0, "i3": 1, "i4": 2}
 
 
-def approximate_sections(problem: LearningProblem, tolerance: float) -> list[Section]:
-    """The approximated activations and their integrals; nothing if all means are closed.
+def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Section]:
+    """The Gaussian integrals of a problem: closed, through mixtures, or as what is computed.
+
+    Args:
+        problem: The activations.
+        tolerance: Bound on the error of what is not closed; None for the method's default.
 
     Raises:
+        InputError: The dynamics does not exist.
         ToleranceError: The tolerance is out of reach.
     """
-    from symderiv.learning.approximation import approximation
+    from symderiv.errors import NotYetError
+    from symderiv.learning.approximation import (
+        DEFAULT_TOLERANCE,
+        has_holes,
+        mixtures,
+        quadrature,
+    )
+    from symderiv.report.derivations import integral_sections
 
-    found = approximation(problem, tolerance)
-    if found is None:
-        return []
-    return [_mixtures(found), *_integrals(problem, found)]
+    if not has_holes(problem):
+        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        try:
+            if found is None:
+                return integral_sections(problem.student, problem.teacher)
+            return [_mixtures(found), *_integrals(problem, found)]
+        except NotYetError:
+            pass  # there is another way
+    rules = quadrature(problem, tolerance, limited=False)
+    return [_rules(rules), *(_defined(*each) for each in _wanted(problem))]
+
+
+def _rules(rules: Quadrature) -> Section:
+    """How the means are computed, with the error that was measured."""
+    used = rules.rule
+    steps = [
+        Step(
+            "no closed form",
+            "The means of products of these activations are outside the class that the rules of "
+            "the Gaussian calculus close; they stay integrals.",
+            "",
+            r"z = L t ,\quad L L^{T} = C ,\quad \left\langle f(z) \right\rangle = \int f(L t) "
+            r"\prod_a \frac{e^{- t_a^2/2}}{\sqrt{2 \pi}} dt_a",
+        ),
+        Step(
+            "quadrature",
+            "Equal steps in every $t_a$, fine enough for every field that moves with it; what lies "
+            "beyond a sphere is left out."
+            + (
+                " The activations have kinks: the range is split there, and Gauss' rule is used in "
+                "panels of eight steps."
+                if rules.kinked
+                else ""
+            ),
+            "",
+            rf"h_a = \min\left({_number(used.width)}, "
+            rf"\frac{{{_number(used.step)}}}{{\max_b \left|L_{{ba}}\right|}}\right) ,\quad "
+            rf"\left|t\right| \le {_number(used.reach)}",
+        ),
+        Step(
+            "measured error",
+            "Measured, not proved: the change of the means under finer steps, at generic, almost "
+            "singular and singular covariances with variances up to 2; it bounds the absolute "
+            "error of the means there.",
+            "",
+            rf"\left|\Delta I_2\right| , \left|\Delta I_4\right| \le {_number(rules.error)}",
+        ),
+    ]
+    return Section("Means by quadrature", "approximation", tuple(steps))
+
+
+def _defined(name: str, kind: str, key: str, teachers: Sequence[bool]) -> Section:
+    """An integral that stays one."""
+    mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
+    step = Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)
+    return Section(f"Gaussian integral {name}", key, (step,))
+
+
+def _product(kind: str, teachers: Sequence[bool]) -> list[str]:
+    """The factors of I2, I3 or I4."""
+    fields = _fields_of(kind)
+    factors = []
+    for number, teacher in enumerate(teachers):
+        mark = "'" if number < _DERIVATIVES[kind] else ""
+        factors.append(rf"{_letter(teacher)}{mark}({fields[number]})")
+        if kind == "i3" and number == 0:
+            factors.append("v")
+    return factors
+
+
+def _fields_of(kind: str) -> str:
+    """I3 has a field of its own in its second slot."""
+    return "uw" if kind == "i3" else _FIELDS
 
 
 def _letter(teacher: bool) -> str:
     return r"\tilde g" if teacher else "g"
 
 
-def _mixtures(found: Approximation) -> Section:
+def _mixtures(found: Mixtures) -> Section:
     """The mixture of every approximated activation with its errors."""
     import sympy as sp
 
@@ -98,37 +181,32 @@ def _number(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def _integrals(problem: LearningProblem, found: Approximation) -> list[Section]:
+def _integrals(problem: LearningProblem, found: Mixtures) -> list[Section]:
     """I2, I3 and I4: the definition, the sum, and the closed form of its summand."""
+    return [_integral(problem, found, *each) for each in _wanted(problem)]
+
+
+def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, ...]]]:
+    """Name, kind, key, and for every slot whether the teacher's activation stands there."""
     if problem.same_activation:
-        wanted = [("I2", "i2", ""), ("I3", "i3", ""), ("I4", "i4", "")]
-        patterns = [(False,) * 2, (False,) * 2, (False,) * 4]
-    else:
-        wanted = [
-            ("I2, student and student", "i2", "_student"),
-            ("I2, student and teacher", "i2", "_cross"),
-            ("I2, teacher and teacher", "i2", "_teacher"),
-            ("I4, four students", "i4", "_student"),
-            ("I4, one teacher", "i4", "_cross"),
-            ("I4, two teachers", "i4", "_teacher"),
-        ]
-        patterns = [
-            (False, False),
-            (False, True),
-            (True, True),
-            (False,) * 4,
-            (False, False, False, True),
-            (False, False, True, True),
+        return [
+            ("I2", "i2", "i2", (False,) * 2),
+            ("I3", "i3", "i3", (False,) * 2),
+            ("I4", "i4", "i4", (False,) * 4),
         ]
     return [
-        _integral(problem, found, name, kind, kind + suffix, teachers)
-        for (name, kind, suffix), teachers in zip(wanted, patterns, strict=True)
+        ("I2, student and student", "i2", "i2_student", (False, False)),
+        ("I2, student and teacher", "i2", "i2_cross", (False, True)),
+        ("I2, teacher and teacher", "i2", "i2_teacher", (True, True)),
+        ("I4, four students", "i4", "i4_student", (False,) * 4),
+        ("I4, one teacher", "i4", "i4_cross", (False, False, False, True)),
+        ("I4, two teachers", "i4", "i4_teacher", (False, False, True, True)),
     ]
 
 
 def _integral(
     problem: LearningProblem,
-    found: Approximation,
+    found: Mixtures,
     name: str,
     kind: str,
     key: str,
@@ -140,25 +218,19 @@ def _integral(
     from symderiv.report.derivations import expectation_steps
 
     x = sp.Symbol("x", real=True)
-    derivatives = {"i2": 0, "i3": 1, "i4": 2}[kind]
-    # I3 has a field of its own in its second slot.
-    fields = "uw" if kind == "i3" else _FIELDS
-    product, summed, weights, scaled, slots = [], [], [], [], []
+    fields = _fields_of(kind)
+    summed, weights, scaled, slots = [], [], [], []
     for number, teacher in enumerate(teachers):
-        field, mark = fields[number], "'" if number < derivatives else ""
-        product.append(rf"{_letter(teacher)}{mark}({field})")
-        if kind == "i3" and number == 0:
-            product.append("v")
         table = found.tables.get(teacher)
         if table is None:
             slots.append((problem.teacher if teacher else problem.student).expression)
             continue
-        index = _INDICES[number]
+        index, steep = _INDICES[number], number < _DERIVATIVES[kind]
         summed.append(index)
-        weights.append(f"w_{index}" + (f" a_{index}" if mark else ""))
-        scaled.append(rf"{field} \to a_{index} {field}")
+        weights.append(f"w_{index}" + (f" a_{index}" if steep else ""))
+        scaled.append(rf"{fields[number]} \to a_{index} {fields[number]}")
         slots.append(sp.erf(x))
-    mean = rf"\left\langle {' '.join(product)} \right\rangle"
+    mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
     steps = [Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)]
     functions: dict[str, Callable[..., Any]] = {
         "i2": gaussian.i2,

@@ -34,25 +34,25 @@ def title_of(key: str) -> str:
 
 
 def learning_derivation(
-    student: Activation, teacher: Activation, tolerance: float = 1e-8
+    student: Activation, teacher: Activation, tolerance: float | None = None
 ) -> Derivation:
     """From the update of one example to the equations, then the integrals that they need.
 
     Args:
         student, teacher: The activations.
-        tolerance: Bound on the error of activations without closed Gaussian means.
+        tolerance: Bound on the error of what has no closed form; None for the method's default.
 
     Raises:
-        InputError: The dynamics of this pair does not exist (a divergent noise term) or a Gaussian
-            expectation is outside what this version can derive.
+        InputError: The dynamics of this pair does not exist (a divergent noise term).
+        ToleranceError: The tolerance is out of reach.
     """
     from symderiv.learning import LearningProblem, derive_equations
-    from symderiv.report.approximations import approximate_sections
+    from symderiv.report.approximations import integral_parts
 
     problem = LearningProblem(student, teacher)
     equations = derive_equations(problem)
     sections = [Section(title_of(key), key, tuple(steps)) for key, steps in equations.steps.items()]
-    sections += approximate_sections(problem, tolerance) or integral_sections(student, teacher)
+    sections += integral_parts(problem, tolerance)
     if student.text == teacher.text:
         title = f"Learning dynamics of the activation {_name(student)}"
     else:

@@ -35,7 +35,7 @@ ELEMENTARY = frozenset(
     | {"log", "sin", "sinh", "tan", "tanh"}
 )
 # SymPy function -> helper that the module defines when it is used.
-HELPERS = {"Heaviside": "_unit_step", "sign": "_sign"}
+HELPERS = {"Heaviside": "_unit_step", "sign": "_sign", "SoftPlus": "_softplus"}
 GUARDED = {"asin": "_clipped_asin", "acos": "_clipped_acos"}
 # SymPy function -> function pasted from the package's runtime files.
 RUNTIME = {"SignMean4": "sign_mean4", **conditionals.RUNTIME}

@@ -15,8 +15,15 @@ from symderiv_codegen.printers.expressions import (
     HELPERS,
     RUNTIME,
 )
-from symderiv_codegen.program import Array, Assignment, Call, Function, Procedure, Program
-from symderiv_codegen.tables import TableSum
+from symderiv_codegen.program import (
+    Array,
+    Assignment,
+    Call,
+    Function,
+    Procedure,
+    Program,
+    ScalarFunction,
+)
 from symderiv_codegen.walk import array_name, subexpressions
 
 KNOWN = frozenset(
@@ -127,8 +134,10 @@ def _display(left: str, right: str) -> str:
 
 
 def _function(function: Function, program: Program) -> str:
-    if isinstance(function, TableSum):
-        raise PrinterError(f"the latex printer: {function.name!r} is a sum over tables of doubles")
+    if not isinstance(function, ScalarFunction):
+        raise PrinterError(
+            f"the latex printer: {function.name!r} is a sum over tables of doubles or a template"
+        )
     printer = _Latex(_names(program))
     doc = " ".join(function.doc.split())
     lines = [f"% {function.name}: {doc}"]

@@ -26,6 +26,7 @@ from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPr
 from symderiv_codegen.program import Array, Function, Procedure, Program
 from symderiv_codegen.scalars import straight_line
 from symderiv_codegen.tables import TableSum
+from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.walk import array_name, free_names
 
 OWN_NAMES = (*HELPERS.values(), *RUNTIME.values())
@@ -82,6 +83,8 @@ class ModulePrinter:
         """A scalar function with its docstring."""
         if isinstance(function, TableSum):
             return self.table_sum(function)
+        if isinstance(function, TemplateFunction):
+            return self.template(function)
         taken = [*self._defined, *OWN_NAMES]
         vectors = Vectors(function)
         if self.rounds:
@@ -106,6 +109,10 @@ class ModulePrinter:
         raise PrinterError(
             f"the {self.name} printer: {function.name!r} is a sum over tables of doubles"
         )
+
+    def template(self, function: TemplateFunction) -> str:
+        """A function given as text, in the dialects that have it."""
+        raise PrinterError(f"the {self.name} printer: {function.name!r} is a template for doubles")
 
     def procedure(self, procedure: Procedure) -> str:
         """A procedure with its docstring, its sizes, its local arrays and its loops."""

@@ -17,9 +17,10 @@ from symderiv_codegen.printers.specialised import IMPORTS, STACK, specialised
 from symderiv_codegen.printers.table_sums import NestPrinter
 from symderiv_codegen.program import Array, Constant, Procedure, Program
 from symderiv_codegen.runtime.helpers import NUMBA
-from symderiv_codegen.runtime.snippets import pasted
+from symderiv_codegen.runtime.snippets import filled_template, pasted
 from symderiv_codegen.table_loops import table_nests
 from symderiv_codegen.tables import TableSum
+from symderiv_codegen.templates import TemplateFunction
 
 DECORATOR = '@njit(cache=True, error_model="numpy")'
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
@@ -115,6 +116,14 @@ class NumbaModule(ModulePrinter):
         self._collect(printer)
         return "\n".join(lines)
 
+    def template(self, function: TemplateFunction) -> str:
+        """The text with its names put in; what else it uses is pasted in front."""
+        text, used = filled_template(
+            function.template, function.name, dict(function.names), function.doc, DECORATOR
+        )
+        self.runtime |= used
+        return text
+
     def module(self) -> str:
         """The text of the whole module."""
         functions = [self.function(function) for function in self.program.functions]
@@ -123,7 +132,7 @@ class NumbaModule(ModulePrinter):
         views = [_view_function(n) for n in VIEW_RANKS if any(f"view_{n}(" in f for f in flat)]
         used = "carray, njit" if views else "njit"
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
-        snippets = pasted(self.runtime, DECORATOR)
+        snippets = pasted(self.runtime, DECORATOR, self.program.constants)
         stack = [STACK.strip()] if self.program.small else []
         body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *stack, *views, *flat])
         imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"

@@ -21,6 +21,11 @@ def _sign(x):
         return 1.0
     return -1.0 if x < 0.0 else 0.0
 ''',
+    "_softplus": '''
+def _softplus(x):
+    """log(1 + exp(x)) without overflow."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+''',
     "_clipped_sqrt": '''
 def _clipped_sqrt(x):
     """Square root; a negative rounding error is taken for 0."""
@@ -57,6 +62,11 @@ def _unit_step(mp, x):
 def _sign(mp, x):
     """1 for positive x, -1 for negative x, 0 at 0."""
     return mp.sign(x)
+''',
+    "_softplus": '''
+def _softplus(mp, x):
+    """log(1 + exp(x)) without overflow."""
+    return max(x, 0) + mp.log1p(mp.exp(-abs(x)))
 ''',
     "_clipped_sqrt": '''
 def _clipped_sqrt(mp, x):

@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from importlib import resources
 
 from symderiv_codegen.layout import Bracket, Text, statement
 
-FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py")
+FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py", "tensor_mean.py")
 """In the order in which their definitions are pasted; each may use the ones before."""
 
 
-def pasted(names: Iterable[str], decorator: str) -> list[str]:
+def pasted(names: Iterable[str], decorator: str, given: Iterable[str] = ()) -> list[str]:
     """Top-level definitions that the named functions need, in the order of their files.
 
-    Functions get the decorator; annotations are dropped, comments kept.
+    Functions get the decorator; annotations are dropped, comments kept. Names that are ``given``
+    are defined by the module itself.
     """
-    texts = [
-        resources.files(__package__).joinpath(file).read_text(encoding="utf-8") for file in FILES
-    ]
-    return _definitions(texts, set(names), decorator)
+    return _definitions(_texts(), set(names), decorator, set(given))
 
 
-def _definitions(sources: Iterable[str], wanted: set[str], decorator: str) -> list[str]:
+def filled_template(
+    template: str, name: str, names: Mapping[str, str], doc: str, decorator: str
+) -> tuple[str, set[str]]:
+    """A function of the runtime files under another name, and the names that it uses.
+
+    Args:
+        template: Its name there.
+        name: Its name in the module.
+        names: Names that it uses, and what stands for them in the module.
+        doc: Its docstring, one line.
+        decorator: The line in front.
+    """
+    for text in _texts():
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name == template:
+                assert node.end_lineno is not None
+                lines = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+                plain = _without_annotations(lines, node)
+                for old, new in {template: name, **names}.items():
+                    plain = re.sub(rf"\b{old}\b", new, plain)
+                plain = re.sub(r'"""[^"]*"""', lambda _: f'"""{doc}"""', plain, count=1)
+                used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(names)
+                return f"{decorator}\n{plain}" if decorator else plain, used
+    raise LookupError(template)
+
+
+def _texts() -> list[str]:
+    folder = resources.files(__package__)
+    return [folder.joinpath(file).read_text(encoding="utf-8") for file in FILES]
+
+
+def _definitions(
+    sources: Iterable[str], wanted: set[str], decorator: str, given: set[str]
+) -> list[str]:
     nodes: dict[str, ast.stmt] = {}
     lines: dict[ast.stmt, list[str]] = {}
     for source in sources:
         for node in ast.parse(source).body:
             lines[node] = source.splitlines()
-            nodes |= dict.fromkeys(_names_defined(node), node)
+            names = (name for name in _names_defined(node) if name not in given)
+            nodes |= dict.fromkeys(names, node)
     needed: set[str] = set()
     pending = sorted(wanted & set(nodes))
     while pending:
