@@ -1,0 +1,158 @@
+"""Means by quadrature in generated modules against closed forms and independent integrals."""
+
+from __future__ import annotations
+
+import functools
+from types import SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+from support.plain_module import plain_module
+from symderiv_codegen import print_numba
+
+from symderiv.errors import DivergentError, NotYetError, ToleranceError
+from symderiv.learning import derive_equations, generate, learning_problem, solver_program
+from symderiv.learning.quadrature import Quadrature
+
+
+@functools.cache
+def by_quadrature(student: str, teacher: str | None = None, tolerance: float = 1e-6):
+    """The module by quadrature, also where the means have closed forms."""
+    problem = learning_problem(student, teacher)
+    rules = Quadrature(problem, tolerance)
+    program = solver_program(derive_equations(problem), "tested", rules)
+    return plain_module(print_numba(program))
+
+
+@functools.cache
+def otherwise(student: str, teacher: str | None = None) -> SimpleNamespace:
+    return plain_module(generate("tested", student, teacher))
+
+
+def upper(covariance):
+    return covariance[np.triu_indices(len(covariance))]
+
+
+def covariances():
+    """Generic, end of learning, coinciding fields, a field without variance."""
+    rng = np.random.default_rng(4)
+    factor = rng.normal(size=(4, 4)) * np.array([[1.0], [0.7], [1.2], [0.4]]) / 1.5
+    generic = factor @ factor.T
+    almost = generic[np.ix_([0, 1, 0, 1], [0, 1, 0, 1])].copy()
+    almost[2, 2] += 1e-9
+    almost[3, 3] += 1e-5
+    coinciding = generic[np.ix_([0, 0, 0, 2], [0, 0, 0, 2])]
+    still = generic.copy()
+    still[1] = still[:, 1] = 0.0
+    return {"generic": generic, "almost": almost, "coinciding": coinciding, "still": still}
+
+
+@pytest.mark.parametrize("name", covariances())
+@pytest.mark.parametrize(("student", "teacher"), [("erf", None), ("tanh", None), ("erf", "relu")])
+def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, name):
+    tolerance = 1e-4 if teacher else 1e-6
+    m, reference = by_quadrature(student, teacher, tolerance), otherwise(student, teacher)
+    c = covariances()[name]
+    assert tolerance >= m.ACTIVATION_ERROR
+    ends = ["_ss", "_st"] if teacher else [""]
+    for end in ends:
+        for function in (f"i2{end}", f"i2_11{end}", f"i2_12{end}"):
+            for pair in ([0, 1], [1, 2], [0, 3]):
+                point = upper(c[np.ix_(pair, pair)])
+                expected = getattr(reference, function)(*point)
+                found = getattr(m, function)(*point)
+                assert found == pytest.approx(expected, abs=tolerance), (function, pair)
+        expected = getattr(reference, f"i4{end}")(*upper(c))
+        assert getattr(m, f"i4{end}")(*upper(c)) == pytest.approx(expected, abs=tolerance)
+
+
+def softplus(x):
+    return mpmath.log1p(mpmath.exp(x))
+
+
+ACTIVATIONS = {
+    "softplus": softplus,
+    "x/(1+Abs(x))": lambda x: x / (1 + abs(x)),
+    "sin(x)/x": lambda x: mpmath.sinc(x),
+    "x*tanh(log(1+exp(x)))": lambda x: x * mpmath.tanh(softplus(x)),
+}
+
+
+@pytest.mark.parametrize("text", ACTIVATIONS)
+def test_means_of_independent_fields_are_products(text):
+    # With independent fields every mean is a product of one-dimensional integrals.
+    m, g = by_quadrature(text, None, 1e-5), ACTIVATIONS[text]
+
+    def mean(function, variance):
+        def weighted(t):
+            return function(mpmath.sqrt(variance) * t) * mpmath.npdf(t)
+
+        return mpmath.quad(weighted, [-9, -4, -1, 0, 1, 4, 9])
+
+    def slope(x):
+        # the factor that Stein's rule leaves, so that nothing is differentiated twice
+        return g(x) * x
+
+    variances = (0.6, 1.9, 1.3, 0.8)
+    first = mean(slope, variances[0]) / variances[0]
+    second = mean(slope, variances[1]) / variances[1]
+    expected = first * second * mean(g, variances[2]) * mean(g, variances[3])
+    assert m.i4(*upper(np.diag(variances))) == pytest.approx(float(expected), abs=1e-5)
+    assert m.i2(0.6, 0.0, 1.9) == pytest.approx(float(mean(g, 0.6) * mean(g, 1.9)), abs=1e-5)
+    assert m.i2(1.9, 1.9, 1.9) == pytest.approx(float(mean(lambda x: g(x) ** 2, 1.9)), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["silu", "Max(x,0)+tanh(x)/3"])
+def test_price_derivatives_are_those_of_the_mean(text):
+    m = by_quadrature(text, None, 1e-4)
+    c11, c12, c22, h = 0.8, -0.5, 1.7, 0.02
+    by_covariance = (m.i2(c11, c12 + h, c22) - m.i2(c11, c12 - h, c22)) / (2 * h)
+    by_variance = (m.i2(c11 + h, c12, c22) - m.i2(c11 - h, c12, c22)) / (2 * h)
+    assert m.i2_12(c11, c12, c22) == pytest.approx(by_covariance, abs=3e-4)
+    assert m.i2_11(c11, c12, c22) == pytest.approx(by_variance, abs=3e-4)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-12, 1e-5, 0.2499999, 0.2500001, -0.24, 3.0])
+def test_a_removable_singularity_is_removed(x):
+    m = by_quadrature("sin(x)/x", None, 1e-5)
+    with mpmath.workdps(30):
+        exact = mpmath.taylor(mpmath.sinc, mpmath.mpf(x) or mpmath.mpf("1e-25"), 2)
+        if abs(x) < 1e-4:
+            exact = [mpmath.sinc(x), -mpmath.mpf(x) / 3, -mpmath.mpf(1) / 6]
+    assert m.student_activation(x) == pytest.approx(float(exact[0]), abs=1e-14)
+    assert m.student_activation_derivative(x) == pytest.approx(float(exact[1]), abs=1e-13)
+    assert m.student_activation_curvature(x) == pytest.approx(float(exact[2]), abs=1e-8)
+
+
+def test_large_arguments_do_not_overflow():
+    m = by_quadrature("silu")
+    assert m.student_activation_derivative(-1e4) == 0.0
+    assert m.student_activation_derivative(1e4) == 1.0
+    assert by_quadrature("softplus", None, 1e-5).student_activation(1e4) == 1e4
+
+
+@pytest.mark.parametrize(
+    ("student", "error", "words"),
+    [
+        ("tanh(x)+sign(x)", DivergentError, "Γ_ii.*jumps"),
+        ("tanh(x)*exp(x**2/2)", DivergentError, r"Γ_ii.*exists only for Var\(x\) < 1/2"),
+        ("tanh(x)/x**2", DivergentError, "not finite at x = 0"),
+    ],
+)
+def test_activations_without_dynamics_are_refused(student, error, words):
+    with pytest.raises(error, match=words):
+        generate("refused", student)
+
+
+def test_what_is_out_of_reach_is_refused_unless_the_best_is_asked_for():
+    problem = learning_problem("exp(x)*tanh(x)")
+    with pytest.raises(ToleranceError, match=r"tolerance 1e-06: .* reaches \d"):
+        Quadrature(problem, 1e-6)
+    best = Quadrature(problem, 1e-6, limited=True)
+    assert 1e-6 < best.error < 1e-2
+
+
+def test_a_teacher_with_jumps_is_not_done_by_quadrature():
+    with pytest.raises(NotYetError, match="no function"):
+        generate("refused", "softplus", "sign")
