@@ -51,8 +51,11 @@ def activation_warnings(kernel: Kernel, relative_tolerance: float) -> list[str]:
     error = max(float(known["activation_error"]), float(known["activation_derivative_error"]))
     if error <= 0.2 * relative_tolerance:
         return []
+    what = {
+        "mixture": "the activation enters the equations with an error",
+        "quadrature": "the means in the equations are computed with a measured error",
+    }
     return [
-        f"activation: it enters the equations with an error of {error:.1e} "
-        f"({known['activation_method']}), not far below time.relative_tolerance = "
-        f"{relative_tolerance:g}; the results are those of the approximated activation"
+        f"activation: {what[str(known['activation_method'])]} of up to {error:.1e}, not far below "
+        f"time.relative_tolerance = {relative_tolerance:g}"
     ]

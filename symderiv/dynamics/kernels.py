@@ -101,6 +101,13 @@ def load_kernel(
             damaged = f"{found_damaged[0]} is damaged; " if found_damaged else ""
             notice(f"{damaged}deriving the solver for {student_text} learning {teacher_text}")
         path, text = _derive(path, approximate, student_text, teacher_text, tolerance)
+        if notice is not None and '\nACTIVATION_METHOD = "quadrature"\n' in text:
+            kinks = "\nSTUDENT_KINKS = " in text
+            notice(
+                "its means have no closed form and are computed by quadrature: with two students "
+                f"and two teachers a run takes {'minutes' if kinks else 'seconds to minutes'}; "
+                "a larger time.relative_tolerance makes it faster"
+            )
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     module = _module_of(path, text)
     return _kernel(module, path, sha256, student_text, teacher_text, checked_in=False)

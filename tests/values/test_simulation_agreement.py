@@ -67,26 +67,6 @@ CASES = {
         [training]
         learning_rate = 0.5
     """,
-    "tanh, a mixture of error functions": """
-        activation = "tanh"
-        students = 2
-        teachers = 2
-        [data]
-        model = "isotropic"
-        dimension = 1000
-        [training]
-        learning_rate = 0.8
-    """,
-    "softplus, by quadrature": """
-        activation = "log(1+exp(x)) - log(2)"
-        students = 2
-        teachers = 1
-        [data]
-        model = "isotropic"
-        dimension = 1000
-        [training]
-        learning_rate = 0.4
-    """,
 }
 
 
