@@ -274,6 +274,37 @@ def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None
         assert text.startswith(start[form])
 
 
+@pytest.mark.parametrize(
+    ("activation", "words"),
+    [("tanh", "certified error"), ("softplus", "measured error")],
+)
+def test_derive_says_how_well_an_activation_without_closed_means_enters(
+    run: Any, activation: str, words: str
+) -> None:
+    outcome = run("derive", "--activation", activation, "--tolerance", "1e-4", "--json")
+    assert outcome.code == 0
+    assert outcome.json["activation"].startswith(("tanh", "log"))
+    steps = outcome.json["approximation"]["steps"]
+    assert words in {step["rule"] for step in steps}
+    assert outcome.json["i4"]["steps"][0]["rule"] == "definition"
+    assert bool(outcome.json["i4"]["result"]) == (activation == "tanh")
+
+
+def test_generate_takes_a_tolerance(run: Any, tmp_path: Path) -> None:
+    asked = ("generate", "--activation", "tanh", "--name", "t", "--output", tmp_path)
+    outcome = run(*asked, "--tolerance", "1e-3", "--json")
+    assert outcome.code == 0
+    assert outcome.json["approximation"]["method"] == "mixture"
+    assert 1e-4 < outcome.json["approximation"]["error"] < 1e-3
+    assert "MIXTURE_TERMS = 3\n" in (tmp_path / "t.py").read_text(encoding="utf-8")
+    outcome = run(*asked, "--tolerance", "1e-14")
+    assert outcome.code == 1
+    assert "the best mixture" in outcome.err
+    outcome = run(*asked, "--tolerance", "0")
+    assert outcome.code == 2
+    assert "--tolerance 0" in outcome.err
+
+
 def test_generate_writes_a_module_and_tells_its_digest(run: Any, tmp_path: Path) -> None:
     outcome = run("generate", "--activation", "x/2+1/3", "--name", "half", "--output", tmp_path,
                   "--json")  # fmt: skip
