@@ -84,6 +84,7 @@ class FullFlow:
     generalization_error: sp.Expr
     difference_stiffness: sp.Expr
     teacher_response: sp.Expr
+    noise: bool
 
     @cached_property
     def jacobian(self) -> sp.Matrix:
@@ -119,6 +120,7 @@ def full_flow(equations: Equations, *, noise: bool = True) -> FullFlow:
         reduced.generalization_error.xreplace(here),
         difference,
         sp.diff(pull, R),
+        noise,
     )
 
 
@@ -165,7 +167,9 @@ def full_plateau(
                 values[_ETA] * response * x * w
                 for x, w in zip(modes.difference, modes.weight, strict=True)
             ]
-            rate = max(secular_roots(poles, strengths, bits), key=float)
+            # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
+            roots = secular_roots(poles, strengths, bits) if flow.noise else []
+            rate = max(roots, key=float) if roots else -sum(strengths, arb(0))
     return FullPlateau(*state, error, rate)
 
 

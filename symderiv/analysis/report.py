@@ -17,7 +17,7 @@ from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
 from symderiv.analysis.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.symmetric import reduced_equations
 from symderiv.analysis.teacher import HomogeneousTeacher
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.expressions import Activation
 from symderiv.learning import Equations, LearningProblem, derive_equations
 from symderiv.precision import ball_at, written
@@ -265,6 +265,11 @@ def plateau_report(
     if kappa < 0:
         quiet = full_flow(_equations(activation), noise=False)
         spread = full_plateau(quiet, teacher, learning_rate, bits)
+    if full and numbers.escape_time is None:
+        raise InputError(
+            "--full: nothing escapes from this state, and students with the same sum are equally "
+            "good, so the full flow has no isolated plateau"
+        )
     if full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None):
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:

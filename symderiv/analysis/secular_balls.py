@@ -50,6 +50,9 @@ def secular_roots(poles: Sequence[Any], strengths: Sequence[Any], bits: int) -> 
         raise ToleranceError("the strengths of the secular equation have different signs")
     if any(not (a < b) for a, b in pairwise(p)):
         raise ToleranceError("two eigenvalues of the inputs are too close to be told apart")
+    if len(p) == 1:
+        with working_bits(bits + 20):
+            return [p[0] - h[0]]
     with working_bits(bits + 20):
         starts = _starts(p, h, positive)
         return [_refined(p, h, k, start, bits) for k, start in starts]
@@ -95,7 +98,7 @@ def _bisected(
     else:
         origin = np.where(in_right_half, rows + 1, rows)
         origin[rows == size - 1] = size - 1
-    gap = np.array([[float(p[j] - p[k]) for j in range(size)] for k in origin])
+    gap = values[None, :] - values[origin][:, None]
     far = np.where(origin == rows, right[rows] if not positive else left[rows], np.nan)
     # Side of the origin the root is on: right of a left end, left of a right end.
     side = np.where(values[origin] <= middle, 1.0, -1.0)
@@ -106,8 +109,9 @@ def _bisected(
     for _ in range(_STEPS + 20):
         half = 0.5 * (low + high)
         distance = side * np.exp(half)
-        total = 1 + (strength / (distance[:, None] - gap)).sum(axis=1)
-        own = strength[origin] / distance
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            total = 1 + (strength / (distance[:, None] - gap)).sum(axis=1)
+            own = strength[origin] / distance
         # Near its pole the function has the sign of its own term; bisect on that sign.
         near = np.sign(total) == np.sign(own)
         low, high = np.where(near, half, low), np.where(near, high, half)

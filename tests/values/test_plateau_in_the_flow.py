@@ -145,6 +145,54 @@ def test_the_escape_grows_at_the_predicted_rate_in_the_integrated_flow(order: fl
     assert rate == pytest.approx(float(state.unstable_eigenvalue), rel=1e-6)
 
 
+def eigenvalues_of_the_flow(full: Full, Q: float, R: float) -> np.ndarray:
+    """All eigenvalues of the Jacobian at equal students, by central differences in doubles."""
+    length = R / full.P
+    q = full.spread(length**2 * full.M * full.row / full.rho**2, 0.0)
+    q += full.spread(0.0, length**2 * full.M * full.row / full.rho**2)
+    r = full.spread(1.0, 1.0) * (length * full.row / full.rho)
+    state = np.concatenate((q.ravel(), r.ravel()))
+    assert float(q[0, 0] @ (full.weight * full.rho)) == pytest.approx(Q, rel=1e-13)
+
+    def rates(y: np.ndarray) -> np.ndarray:
+        dq, dr = full.rates(y[: q.size].reshape(q.shape).copy(), y[q.size :].reshape(r.shape))
+        return np.concatenate((dq.ravel(), dr.ravel()))
+
+    columns = []
+    for place in range(state.size):
+        step = 1e-4 * np.eye(state.size)[place]
+        columns.append((rates(state + step) - rates(state - step)) / 2e-4)
+    return np.sort(np.linalg.eigvals(np.array(columns).T).real)
+
+
+def test_all_eigenvalues_where_equal_students_drift_apart() -> None:
+    """The quadratic activation has κ > 0 or < 0 and every response; the flow is a polynomial."""
+    from symderiv.analysis.plateau import plateau_forms
+    from symderiv.analysis.stability import plateau_numbers
+
+    forms = plateau_forms(derive_equations(learning_problem("quadratic")))
+    for M in (2, 3):
+        teacher = two_modes(M)
+        numbers = plateau_numbers(forms, teacher, sp.Integer(1), BITS)
+        full = Full("quadratic", teacher, 1.0, 0.0)
+        expected = [
+            float(value)
+            for group in numbers.groups
+            for value in group.values or ()
+            for _ in range(group.multiplicity)
+        ]
+        assert numbers.rates["difference_stiffness"] < 0
+        # Antisymmetric parts of Q are not a state: modules take the lower triangle.
+        found = eigenvalues_of_the_flow(full, float(numbers.Q), float(numbers.R))
+        found = np.delete(found, np.argsort(np.abs(found))[: M * (M - 1)])
+        expected = sorted(expected)
+        zeros = [value for value in expected if abs(value) < 1e-9]
+        rest = [value for value in expected if abs(value) >= 1e-9]
+        small = len([x for x in found if abs(x) < 1e-5])
+        assert small == len(zeros)
+        np.testing.assert_allclose([x for x in found if abs(x) >= 1e-5], rest, rtol=2e-6)
+
+
 def test_a_learning_rate_without_plateau_is_refused_with_the_bound() -> None:
     teacher = teacher_of_moments(3, *map(sp.Integer, (1, 0, 1, 0)))
     flow = full_flow(derive_equations(learning_problem("erf")))
