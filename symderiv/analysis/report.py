@@ -221,6 +221,7 @@ def closed_forms(forms: PlateauForms) -> dict[str, str]:
     else:
         # One mode: the secular equation of the specialisation sector is linear.
         rate = -_ETA * (difference + closed["teacher_response"] * (_T - _D / (_M - 1)))
+        rate = sp.together(rate)
         name = "unstable_eigenvalue_isotropic"
     found[name] = str(rate)
     if rate != 0:
@@ -251,7 +252,7 @@ def plateau_report(
             flow has no stationary plateau.
         ToleranceError: The digits were not reached.
     """
-    forms, matrices = _derived(activation)
+    forms, matrices = derived(activation)
     bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
     for _ in range(4):
         numbers = plateau_numbers(forms, teacher, learning_rate, bits)
@@ -293,7 +294,8 @@ def _noisy(activation: Activation) -> FullFlow:
 
 
 @lru_cache(maxsize=8)
-def _derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
+def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
+    """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)
     forms = plateau_forms(equations)
     reduced = reduced_equations(equations, paired=True, noise=False)
@@ -312,4 +314,4 @@ def _accurate(numbers: PlateauNumbers, digits: int) -> bool:
     return True
 
 
-__all__ = ["PlateauReport", "closed_forms", "plateau_report"]
+__all__ = ["PlateauReport", "closed_forms", "derived", "plateau_report"]

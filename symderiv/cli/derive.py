@@ -75,7 +75,7 @@ def derive(
     with status("Deriving the order-parameter equations", quiet=json_):
         from symderiv.report.derivations import learning_derivation
 
-        derivation = learning_derivation(student, teacher, _checked(tolerance))
+        derivation = learning_derivation(student, teacher, _checked(tolerance), plateau=True)
     if json_ or format is Format.json:
         formulas = {"activation": student.text, "teacher_activation": teacher.text}
         emit_json({**formulas, **derivation.to_json()}, output)

@@ -34,13 +34,18 @@ def title_of(key: str) -> str:
 
 
 def learning_derivation(
-    student: Activation, teacher: Activation, tolerance: float | None = None
+    student: Activation,
+    teacher: Activation,
+    tolerance: float | None = None,
+    *,
+    plateau: bool = False,
 ) -> Derivation:
     """From the update of one example to the equations, then the integrals that they need.
 
     Args:
         student, teacher: The activations.
         tolerance: Bound on the error of what has no closed form; None for the method's default.
+        plateau: Also the symmetric plateau of equal activations, its linearisation and escape.
 
     Raises:
         InputError: The dynamics of this pair does not exist (a divergent noise term).
@@ -53,6 +58,10 @@ def learning_derivation(
     equations = derive_equations(problem)
     sections = [Section(title_of(key), key, tuple(steps)) for key, steps in equations.steps.items()]
     sections += integral_parts(problem, tolerance)
+    if plateau and student.text == teacher.text:
+        from symderiv.report.plateau_sections import plateau_sections
+
+        sections += plateau_sections(student, equations)
     if student.text == teacher.text:
         title = f"Learning dynamics of the activation {_name(student)}"
     else:

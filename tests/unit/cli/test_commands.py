@@ -269,6 +269,7 @@ def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None
         data = json.loads(text)
         assert data["activation"] == "erf(x/sqrt(2))"
         assert {"update", "equations", "generalization_error", "i2", "i4"} <= set(data)
+        assert {"symmetric_fixed_points", "linearised_matrices", "escape_time"} <= set(data)
     else:
         start = {"text": "Learning dynamics", "latex": r"\documentclass", "html": "<!doctype html>"}
         assert text.startswith(start[form])

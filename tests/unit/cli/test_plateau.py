@@ -77,6 +77,34 @@ def test_nothing_escapes_from_a_linear_network(run: Any) -> None:
     assert record["generalization_error"] == 0
 
 
+def test_students_that_drift_apart_have_a_second_plateau(run: Any) -> None:
+    """relu: the plateau with Q > C is lower, and its escape is slower."""
+    _, out, _ = run("--units", 3, "--activation", "relu", "--distinct-eigenvalues", 4,
+                    "--exponent", "0.5", "--learning-rate", "0.2", "--json")  # fmt: skip
+    record = json.loads(out)
+    apart = record["spread_plateau"]
+    assert apart["Q"] > apart["C"] > 0
+    assert apart["generalization_error"] < record["generalization_error"]
+    assert 0 < apart["unstable_eigenvalue"] < record["unstable_eigenvalue"]
+    assert record["warnings"]
+
+
+def test_the_full_flow_is_added_on_demand_and_its_bound_is_named(run: Any) -> None:
+    isotropic = ("--T1", 1, "--D1", 0, "--T2", 1, "--D2", 0)
+    _, out, _ = run("--units", 2, *isotropic, "--learning-rate", "0.5", "--full", "--json")
+    record = json.loads(out)
+    assert record["full_flow"]["Q"] > record["Q"] > record["full_flow"]["C"]
+    code, out, err = run("--units", 2, *isotropic, "--learning-rate", 40)
+    assert (code, out) == (2, "")
+    assert "--learning-rate 40: the full flow has a stationary symmetric plateau only up to" in err
+
+
+def test_cost_and_digits_do_not_depend_on_the_number_of_units(run: Any) -> None:
+    code, out, err = run("--units", 10**9, "--T1", 1, "--D1", 0, "--T2", 1, "--D2", 0, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["escape_time"] == pytest.approx(2e18 * 3.14159265358979, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -95,6 +123,7 @@ def test_nothing_escapes_from_a_linear_network(run: Any) -> None:
         (("--units", 3, *MOMENTS, "--learning-rate", "x"), "--learning-rate"),
         (("--units", 3, *MOMENTS, "--digits", 0), "--digits"),
         (("--units", 3, *MOMENTS, "--activation", "quadratic"), "--distinct-eigenvalues"),
+        (("--units", 3, *MOMENTS, "--activation", "linear", "--full"), "--full"),
         (("--units", 3, *MOMENTS, "--activation", "sign"), "E[delta(s)**2] diverges"),
     ],
 )  # fmt: skip
