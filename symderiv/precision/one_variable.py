@@ -253,7 +253,15 @@ def _real_part(z: Any) -> Any:
 
 
 def _whole_power(z: Any, n: int) -> Any:
-    return z**n if n >= 0 else 1 / z**-n
+    """By squaring: FLINT's power of a real ball around 0 goes through the logarithm."""
+    if n < 0:
+        return 1 / _whole_power(z, -n)
+    if n == 0:
+        return 1
+    half = _whole_power(z, n // 2) if n > 1 else None
+    if half is None:
+        return z
+    return half * half * z if n % 2 else half * half
 
 
 def _check_cut(z: Any, analytic: bool) -> None:

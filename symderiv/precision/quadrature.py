@@ -23,7 +23,6 @@ from symderiv.gaussian.covariance import validated
 from symderiv.precision.balls import ball
 from symderiv.precision.component import Component
 from symderiv.precision.decimals import upwards, written
-from symderiv.precision.growth import growth
 from symderiv.precision.narration import opening_steps, quadrature_step
 from symderiv.precision.rules import Rule, rule_of
 from symderiv.precision.separation import Fields, separated
@@ -147,8 +146,8 @@ def _odd(term: _Term) -> bool:
     if all(c.parity != -1 for c in term.components):
         return False
     for component in term.components:
-        for factor in component.factors:
-            growth(factor.function.expression, factor.function.variable)
+        # a rule exists only for functions that are bounded as they should be
+        rule_of(component).cost(_FIRST)
     return True
 
 

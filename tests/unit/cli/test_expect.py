@@ -387,6 +387,13 @@ def test_i3_leaves_the_linear_field_to_conditioning() -> None:
     assert record["certified"] is True
 
 
+def test_a_removable_pole_is_none() -> None:
+    matrix = '[[1,"1/2"],["1/2",1]]'
+    record = answer("expect", "sin(x)/x*tanh(y)", "--covariance", matrix, "--mean", "[0,1]")
+    assert record["certified"] is True
+    assert "1/x1 is not integrable" in refusal("expect", "tanh(y)/x", "--covariance", matrix)
+
+
 def test_without_numbers_there_are_steps_but_no_value() -> None:
     record = answer("integral", "i2", "--activation", "tanh")
     assert record["closed_form"] is None

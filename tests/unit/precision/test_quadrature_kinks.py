@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from symderiv.errors import NotYetError, ToleranceError
-from symderiv.gaussian import Value, expectation
+from symderiv.gaussian import Value, derivative, expectation
 from symderiv.precision import certified
 from symderiv.precision.component import Component
 from symderiv.precision.pieces import pieces
@@ -123,6 +123,21 @@ def test_stein_holds_for_a_kinked_activation() -> None:
     assert off <= Fraction(left.error_bound) + Fraction(slope.error_bound) + Fraction(
         level.error_bound
     )
+
+
+def test_a_slope_as_derivation_leaves_it_is_bounded_at_its_kink() -> None:
+    slope = derivative(SOFT)
+    assert slope != SLOPE
+    covariance, mean = [[1, R(1, 2)], [R(1, 2), 2]], [R(1, 3), R(1, 4)]
+    g = SOFT.subs(X, B)
+    raw = value_of(slope.subs(X, A) * g, covariance, 15, mean)
+    agree(raw, value_of(SLOPE.subs(X, A) * g, covariance, 15, mean))
+
+
+@pytest.mark.parametrize("integrand", [1 / A, sp.tanh(B) / A, sp.cos(A) / A])
+def test_true_poles_are_refused_even_where_the_product_is_odd(integrand: sp.Expr) -> None:
+    with pytest.raises(NotYetError):
+        value_of(integrand, [[1, R(1, 2)], [R(1, 2), 2]], 10)
 
 
 def test_singular_covariances_merge_functions() -> None:
