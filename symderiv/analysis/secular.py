@@ -12,14 +12,13 @@ however close roots and poles are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from symderiv.analysis.compiled import compiled
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -77,13 +76,7 @@ def secular_roots(pole: Floats, strength: Floats, numerator: Floats) -> SecularR
     return SecularRoots(origin + offset, origin, offset, slope, moment)
 
 
-def _compiled(**options: Any) -> Callable[[Function], Function]:
-    """numba's decorator with a type, kept on disk, divisions by zero giving infinities."""
-    decorator: Callable[[Function], Function] = njit(cache=True, error_model="numpy", **options)
-    return decorator
-
-
-@_compiled()
+@compiled()
 def _distances(pole: Floats, origin: float, distance: Floats) -> None:
     """d_k - origin; apart from the sums below, where the compiler may not regroup it."""
     for k in range(pole.size):
@@ -91,7 +84,7 @@ def _distances(pole: Floats, origin: float, distance: Floats) -> None:
 
 
 # Sums may be regrouped, which lets them use the vector unit and makes them more accurate.
-@_compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _side(
     distance: Floats, strength: Floats, start: int, stop: int, offset: float
 ) -> tuple[float, float]:
@@ -106,7 +99,7 @@ def _side(
     return value, slope
 
 
-@_compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _from_zero(pole: Floats, strength: Floats, s: float) -> tuple[float, float]:
     """(Σ a_k/(d_k - s) - Σ a_k/d_k) / s and the derivative of the first sum."""
     value = 0.0
@@ -119,7 +112,7 @@ def _from_zero(pole: Floats, strength: Floats, s: float) -> tuple[float, float]:
     return value, slope
 
 
-@_compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _last_sums(
     distance: Floats, strength: Floats, numerator: Floats, offset: float
 ) -> tuple[float, float]:
@@ -132,7 +125,7 @@ def _last_sums(
     return slope, moment
 
 
-@_compiled()
+@compiled()
 def _between(lower: float, upper: float, step: float, here: float) -> float:
     """``here + step`` where it is strictly between the bounds, else their middle."""
     there = here + step
@@ -146,7 +139,7 @@ def _between(lower: float, upper: float, step: float, here: float) -> float:
     return 0.5 * (lower + upper)
 
 
-@_compiled()
+@compiled()
 def _two_poles(
     constant: float, p: float, q: float, left: float, right: float, last: float
 ) -> float:
@@ -167,7 +160,7 @@ def _two_poles(
     return far
 
 
-@_compiled()
+@compiled()
 def _inner_root(pole: Floats, strength: Floats, j: int, distance: Floats) -> tuple[float, float]:
     """The root between the poles j-1 and j: its origin and its offset."""
     size = pole.size
@@ -209,7 +202,7 @@ def _inner_root(pole: Floats, strength: Floats, j: int, distance: Floats) -> tup
     return origin, offset
 
 
-@_compiled()
+@compiled()
 def _lowest_root(
     pole: Floats, strength: Floats, gap: float, distance: Floats
 ) -> tuple[float, float]:
@@ -265,7 +258,7 @@ def _lowest_root(
     return first, offset
 
 
-@_compiled()
+@compiled()
 def _all_roots(
     pole: Floats, strength: Floats, numerator: Floats, gap: float,
     origin: Floats, offset: Floats, slope: Floats, moment: Floats,

@@ -91,8 +91,8 @@ class SignMeans:
             return self._owen(given, group[0], group[1], row), sp.S.Zero
         kind = "complex means (sin, cos times signs)" if with_imaginary else "means"
         raise NotYetError(
-            f"not yet: a product of s = {len(group)} sign factors with {kind} has no closed form "
-            "here; quadrature comes in a later version"
+            f"not yet: no closed form is known here of a product of s = {len(group)} sign factors "
+            f"with {kind}"
         )
 
     def _centred(self, given: Conditions, group: tuple[int, ...]) -> sp.Expr:
@@ -105,10 +105,7 @@ class SignMeans:
         if len(group) == 4:
             value = SignMean4(*(self.view.correlation(given, i, j) for i, j in pairs))
             return self._used("orthant", given, group, value)
-        raise NotYetError(
-            f"not yet: a product of s = {len(group)} correlated sign factors has no closed form; "
-            "quadrature comes in a later version"
-        )
+        raise NotYetError(f"no closed form: a product of s = {len(group)} correlated sign factors")
 
     def _single(
         self, given: Conditions, i: int, with_real: bool, with_imaginary: bool

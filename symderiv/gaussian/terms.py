@@ -219,8 +219,8 @@ class Reader:
         if obstacle is not None:
             return DivergentError(obstacle)
         return NotYetError(
-            f"not yet: the factor {factor} is not built from polynomials, exp, sin, cos, erf, "
-            "sign, Heaviside, |x|, Max; quadrature comes in a later version"
+            f"no closed form: the factor {factor} is not built from polynomials, exp, sin, cos, "
+            "erf, sign, Heaviside, |x|, Max"
         )
 
     def _exponential(self, argument: sp.Expr, e: sp.Expr, imaginary: bool = False) -> Terms:

@@ -63,7 +63,7 @@ def test_only_the_fields_that_matter_are_kept() -> None:
     [
         (sp.tanh(x), NotYetError, "tanh"),
         (sp.cos(x**2), NotYetError, "cos"),
-        (sp.exp(-(x**4)), NotYetError, "later version"),
+        (sp.exp(-(x**4)), NotYetError, "not built from"),
         (sp.exp(x**3), DivergentError, "grows faster"),
         (sp.exp(sp.exp(x)), DivergentError, "too fast"),
         (1 / x, DivergentError, "not integrable"),
