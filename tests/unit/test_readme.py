@@ -29,17 +29,24 @@ def _sessions() -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("command", "lines"), _sessions(), ids=lambda x: str(x)[:40])
 def test_readme_sessions_print_what_is_shown(
-    command: str, lines: list[str], capfd: pytest.CaptureFixture[str]
+    command: str,
+    lines: list[str],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     words = shlex.split(command)
     assert words[0] == "symderiv"
+    if words[1] == "generate":
+        monkeypatch.chdir(tmp_path)  # it writes where it is called
     with patch.object(sys, "argv", words), pytest.raises(SystemExit):
         main()
     captured = capfd.readouterr()
     printed = (captured.out + captured.err).splitlines()
     assert lines
     for line in lines:
-        assert line in printed
+        start, dots, _ = line.partition("...")
+        assert any(shown.startswith(start) if dots else shown == line for shown in printed), line
 
 
 def test_the_readme_library_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
