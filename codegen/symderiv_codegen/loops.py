@@ -68,14 +68,25 @@ class Remark:
     text: str
 
 
-Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark
+@dataclass(frozen=True)
+class Block:
+    """Blocks of a long range: ``first`` and ``last`` are their ends for what is inside."""
+
+    first: sp.Symbol
+    last: sp.Symbol
+    stop: sp.Expr
+    length: int
+    body: tuple[Node, ...]
+
+
+Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block
 
 
 def inner(node: Node) -> Iterator[Node]:
     """The node and everything inside it, in order."""
     yield node
     bodies: Iterable[tuple[Node, ...]] = ()
-    if isinstance(node, Loop):
+    if isinstance(node, Loop | Block):
         bodies = (node.body,)
     elif isinstance(node, Branch):
         bodies = tuple(body for _, body in node.cases)
@@ -90,6 +101,8 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
         return (node.value,)
     if isinstance(node, Loop):
         return (node.start, node.stop)
+    if isinstance(node, Block):
+        return (node.stop,)
     if isinstance(node, Branch):
         return tuple(condition for condition, _ in node.cases)
     return ()

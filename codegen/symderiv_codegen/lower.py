@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import sympy as sp
 
+from symderiv_codegen.blocks import MOST_UNITS, blocked, long_axis, sums_long_range
 from symderiv_codegen.coincidence import tidy_condition
 from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
-from symderiv_codegen.inline import first_sentence, inlined_body, with_inner_locals
-from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set
+from symderiv_codegen.inline import first_sentence, inlined_body
+from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set, names_in
 from symderiv_codegen.names import NamePool
-from symderiv_codegen.program import Assignment, Call, Function, Procedure, Program
+from symderiv_codegen.program import Array, Assignment, Call, Function, Procedure, Program
 from symderiv_codegen.share import share
 from symderiv_codegen.sums import SumRewriter
 from symderiv_codegen.walk import (
@@ -26,28 +28,68 @@ from symderiv_codegen.walk import (
 )
 
 
-def loop_nests(procedure: Procedure, program: Program, inline: bool = False) -> tuple[Node, ...]:
-    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted.
-
-    ``inline``: the bodies of the procedures that it calls stand in the place of the calls; see
-    :func:`symderiv_codegen.inline.with_inner_locals` for the arrays that this needs.
-    """
+def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
+    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted."""
     functions = {function.name: function for function in program.functions}
     taken = {*program.ranges, *functions, *(p.name for p in program.procedures)}
     taken |= set(procedure.arrays) | _indices(procedure)
-    if inline:
-        procedure = with_inner_locals(procedure, program)
-        taken |= set(procedure.arrays)
-        taken |= {index for called in program.procedures for index in _indices(called)}
     lowering = _Lowering(procedure, functions, NamePool(taken))
     procedures = {p.name: p for p in program.procedures}
     nodes: list[Node] = []
     for step in procedure.body:
         if isinstance(step, Call):
-            nodes += lowering.call(step, procedures[step.procedure], procedures if inline else None)
+            nodes += lowering.call(step, procedures[step.procedure])
         else:
             nodes += lowering.assignment(step)
-    fused = contract(fuse(tuple(nodes)), procedure.locals)
+    return _passes(nodes, procedure.locals, lowering)
+
+
+def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, ...], list[Array]]:
+    """The body with those of the procedures that it calls, long loops in blocks.
+
+    Args:
+        procedure: As :func:`symderiv_codegen.inline.with_inner_locals` gives it.
+
+    Returns:
+        The nodes, and the local arrays that the blocks need.
+    """
+    functions = {function.name: function for function in program.functions}
+    taken = {*program.ranges, *functions, *(p.name for p in program.procedures), "first", "last"}
+    taken |= set(procedure.arrays)
+    taken = taken.union(*(_indices(called) for called in program.procedures))
+    lowering = _Lowering(procedure, functions, NamePool(taken))
+    procedures = {p.name: p for p in program.procedures}
+    nodes: list[Node] = []
+    long: list[Assignment] = []
+    for step in procedure.body:
+        if isinstance(step, Call):
+            called = procedures[step.procedure]
+            apart = sums_long_range(called, program.small)
+            nodes += lowering.call(step, called, None if apart else procedures)
+        elif long_axis(step, procedure.arrays, program.small):
+            long.append(step)
+        else:
+            nodes += lowering.assignment(step)
+    # An array that a block reads stays one.
+    read = set().union(*(names_in(step.value) for step in long))
+    inner = [array for array in procedure.locals if array.name not in read]
+    passed = _passes(nodes, inner, lowering)
+    if not long:
+        return passed, []
+    block, local = blocked(long, procedure.arrays, lowering.assigned)
+    block = replace(block, body=hoist(block.body, lowering.names))
+    plain = [node for step in long for node in lowering.assignment(step)]
+    rows = _passes(plain, (), lowering)
+    units = sp.Add(*(range_symbol(size) for size in program.small))
+    cases: tuple[tuple[sp.Basic, tuple[Node, ...]], ...] = (
+        (sp.Le(units, MOST_UNITS), (block,)),
+        (sp.true, rows),
+    )
+    return (*passed, Branch(cases)), local
+
+
+def _passes(nodes: Sequence[Node], local: Iterable[Array], lowering: _Lowering) -> tuple[Node, ...]:
+    fused = contract(fuse(tuple(nodes)), local)
     return share(hoist(fused, lowering.names), lowering.names)
 
 
@@ -110,6 +152,12 @@ class _Lowering:
             return nodes
         zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
         return [Branch(((step.when, tuple(nodes)), (sp.true, zero)))]
+
+    def assigned(self, target: sp.Expr, value: sp.Expr) -> list[Node]:
+        """Nodes that assign a value with sums to one element."""
+        body: list[Node] = []
+        self._set(target, self._sums.rewrite(value), body)
+        return body
 
     def assignment(self, step: Assignment) -> list[Node]:
         """The nest of loops over the free indices of an assignment."""

@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  9bea13efdf9d402819a18f4ab698792ee29eb23ab063d8db29c0674f8dd4aea5
-    code     0daa49dd157482943c85a717a10387bcf8f45069ea55e0b36de6c0d1bc22318d
+    code     66919bde5103e002ce3b9c6a542c68f190a76fd428454752532d63a17bccc464
 Ordered by SymPy 1.14.
 """
 
@@ -998,7 +998,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -1184,13 +1184,32 @@ def specialised(K, M):
     """
     if (K, M) in _SPECIALISED:
         return _SPECIALISED[K, M]
-    room = K * K + K * M + K * K + K * M + K + K * K
-    on_stack = room if room <= 65536 else 1
+    room_Q = K * K
+    room_R = K * M
+    room_A = K * K
+    room_B = K * M
+    room_dv = K
+    room_Gamma = K * K
+    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room = (
+        room_Q
+        + room_R
+        + room_A
+        + room_B
+        + room_dv
+        + room_Gamma
+        + room_block_d_student_overlap
+        + room_block_d_cross_overlap
+    )
+    if room > 262144:
+        raise ValueError("the arrays of so many units do not fit on the stack")
 
     @njit(
         "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
         cache=True,
         error_model="numpy",
+        fastmath={"reassoc", "contract"},
     )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         L = sizes[2]
@@ -1237,35 +1256,15 @@ def specialised(K, M):
         start += K
         if start != derivative.size:
             raise ValueError("derivative: its length does not agree with sizes")
-        if room <= 65536:
-            work = carray(_stack(on_stack), (room,))
-        else:
-            work = np.empty(room)
-        start = 0
-        Q = view_2(work[start:].ctypes, K, K)
-        start += K * K
-        R = view_2(work[start:].ctypes, K, M)
-        start += K * M
-        A = view_2(work[start:].ctypes, K, K)
-        start += K * K
-        B = view_2(work[start:].ctypes, K, M)
-        start += K * M
-        dv = work[start : start + K]
-        start += K
-        Gamma = view_2(work[start:].ctypes, K, K)
-        # order_parameters: covariances of the fields from the overlaps per eigenvalue
-        for i in range(K):
-            for j in range(i + 1):
-                sum_over_k = 0.0
-                for k in range(L):
-                    sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
-                Q[i, j] = sum_over_k
-                Q[j, i] = Q[i, j]
-            for n in range(M):
-                sum_over_k_2 = 0.0
-                for k in range(L):
-                    sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
-                R[i, n] = sum_over_k_2
+        Q = view_2(_stack(room_Q), K, K)
+        R = view_2(_stack(room_R), K, M)
+        A = view_2(_stack(room_A), K, K)
+        B = view_2(_stack(room_B), K, M)
+        dv = carray(_stack(room_dv), (room_dv,))
+        Gamma = view_2(_stack(room_Gamma), K, K)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
         for i in range(K):
@@ -1419,42 +1418,92 @@ def specialised(K, M):
             for i0 in range(K):
                 for i1 in range(K):
                     Gamma[i0, i1] = 0.0
-        learning_rate_squared = learning_rate * learning_rate
         for i in range(K):
-            for j in range(i + 1):
-                learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
-                for k in range(L):
-                    sum_over_m_4 = 0.0
-                    for m in range(M):
-                        sum_over_m_4 += (
-                            B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
-                        )
-                    sum_over_p_4 = 0.0
-                    for p in range(K):
-                        sum_over_p_4 += (
-                            A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
-                        )
-                    d_student_overlap[i, j, k] = (
-                        learning_rate_squared_Gamma_ij * eigenvalue[k]
-                        - learning_rate * sum_over_m_4
-                        - learning_rate * eigenvalue[k] * sum_over_p_4
-                        - 2.0 * weight_decay * student_overlap[i, j, k]
-                    )
-                    d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-            for n in range(M):
-                for k in range(L):
-                    sum_over_m_5 = 0.0
-                    for m in range(M):
-                        sum_over_m_5 += B[i, m] * teacher_overlap[n, m, k]
-                    sum_over_p_5 = 0.0
-                    for p in range(K):
-                        sum_over_p_5 += A[i, p] * cross_overlap[p, n, k]
-                    d_cross_overlap[i, n, k] = (
-                        -learning_rate * sum_over_m_5
-                        - learning_rate * eigenvalue[k] * sum_over_p_5
-                        - weight_decay * cross_overlap[i, n, k]
-                    )
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+        if K + M <= 8:
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
+                last = min(first + np.uint64(64), np.uint64(L))
+                for j in range(K):
+                    for k in range(first, last):
+                        for i in range(K):
+                            sum_over_m_4 = 0.0
+                            for m in range(M):
+                                sum_over_m_4 += B[i, m] * cross_overlap[j, m, k]
+                            sum_over_p_4 = 0.0
+                            for p in range(K):
+                                sum_over_p_4 += A[i, p] * student_overlap[j, p, k]
+                            block_d_student_overlap[i, j, k - first] = (
+                                learning_rate * (-sum_over_m_4 - eigenvalue[k] * sum_over_p_4)
+                            )
+                learning_rate_squared = learning_rate * learning_rate
+                for i in range(K):
+                    for j in range(i + 1):
+                        learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
+                        for k in range(first, last):
+                            d_student_overlap[i, j, k] = (
+                                learning_rate_squared_Gamma_ij * eigenvalue[k]
+                                - 2.0 * weight_decay * student_overlap[i, j, k]
+                                + block_d_student_overlap[i, j, k - first]
+                                + block_d_student_overlap[j, i, k - first]
+                            )
+                        for k in range(first, last):
+                            d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+                for n in range(M):
+                    for k in range(first, last):
+                        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
+                        for i in range(K):
+                            sum_over_m_5 = 0.0
+                            for m in range(M):
+                                sum_over_m_5 += B[i, m] * teacher_overlap[n, m, k]
+                            sum_over_p_5 = 0.0
+                            for p in range(K):
+                                sum_over_p_5 += A[i, p] * cross_overlap[p, n, k]
+                            block_d_cross_overlap[i, n, k - first] = (
+                                -learning_rate * sum_over_m_5
+                                - learning_rate_eigenvalue_k * sum_over_p_5
+                                - weight_decay * cross_overlap[i, n, k]
+                            )
+                for i in range(K):
+                    for n in range(M):
+                        for k in range(first, last):
+                            d_cross_overlap[i, n, k] = block_d_cross_overlap[i, n, k - first]
+        else:
+            learning_rate_squared_2 = learning_rate * learning_rate
+            for i in range(K):
+                for j in range(i + 1):
+                    learning_rate_squared_2_Gamma_ij = learning_rate_squared_2 * Gamma[i, j]
+                    for k in range(L):
+                        sum_over_m_6 = 0.0
+                        for m in range(M):
+                            sum_over_m_6 += (
+                                B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
+                            )
+                        sum_over_p_6 = 0.0
+                        for p in range(K):
+                            sum_over_p_6 += (
+                                A[i, p] * student_overlap[j, p, k]
+                                + A[j, p] * student_overlap[i, p, k]
+                            )
+                        d_student_overlap[i, j, k] = (
+                            learning_rate_squared_2_Gamma_ij * eigenvalue[k]
+                            - learning_rate * sum_over_m_6
+                            - learning_rate * eigenvalue[k] * sum_over_p_6
+                            - 2.0 * weight_decay * student_overlap[i, j, k]
+                        )
+                        d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+                for n in range(M):
+                    for k in range(L):
+                        sum_over_m_7 = 0.0
+                        for m in range(M):
+                            sum_over_m_7 += B[i, m] * teacher_overlap[n, m, k]
+                        sum_over_p_7 = 0.0
+                        for p in range(K):
+                            sum_over_p_7 += A[i, p] * cross_overlap[p, n, k]
+                        d_cross_overlap[i, n, k] = (
+                            -learning_rate * sum_over_m_7
+                            - learning_rate * eigenvalue[k] * sum_over_p_7
+                            - weight_decay * cross_overlap[i, n, k]
+                        )
 
     _SPECIALISED[K, M] = flat_right_hand_side
     return flat_right_hand_side

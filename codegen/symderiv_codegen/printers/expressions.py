@@ -96,8 +96,11 @@ class ExpressionPrinter:
         if isinstance(node, sp.Integer | sp.Symbol | sp.Idx):
             return str(node)
         if isinstance(node, sp.Add):
-            # Names first: "i + 1".
-            terms = sorted(node.as_ordered_terms(), key=lambda t: (t.is_number, str(t)))
+            # Names first, "i + 1", and no sign in front, "k - first".
+            terms = sorted(
+                node.as_ordered_terms(),
+                key=lambda t: (t.could_extract_minus_sign(), t.is_number, str(t)),
+            )
             text = self.index(terms[0])
             for term in terms[1:]:
                 minus = term.could_extract_minus_sign()

@@ -10,6 +10,7 @@ from symderiv_codegen.conditionals import Vectors, through_vectors
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
 from symderiv_codegen.loops import (
+    Block,
     Branch,
     Fill,
     Increase,
@@ -57,6 +58,10 @@ class ModulePrinter:
         """The line in front of a function, or nothing."""
         return ""
 
+    def procedure_decorator(self, procedure: Procedure) -> str:
+        """The line in front of a procedure, or nothing."""
+        return self.decorator()
+
     def allocation(self, array: Array) -> str:
         """A local array of the right shape, not initialised."""
         raise NotImplementedError
@@ -75,6 +80,10 @@ class ModulePrinter:
 
     def filled_with_zero(self, array: Array, indent: int) -> list[str]:
         """Statements that set an array to zero."""
+        raise NotImplementedError
+
+    def block(self, node: Block, indent: int) -> list[str]:
+        """The head of a loop over blocks."""
         raise NotImplementedError
 
     # Functions.
@@ -119,7 +128,7 @@ class ModulePrinter:
         nodes = loop_nests(procedure, self.program)
         printer = self.expressions(guarded=False)
         arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
-        lines = [self._head(procedure.name, arguments, self.decorator())]
+        lines = [self._head(procedure.name, arguments, self.procedure_decorator(procedure))]
         lines += docstring(_documentation(procedure))
         lines += self._sizes(procedure, nodes)
         local = still_arrays(procedure, nodes)
@@ -192,6 +201,8 @@ class ModulePrinter:
             return [head, *self._body(node.body, indent + INDENT, printer)]
         if isinstance(node, Branch):
             return self._branch(node, indent, printer)
+        if isinstance(node, Block):
+            return [*self.block(node, indent), *self._body(node.body, indent + INDENT, printer)]
         return self._invoke(node, indent)
 
     def _target(self, target: sp.Symbol | sp.Indexed, printer: ExpressionPrinter) -> str:
@@ -252,6 +263,8 @@ def _ranges_used(nodes: Iterable[Node]) -> set[str]:
                 found |= free_names(condition) | _ranges_used(body)
         elif isinstance(node, Fill):
             found |= set(node.array.shape)
+        elif isinstance(node, Block):
+            found |= free_names(node.stop) | _ranges_used(node.body)
     return found
 
 
@@ -265,7 +278,7 @@ def _operations(nodes: Iterable[Node]) -> int:
                 e: sp.Symbol(f"element{n}") for n, e in enumerate(node.value.atoms(sp.Indexed))
             }
             total += int(sp.count_ops(node.value.xreplace(plain))) + isinstance(node, Increase)
-        elif isinstance(node, Loop):
+        elif isinstance(node, Loop | Block):
             total += _operations(node.body)
         elif isinstance(node, Branch):
             total += sum(_operations(body) for _, body in node.cases)

@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 
 import sympy as sp
 
+from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.lower import loop_nests
+from symderiv_codegen.loops import Block
+from symderiv_codegen.lower import inlined_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
@@ -24,6 +26,12 @@ from symderiv_codegen.templates import TemplateFunction
 
 DECORATOR = '@njit(cache=True, error_model="numpy")'
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
+# Sums may be made in any order, which is what vector instructions need; nothing else is given up,
+# and scalar functions, with their own decorators, keep their order.
+SPECIALISED = (
+    f'@njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n    cache=True,\n    error_model="numpy",\n'
+    '    fastmath={"reassoc", "contract"},\n)'
+)
 
 VIEW_RANKS = (2, 3, 4)
 
@@ -67,6 +75,12 @@ class NumbaModule(ModulePrinter):
         return NumbaExpressions(self._defined, guarded)
 
     def decorator(self) -> str:
+        return DECORATOR
+
+    def procedure_decorator(self, procedure: Procedure) -> str:
+        """Long sums may be made in any order."""
+        if self.program.small and sums_long_range(procedure, self.program.small):
+            return '@njit(cache=True, error_model="numpy", fastmath={"reassoc"})'
         return DECORATOR
 
     def allocation(self, array: Array) -> str:
@@ -142,6 +156,17 @@ class NumbaModule(ModulePrinter):
         top = header(self.program, code, self.operations, "math, numpy and numba")
         return f"{top}\n\n{code}"
 
+    def block(self, node: Block, indent: int) -> list[str]:
+        """Indices without sign: numba then leaves out what makes negative ones count from the end,
+        which the compiler could not turn into vector instructions.
+        """
+        pad, inner = " " * indent, " " * (indent + INDENT)
+        stop, length = f"np.uint64({node.stop})", f"np.uint64({node.length})"
+        return [
+            f"{pad}for {node.first} in range(np.uint64(0), {stop}, {length}):",
+            f"{inner}{node.last} = min({node.first} + {length}, {stop})",
+        ]
+
     def flat_functions(self) -> list[str]:
         """The right-hand side and the observables on flat vectors."""
         program = self.program
@@ -160,16 +185,16 @@ class NumbaModule(ModulePrinter):
 
     def _specialised(self, procedure: Procedure) -> str:
         widened = with_inner_locals(procedure, self.program)
-        nodes = loop_nests(procedure, self.program, inline=True)
+        nodes, blocks = inlined_nests(widened, self.program)
         views = _field_views(self.program, procedure) + _views("derivative", procedure.outputs)
         return specialised(
             self.program,
             procedure,
             self,
             nodes,
-            still_arrays(widened, nodes),
+            [*still_arrays(widened, nodes), *blocks],
             [line[INDENT:] for line in views],
-            _explicit(RIGHT_HAND_SIDE_TYPE),
+            SPECIALISED,
             _packing(self.program),
         )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symderiv_codegen.layout import INDENT, Bracket, Text, statement
+from symderiv_codegen.blocks import MOST_UNITS
+from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
 from symderiv_codegen.loops import Node
 from symderiv_codegen.printers.module import ModulePrinter, docstring
 from symderiv_codegen.program import Array, Procedure, Program
@@ -33,8 +34,8 @@ def _stack(typing_context, count):
 
 IMPORTS = "from numba.core import cgutils, types\nfrom numba.extending import intrinsic\n"
 
-# Half a megabyte, a sixteenth of the usual stack.
-LARGEST_ROOM = 65536
+# Two megabytes, a quarter of the usual stack.
+LARGEST_ROOM = 262144
 
 
 def product(shape: Sequence[str]) -> str:
@@ -79,9 +80,14 @@ def specialised(
     )
     lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
     lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
-    room = " + ".join(product(array.shape) for array in local) or "1"
-    lines.append(statement("room = ", Text(room), INDENT))
-    lines.append(f"{pad}on_stack = room if room <= {LARGEST_ROOM} else 1")
+    lines += [pad + line for line in _rooms(local, " + ".join(program.small))]
+    names = [f"room_{array.name}" for array in local]
+    total = Chain(tuple((" + " if n else "", Text(name)) for n, name in enumerate(names)))
+    lines.append(statement("room = ", total, INDENT))
+    lines.append(f"{pad}if room > {LARGEST_ROOM}:")
+    lines.append(
+        f'{pad * 2}raise ValueError("the arrays of so many units do not fit on the stack")'
+    )
     lines.append("")
     lines += [pad + line for line in signature.split("\n")]
     lines.append(f"{pad}def {flat}({arguments}):")
@@ -90,8 +96,6 @@ def specialised(
         if size not in program.small:
             body.append(f"{size} = sizes[{position}]")
     body += views
-    body += [f"if room <= {LARGEST_ROOM}:", f"{pad}work = carray(_stack(on_stack), (room,))"]
-    body += ["else:", f"{pad}work = np.empty(room)"]
     body += _carved(local)
     lines += [pad * 2 + line for line in body]
     lines += printer.body(nodes, 2 * INDENT)
@@ -107,14 +111,25 @@ def specialised(
 
 
 def _carved(arrays: Sequence[Array]) -> list[str]:
-    """Arrays side by side in the work space."""
-    lines = ["start = 0"]
+    """Arrays on the stack: one piece of memory each, so that they are known not to overlap."""
+    lines = []
+    for array in arrays:
+        room = f"_stack(room_{array.name})"
+        if len(array.shape) == 1:
+            lines.append(f"{array.name} = carray({room}, (room_{array.name},))")
+        else:
+            lines.append(
+                f"{array.name} = view_{len(array.shape)}({room}, {', '.join(array.shape)})"
+            )
+    return lines
+
+
+def _rooms(arrays: Sequence[Array], units: str) -> list[str]:
+    """The number of elements of each array; blocks are for small numbers of units only."""
+    lines = []
     for array in arrays:
         extent = product(array.shape)
-        if len(array.shape) == 1:
-            lines.append(f"{array.name} = work[start : start + {extent}]")
-        else:
-            shape = ", ".join(array.shape)
-            lines.append(f"{array.name} = view_{len(array.shape)}(work[start:].ctypes, {shape})")
-        lines.append(f"start += {extent}")
-    return lines[:-1] if arrays else []
+        if any(size.isdigit() for size in array.shape):
+            extent = f"{extent} if {units} <= {MOST_UNITS} else 1"
+        lines.append(f"room_{array.name} = {extent}")
+    return lines
