@@ -51,3 +51,21 @@ class CompiledSolver:
             raise RuntimeError(f"integration ended early: {result.cause}")
         Q_k, r_k, _ = split_flat(result.results[-1], K, M, L)
         return np.concatenate([Q_k.ravel(), r_k.ravel()]), result.rhs_evaluations
+
+    def scipy_solution(self, state: Array, end: float, rtol: float) -> Array:
+        """The overlaps at the end by SciPy's DOP853 with the same compiled right-hand side."""
+        from scipy.integrate import solve_ivp
+
+        K, M, L = map(int, self.sizes)
+        rhs = erf.specialised(K, M)
+        Q_k = state[: L * K * K].reshape(L, K, K)
+        r_k = state[L * K * K :].reshape(L, K, M)
+
+        def slope(alpha: float, y: Array) -> Array:
+            derivative = np.empty_like(y)
+            rhs(alpha, y, self.sizes, self.parameters, derivative)
+            return derivative
+
+        y = pack_state(Q_k, r_k, self.v)
+        result = solve_ivp(slope, (0.0, end), y, method="DOP853", rtol=rtol, atol=1e-14)
+        return np.asarray(result.y[:, -1])

@@ -81,8 +81,8 @@ def blocked(
             body.append(over(j, columns, [along([inner])]))
             whole = rest + part[i, j, k - first] + part[j, i, k - first]
             mirrored = target.base[j, i, k]
-            copies: list[Node] = [along(lower(target, whole)), along([Set(mirrored, target)])]
-            body.append(over(i, rows, [over(j, i + 1, copies)]))
+            both = along([*lower(target, whole), Set(mirrored, target)])
+            body.append(over(i, rows, [over(j, i + 1, [both])]))
         else:
             inner = over(i, rows, lower(part[i, j, k - first], value))
             body.append(over(j, columns, [along([inner])]))

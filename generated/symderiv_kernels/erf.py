@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  6e21bde6447071fb594544fc62f8f56be5110b5c9da3d31322d0ffca1f381138
-    code     d05e269167198060d6870db3e2b18d133cfbcc53b06e31fc37ce63e430e175f0
+    code     b01da5f4648bb683026b703e435073aeace9e24aab2ccf54d012bc182f1f514a
 Ordered by SymPy 1.14.
 """
 
@@ -657,7 +657,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

@@ -46,7 +46,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  49f04457b45df6cb55b239ed7f89ddf31b2f911841239ff8ac98e40c01b4b229
-    code     2067550b7e2fe714dd89fdb210a6d1e921164ab52f3565abdd7e6aa3b840e192
+    code     5d781c3a8e2c4d432b9ee35e1f2b6a6a9fdf655e97efcfa85d592ca0133eafc3
 Ordered by SymPy 1.14.
 """
 
@@ -898,7 +898,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

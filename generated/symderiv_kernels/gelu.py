@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  65badb48e0b074c4770d9e29eb3c80f6d12ec737c62ffed499188c8d1aeda14e
-    code     b6a5a8db8bb2c2094d6f18e10131681e9570941ef3543343c992299e05b5d3a8
+    code     a0853ab5aee931ecb0b1a251ee226ccb7afeaabc6278e85c4f846a26c422ad2a
 Ordered by SymPy 1.14.
 """
 
@@ -1190,7 +1190,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

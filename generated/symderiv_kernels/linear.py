@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  c6d03953fec8425d0c7bf6b8a5016248c0c13f0ab52ea28e3f6e8b5dbf8b03b0
-    code     f6afef083853de1d47e84cb0315f5e7d2549d9ca1b58ea4bc4a850ee946fdec4
+    code     a5dfd5aa82502b7c77eed2c1de4bf030862d6cb2e094bdbdcfe0cd09195dd836
 Ordered by SymPy 1.14.
 """
 
@@ -582,7 +582,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

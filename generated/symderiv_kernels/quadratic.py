@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  15535791b51c8ca3125816778fa7d879536d6462c6923540f3a2277c2e3becd6
-    code     574da6bddd2e842625eaa5d5f4a659a7dbb1c3bd465d232f2f3466ad244beea5
+    code     bf3964dea0a34efce42e10f80724f1150aa41e25fd66544b73f62b03a12ff289
 Ordered by SymPy 1.14.
 """
 
@@ -631,7 +631,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

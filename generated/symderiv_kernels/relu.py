@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  9bea13efdf9d402819a18f4ab698792ee29eb23ab063d8db29c0674f8dd4aea5
-    code     66919bde5103e002ce3b9c6a542c68f190a76fd428454752532d63a17bccc464
+    code     35071105a599084d25f02fbb7dab944ea8eb3d6f2cf88ef590e4d56a2c5b86c1
 Ordered by SymPy 1.14.
 """
 
@@ -1446,7 +1446,6 @@ def specialised(K, M):
                                 + block_d_student_overlap[i, j, k - first]
                                 + block_d_student_overlap[j, i, k - first]
                             )
-                        for k in range(first, last):
                             d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
                 for n in range(M):
                     for k in range(first, last):

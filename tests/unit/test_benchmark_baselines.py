@@ -1,0 +1,29 @@
+"""The baselines of the benchmarks compute what the generated modules compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from symderiv_kernels import erf
+
+from benchmarks.kernel_limits import compiled_arguments
+from benchmarks.numpy_baseline import FastBaseline, power_law_problem
+from symderiv.dynamics.flat_layout import split_flat
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full):
+    K, M, L = 4, 3, 70  # more than one block of modes, and a part of one
+    problem, state = power_law_problem(K, M, L, learning_rate=0.3, seed=3)
+    state = state * 40.0  # students of about the size of the teachers
+    y, parameters, derivative = compiled_arguments(problem, state, full)
+    erf.specialised(K, M)(0.0, y, np.array([K, M, L]), parameters, derivative)
+    found = np.empty_like(y)
+    FastBaseline(problem).right_hand_side(y, found, full)
+    scale = np.abs(found).max()
+    np.testing.assert_allclose(found, derivative, rtol=1e-11, atol=1e-14 * scale)
+    if full:
+        d_students, d_cross, _ = split_flat(found, K, M, L)
+        expected = problem.right_hand_side(0.0, state)
+        parts = np.concatenate([d_students.ravel(), d_cross.ravel()])
+        np.testing.assert_allclose(parts, expected, rtol=1e-11, atol=1e-14 * scale)
