@@ -6,8 +6,8 @@ erf, K = M = 2, isotropic inputs, orthogonal teachers, so that the escape time t
 equations start from Gram matrices drawn from their law at each N (no vectors, any N). The plateau
 ends where the error has fallen to half of its height. The lengths over tau are fitted by
 a + b ln N + c ln sigma_J^2; the rule of thumb has b = 1/2, c = -1/2. Two flows are measured: with
-the eta^2 terms, and at first order, where equal students are neutral
-and Q - C decays like 1/t.
+the eta^2 terms, and at first order; tau is that
+of equal students.
 Gram SGD at N = 10^3 and 10^4 is put beside the equations of the same initial states.
 """
 
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import sympy as sp
 
-from symderiv.analysis.full_plateau import full_flow, full_plateau
+from symderiv.analysis.full_plateau import equal_students, full_flow
 from symderiv.analysis.plateau import plateau_forms
 from symderiv.analysis.stability import plateau_numbers
 from symderiv.analysis.teacher import teacher_of_moments
@@ -62,8 +62,8 @@ seed = {seed}
 
 
 def study_from(start: str, order: str, end: float, runs: int = 1) -> Study:
-    """A study on 800 times up to ``end``; ``start`` holds its tables [data] and [initial]."""
-    values = [0.0, *np.linspace(end / 800, end, 800).round(3).tolist()]
+    """A study on 1200 times up to ``end``; ``start`` holds its tables [data] and [initial]."""
+    values = [0.0, *np.linspace(end / 1200, end, 1200).round(3).tolist()]
     return parse_study(
         TEMPLATE.format(
             units=UNITS, start=start, rate=float(RATE), order=order, runs=runs, values=values
@@ -74,7 +74,7 @@ def study_from(start: str, order: str, end: float, runs: int = 1) -> Study:
 def drawn(dimension: int, std: float, seed: int, file: Path) -> str:
     """Overlaps with the law they have in any dimension, as a state file."""
     vectors = VECTORS.format(dimension=1000, std=std, seed=seed)
-    study = study_from(vectors, "full", 1.0)
+    study = study_from(vectors, "full", 100.0)
     drawn_state(study, isotropic(dimension)).save(file)
     return f'[initial]\nstate = "{file}"\n'
 
@@ -97,7 +97,7 @@ def lengths(
     found = []
     for exponent in (3, 4, 5, 6, 8, 10, 12):
         for std in (1e-1, 1e-2, 1e-3) if exponent in (4, 8, 12) else (1e-2,):
-            end = tau * (0.5 * exponent * math.log(10) - math.log(std) + 6)
+            end = tau * (0.5 * exponent * math.log(10) - math.log(std) + 14)
             values = []
             for seed in range(seeds):
                 start = drawn(10**exponent, std, seed, folder / "state.npz")
@@ -126,7 +126,9 @@ def main() -> None:
     equations = derive_equations(learning_problem("erf"))
     teacher = teacher_of_moments(UNITS, *(sp.Integer(x) for x in (1, 0, 1, 0)))
     small = plateau_numbers(plateau_forms(equations), teacher, RATE, 80)
-    full = full_plateau(full_flow(equations), teacher, RATE, 80)
+    # Small students stay equal for as long as the plateau lasts: this is the state they leave.
+    start = float(small.Q), float(small.R)
+    full = equal_students(full_flow(equations), teacher, RATE, 80, start)
     for order, rate, height in (
         ("small-learning-rate", small.unstable_eigenvalue, small.generalization_error),
         ("full", full.unstable_eigenvalue, full.generalization_error),
@@ -144,7 +146,7 @@ def main() -> None:
     tau, height = 1 / float(full.unstable_eigenvalue), float(full.generalization_error)
     print("\nSGD through Gram matrices and the equations from the same initial state, length / tau")
     for exponent in (3, 4):
-        end = tau * (0.5 * exponent * math.log(10) - math.log(1e-2) + 6)
+        end = tau * (0.5 * exponent * math.log(10) - math.log(1e-2) + 14)
         vectors = VECTORS.format(dimension=10**exponent, std=1e-2, seed=0)
         study = study_from(vectors, "full", end, options.runs)
         run, sgd = solve(study), simulate(study)

@@ -15,9 +15,8 @@ Krawczyk's operator on balls turn it into digits that are proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,11 +85,6 @@ class FullFlow:
     teacher_response: sp.Expr
     noise: bool
 
-    @cached_property
-    def jacobian(self) -> sp.Matrix:
-        """Derivatives of the equations by Q, C, R."""
-        return sp.Matrix(3, 3, lambda a, b: sp.diff(self.equations[a], _UNKNOWNS[b]))
-
 
 def full_flow(equations: Equations, *, noise: bool = True) -> FullFlow:
     """The equations of the symmetric state, from the engine's.
@@ -153,24 +147,62 @@ def full_plateau(
     work = bits + 40
     with working_bits(work):
         values = numeric.values(work)
-        rate: Any = None
         values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        state = _krawczyk(flow, values, start, work)
+        state = _krawczyk(flow.equations, _UNKNOWNS, values, list(start), work)
         values.update(zip(_UNKNOWNS, state, strict=True))
-        error = ball_at(flow.generalization_error, values, work)
-        kappa = ball_at(flow.difference_stiffness, values, work)
-        response = ball_at(flow.teacher_response, values, work)
-        if teacher.modes is not None:
-            modes = teacher.modes(work)
-            poles = [-values[_ETA] * kappa * rho for rho in modes.eigenvalue]
-            strengths = [
-                values[_ETA] * response * x * w
-                for x, w in zip(modes.difference, modes.weight, strict=True)
-            ]
-            # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-            roots = secular_roots(poles, strengths, bits) if flow.noise else []
-            rate = max(roots, key=float) if roots else -sum(strengths, arb(0))
-    return FullPlateau(*state, error, rate)
+        return _measured(flow, teacher, values, work)
+
+
+def equal_students(
+    flow: FullFlow,
+    teacher: HomogeneousTeacher,
+    learning_rate: sp.Rational,
+    bits: int,
+    start: tuple[float, float],
+) -> FullPlateau:
+    """The stationary state with Q = C, which small students see as long as they are equal.
+
+    Args:
+        flow, teacher, learning_rate, bits: As in :func:`full_plateau`.
+        start: Q and R nearby.
+
+    Raises:
+        ToleranceError: There is none that could be enclosed.
+    """
+    equal = {C: Q}
+    work = bits + 40
+    numeric = _Numeric(flow, teacher)
+    with working_bits(work):
+        values = numeric.values(work)
+        values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
+        equations = [e.xreplace(equal) for e in flow.equations[:2]]
+        if any(e.has(sp.zoo, sp.nan) for e in equations):
+            raise ToleranceError("the equations of equal students are singular")
+        first, second = _krawczyk(equations, (Q, R), values, list(start), work)
+        values.update({Q: first, C: first, R: second})
+        return _measured(flow, teacher, values, work)
+
+
+def _measured(
+    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[Any, Any], bits: int
+) -> FullPlateau:
+    """Height and escape of a state."""
+    error, kappa, response = (
+        ball_at(e, values, bits)
+        for e in (flow.generalization_error, flow.difference_stiffness, flow.teacher_response)
+    )
+    rate: Any = None
+    if teacher.modes is not None:
+        modes = teacher.modes(bits)
+        poles = [-values[_ETA] * kappa * rho for rho in modes.eigenvalue]
+        strengths = [
+            values[_ETA] * response * x * w
+            for x, w in zip(modes.difference, modes.weight, strict=True)
+        ]
+        # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
+        roots = secular_roots(poles, strengths, bits - 40) if flow.noise else []
+        rate = max(roots, key=float) if roots else -sum(strengths, arb(0))
+    return FullPlateau(values[Q], values[C], values[R], error, rate)
 
 
 class _Numeric:
@@ -291,32 +323,38 @@ def _sign_mean4(*correlations: float) -> float:
 
 
 def _krawczyk(
-    flow: FullFlow, values: Mapping[Any, Any], start: Floats, bits: int
-) -> tuple[Any, Any, Any]:
+    equations: Sequence[sp.Expr],
+    unknowns: Sequence[sp.Symbol],
+    values: Mapping[Any, Any],
+    start: Sequence[float],
+    bits: int,
+) -> list[Any]:
     """A box that holds exactly one solution: the operator maps it into its own interior."""
+    size = len(unknowns)
+    slopes = [sp.diff(e, x) for e in equations for x in unknowns]
 
-    def at(expressions: Any, state: Any) -> list[Any]:
-        place = {**values, **dict(zip(_UNKNOWNS, state, strict=True))}
+    def at(expressions: Sequence[sp.Expr], state: Sequence[Any]) -> list[Any]:
+        place = {**values, **dict(zip(unknowns, state, strict=True))}
         return [ball_at(e, place, bits) for e in expressions]
 
     middle = [arb(float(x)) for x in start]
-    identity = arb_mat([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
     try:
         for _ in range(2 + bits.bit_length()):
-            slope = arb_mat(3, 3, at(flow.jacobian, middle))
-            step = slope.solve(arb_mat(3, 1, at(flow.equations, middle)))
+            slope = arb_mat(size, size, at(slopes, middle))
+            step = slope.solve(arb_mat(size, 1, at(equations, middle)))
             middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
-        slope = arb_mat(3, 3, at(flow.jacobian, middle))
-        inverse = arb_mat(3, 3, [x.mid() for x in slope.inv().entries()])
-        correction = inverse * arb_mat(3, 1, at(flow.equations, middle))
+        slope = arb_mat(size, size, at(slopes, middle))
+        inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
+        correction = inverse * arb_mat(size, 1, at(equations, middle))
         for spare in (16, 32, 48):
             radii = [(abs(x) * arb(2) ** (spare - bits)).mid() for x in middle]
             box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
-            left = identity - inverse * arb_mat(3, 3, at(flow.jacobian, box))
-            spread = left * arb_mat(3, 1, [arb(0, r) for r in radii])
-            image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(3)]
+            left = identity - inverse * arb_mat(size, size, at(slopes, box))
+            spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
+            image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
             if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
-                return image[0], image[1], image[2]
+                return image
     except ZeroDivisionError:
         pass
     raise ToleranceError("the symmetric plateau of the full flow could not be enclosed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,13 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.full_plateau import FullFlow, FullPlateau, full_flow, full_plateau
+from symderiv.analysis.full_plateau import (
+    FullFlow,
+    FullPlateau,
+    equal_students,
+    full_flow,
+    full_plateau,
+)
 from symderiv.analysis.linearised import BASIS, LinearisedMatrices, linearised_matrices
 from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
 from symderiv.analysis.stability import Group, PlateauNumbers, plateau_numbers
@@ -46,6 +53,7 @@ class PlateauReport:
         matrices: The linearised matrices, or None where they do not exist.
         spread: Where equal students are unstable (κ < 0): the plateau with Q > C of the O(η) flow.
         full: The plateau of the full flow, if it was asked for.
+        equal: The stationary state of the full flow with Q = C, where it could be enclosed.
     """
 
     activation: str
@@ -57,6 +65,7 @@ class PlateauReport:
     matrices: LinearisedMatrices | None
     spread: FullPlateau | None = None
     full: FullPlateau | None = None
+    equal: FullPlateau | None = None
 
     def text_of(self, value: Any) -> str:
         """A ball as a decimal with the asked number of digits."""
@@ -93,6 +102,7 @@ class PlateauReport:
             "rates": {name: self.number(value) for name, value in numbers.rates.items()},
             "spread_plateau": self._state(self.spread),
             "full_flow": self._state(self.full),
+            "full_flow_equal_students": self._state(self.equal),
             "warnings": [SPREAD] if self.spread is not None else [],
             "digits": self.digits,
             "certified": True,
@@ -157,7 +167,11 @@ class PlateauReport:
             yield f"{name:<22}{self.text_of(value)}"
         lasting = "none: nothing escapes" if escape is None else self.text_of(escape)
         yield f"{'escape time':<22}{lasting}"
-        for name, state in (("spread plateau", self.spread), ("full flow", self.full)):
+        for name, state in (
+            ("spread plateau", self.spread),
+            ("full flow", self.full),
+            ("same, Q = C", self.equal),
+        ):
             found = self._state(state)
             if found is not None:
                 rows_of = ", ".join(f"{key} = {value}" for key, value in found.items())
@@ -261,7 +275,7 @@ def plateau_report(
         bits *= 2
     else:
         raise ToleranceError(f"{digits} digits of the plateau were not reached")
-    spread, noisy = None, None
+    spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
     if kappa < 0:
         quiet = full_flow(_equations(activation), noise=False)
@@ -278,8 +292,21 @@ def plateau_report(
         except (ToleranceError, NotYetError):
             if full:
                 raise
+    if noisy is not None:
+        start = float(numbers.Q), float(numbers.R)
+        with suppress(ToleranceError, NotYetError):
+            equal = equal_students(_noisy(activation), teacher, learning_rate, bits, start)
     return PlateauReport(
-        activation.text, teacher, learning_rate, digits, forms, numbers, matrices, spread, noisy
+        activation.text,
+        teacher,
+        learning_rate,
+        digits,
+        forms,
+        numbers,
+        matrices,
+        spread,
+        noisy,
+        equal,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
-from symderiv.analysis.full_plateau import full_flow, full_plateau
+from symderiv.analysis.full_plateau import equal_students, full_flow, full_plateau
 from symderiv.analysis.teacher import HomogeneousTeacher, teacher_of_modes, teacher_of_moments
 from symderiv.errors import InputError
 from symderiv.learning import derive_equations, learning_problem
@@ -143,6 +143,19 @@ def test_the_escape_grows_at_the_predicted_rate_in_the_integrated_flow(order: fl
     grown = (ends[0] - ends[1]) / 2
     rate = np.log((grown[0, 0] - grown[0, 1]) / (step[0, 0, 0] - step[0, 1, 0])) / time
     assert rate == pytest.approx(float(state.unstable_eigenvalue), rel=1e-6)
+
+
+def test_equal_students_stand_still_and_escape_faster() -> None:
+    teacher = teacher_of_moments(2, *map(sp.Integer, (1, 0, 1, 0)))
+    flow = full_flow(derive_equations(learning_problem("erf")))
+    equal = equal_students(flow, teacher, rational("1/2"), BITS, (1 / 3, 0.408))
+    apart = full_plateau(flow, teacher, rational("1/2"), BITS)
+    assert float(equal.unstable_eigenvalue) > 1.03 * float(apart.unstable_eigenvalue)
+    full = Full("erf", teacher, 0.5, 1.0)
+    Q, R = float(equal.Q), float(equal.R)
+    dq, dr = full.rates(full.spread(Q, Q), full.spread(R, R))
+    assert np.abs(dq).max() < 1e-15
+    assert np.abs(dr).max() < 1e-15
 
 
 def eigenvalues_of_the_flow(full: Full, Q: float, R: float) -> np.ndarray:
