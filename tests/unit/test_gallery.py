@@ -1,0 +1,99 @@
+"""The gallery of examples/worschech-rosenow: its page, and verdicts that can turn."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symderiv.report.gallery import Entry, Statement, compared, gallery_page, ordered
+from symderiv.report.panels import Line, Panel, panel_figure
+
+FOLDER = Path(__file__).parents[2] / "examples" / "worschech-rosenow"
+
+
+@pytest.fixture
+def gallery(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    before = set(sys.modules)
+    import gallery
+
+    yield gallery
+    for name in set(sys.modules) - before:
+        if name.startswith("gallery"):
+            del sys.modules[name]
+
+
+def test_two_figures_are_made_into_one_page(gallery, tmp_path, capsys):
+    target = gallery.main(
+        ["--quick", "--figure", "12", "--figure", "14", "--output", str(tmp_path)]
+    )
+    text = target.read_text(encoding="utf-8")
+    assert text.count("data:image/svg+xml;base64,") == 2
+    assert 'id="figure-12"' in text
+    assert 'id="figure-14"' in text
+    assert "✓ agrees" in text
+    assert "http" not in text.split("</style>")[1].replace("http://www.w3.org", "")
+    assert "figure 12: 4 agree, 0 differ" in capsys.readouterr().out
+
+
+def test_a_wrong_spectrum_turns_the_verdicts_of_a_figure(gallery, monkeypatch):
+    import gallery_linear
+
+    def wrong(L, beta, eta):
+        rho = gallery_linear.power_law(L, beta).single().eigenvalue
+        return rho, 1.01 * rho**1.5, rho
+
+    monkeypatch.setattr(gallery_linear, "weights", wrong)
+    words = [statement.word for statement in gallery.FIGURES[12](True).statements]
+    assert words.count("differs") == 4
+
+
+def test_printed_heights_and_escape_time_differ_from_the_engine_if_a_letter_changes(gallery):
+    import gallery_plateau
+    import gallery_runs
+
+    moments = (1.25, 0.125, 3.0, 0.25)
+    report = gallery_runs.plateau_of(3, moments, 0.5)
+    R, Q = gallery_plateau.printed_heights(3, *moments[:2])
+    assert compared("R", R, float(report.numbers.R), 1e-12).agrees
+    assert compared("Q", Q, float(report.numbers.Q), 1e-12).agrees
+    tau = gallery_runs.escape_time(3, moments, 0.5)
+    assert compared("tau", gallery_plateau.printed_escape(3, *moments, 0.5), tau, 1e-12).agrees
+    # D^(2) left out
+    wrong = gallery_plateau.printed_escape(3, *moments[:3], 0.0, 0.5)
+    assert compared("tau", wrong, tau, 1e-3).word == "differs"
+
+
+@pytest.mark.parametrize(
+    ("measured", "word"),
+    [(1.0, "agrees"), (1.009, "agrees"), (1.02, "differs"), (0.98, "differs"),
+     (float("nan"), "differs"), (float("inf"), "differs")],
+)  # fmt: skip
+def test_a_number_agrees_within_its_tolerance_only(measured, word):
+    assert compared("x", measured, 1.0, 0.01).word == word
+
+
+def test_orders_are_told_apart():
+    assert ordered("x", [3.0, 2.0, 1.0], falling=True)
+    assert not ordered("x", [3.0, 3.0, 1.0], falling=True)
+    assert ordered("x", [3.0, 3.0, 1.0], falling=True, strictly=False)
+    assert not ordered("x", [1.0, 2.0], falling=True)
+    with pytest.raises(ValueError, match="at least two"):
+        ordered("x", [1.0], falling=True)
+
+
+def test_the_page_counts_verdicts_and_names_what_is_missing():
+    x = np.array([0.0, 1.0, 2.0])
+    figure = panel_figure(
+        [Panel([Line(x, x, "a"), Line(x, x - 1, "", "--")], xscale="log", yscale="log",
+               levels=[(1.0, 0)], times=[(1.0, 1)], window=(0.5, 1.5), names=[("--", "b")])]
+    )  # fmt: skip
+    statements = [Statement("one", True), Statement("two <b>", False), Statement("three")]
+    entry = Entry("1", "Title", ["K = 2"], figure, "Caption", statements)
+    page = gallery_page("Figures", "all", [entry], [("2", "no data")])
+    assert "1 statements agree, 1 differ, 1 are observations" in page
+    assert "two &lt;b&gt;" in page
+    assert "no data" in page
