@@ -117,7 +117,8 @@ def figure_2(quick: bool) -> Entry:
     return Entry(
         "2", "Linear networks: exact error, small-η limit, integral, SGD",
         [f"left: L = {L}, K = M = 1, σ_J² = 1, β = {beta:g}, η = {eta:g}",
-         f"right: N = L = {L2}, β = {beta2}, η = {eta2}, σ_J = {std2}, {runs} SGD runs with their own "
+         f"right: N = L = {L2}, β = {beta2}, η = {eta2}, σ_J = {std2}, {runs} SGD runs "
+         f"with their own "
          f"teachers and students; α up to 1000{'' if end == 1000 else f' → {end:g}'}"],
         panel_figure(panels), "Shaded: the window of the power law.", statements,
     )  # fmt: skip
@@ -202,7 +203,8 @@ def figure_3(quick: bool) -> Entry:
         [f"left: N = L = {L}, β = {beta:g}, η = {eta}, σ_J = {std}, N_l = "
          f"{', '.join(map(str, trained))}; {runs} initialisations (printed: 50), SGD up to α = "
          f"{end:g} (printed: 10⁴)",
-         "right: the covariance of scikit-learn's digits (N = 64) in the place of CIFAR-5M; Gaussian "
+         "right: the covariance of scikit-learn's digits (N = 64) in the place of "
+         "CIFAR-5M; Gaussian "
          "inputs of that covariance and a random teacher"],
         panel_figure(panels), "Lines: exact. Points: means of SGD. Dashed: (11) as printed.",
         statements,
@@ -344,7 +346,8 @@ def figure_8(quick: bool) -> Entry:
         statements.append(
             Statement(
                 f"β = {beta:g}, beyond α = {number(1 / (2 * eta * law.largest))}: relative error "
-                f"{number(off['integral'], 2)} without corrections, {number(off['zeroth'], 2)} with "
+                f"{number(off['integral'], 2)} without corrections, "
+                f"{number(off['zeroth'], 2)} with "
                 f"order 0, {number(off['first'], 2)} with order 1 too; order 0 suffices (up to "
                 "0.05)", off["zeroth"] < 0.05,
             )
@@ -386,7 +389,8 @@ def figure_9(quick: bool) -> Entry:
         shares = only(places) / both - 1
         statements.append(
             Statement(
-                f"β = {beta:g}: the second gamma function is {number(shares[0], 2)} of the integral "
+                f"β = {beta:g}: the second gamma function is {number(shares[0], 2)} of "
+                f"the integral "
                 f"at the start of the window, α = {number(start)}, {number(shares[1], 2)} at three "
                 f"and {number(shares[2], 2)} at ten times that (negligible: below 0.05 at three)",
                 bool(shares[1] < 0.05),
@@ -434,7 +438,8 @@ def figure_10(quick: bool) -> Entry:
     return Entry(
         "10", "Weights of the modes in the error",
         [f"η = {eta:g}, L = {', '.join(map(str, sizes))}",
-         "weights by the secular equation, normalised to sum 1, times L (they tend to λ_k as η → 0)"],
+         "weights by the secular equation, normalised to sum 1, times L (they tend to λ_k "
+         "as η → 0)"],
         panel_figure(panels), "Weights of the decaying exponentials, fastest first.", statements,
     )  # fmt: skip
 
@@ -453,7 +458,8 @@ def figure_11(quick: bool) -> Entry:
                       Line(k, rho, "", "--", colour=b)]  # fmt: skip
             table[a, b] = float(np.max(np.abs(np.log(found / rho))))
         panels.append(Panel(lines, title=rf"$\eta = {eta:g}$", xlabel="$k$", ylabel=r"$L\,W_k$",
-                            xscale="log", yscale="log", names=[("--", r"$\lambda_k$")]))  # fmt: skip
+                            xscale="log", yscale="log",
+                            names=[("--", r"$\lambda_k$")]))  # fmt: skip
     for b, beta in enumerate(betas):
         statements.append(
             Statement(
@@ -500,7 +506,8 @@ def figure_12(quick: bool) -> Entry:
         fit = fitted_exponent(k, mu, (3.0, sizes[-1] / 3))
         statements.append(
             Statement(
-                f"ε = {epsilon:g}: |λ_B,k|/2 falls as k^x, x = {fit.exponent:.2f} ± {fit.error:.2f} "
+                f"ε = {epsilon:g}: |λ_B,k|/2 falls as k^x, x = {fit.exponent:.2f} ± "
+                f"{fit.error:.2f} "
                 f"at L = {sizes[-1]}, −(1+β) = {-1 - beta:g} (agrees within 0.15)",
                 abs(fit.exponent + 1 + beta) < 0.15,
             )
@@ -559,7 +566,8 @@ def figure_14(quick: bool) -> Entry:
     rest = float(np.sqrt(np.mean(np.log(rho[:30] / law[:30]) ** 2)))
     return Entry(
         "14", "Spectrum of data: handwritten digits",
-        [f"scikit-learn's digits, 64 pixels, {rho.size} eigenvalues above zero, mean of all 64 is 1; "
+        [f"scikit-learn's digits, 64 pixels, {rho.size} eigenvalues above zero, mean of "
+         f"all 64 is 1; "
          "CIFAR-5M is not here"],
         panel_figure([Panel([Line(k, rho, "digits", "o"), Line(k, law, "power law", "--")],
                             xlabel="$k$", ylabel=r"$\lambda_k$", xscale="log", yscale="log")]),
@@ -611,7 +619,8 @@ def figure_15(quick: bool) -> Entry:
         ]  # fmt: skip
     return Entry(
         "15", "Training outside of the eigenbasis",
-        [f"N = L = 256 → {N}, N_l = 50, 100, 150, 200 → {', '.join(map(str, trained))}; β = {beta:g}, "
+        [f"N = L = 256 → {N}, N_l = 50, 100, 150, 200 → {', '.join(map(str, trained))}; β "
+         f"= {beta:g}, "
          f"η = {eta}, σ_J = {std}, {runs} initialisations (printed: 300), SGD up to α = {end:g} "
          "(printed: 10⁴), one random eigenbasis"],
         panel_figure([Panel(lines, xscale="log", yscale="log", levels=levels,

@@ -126,7 +126,8 @@ def figure_4(quick: bool) -> Entry:
     beta = min(times, key=lambda b: abs(times[b] - printed_time))
     found = runs.run(M=M, L=L, N=N, beta=beta, eta=eta, student_std=std, end=end, points=600)
     return _plateau_entry("4", found, M, eta, std, N, [
-        f"K = M = {M}, L = {L}, N = {N}, σ_J = {std}, η = {eta}, one drawn teacher (seed 0), order η",
+        f"K = M = {M}, L = {L}, N = {N}, σ_J = {std}, η = {eta}, one drawn teacher (seed "
+        f"0), order η",
         "β is not printed; the mean teacher has τ = "
         + ", ".join(f"{number(t)} (β = {b:g})" for b, t in times.items())
         + f", printed for the drawn teacher: {printed_time:g}; β = {beta:g} is used",
@@ -228,7 +229,7 @@ class Length:
         return math.nan if self.measured is None else self.measured - self.begin
 
     def statements(self, label: str = "") -> list[Statement]:
-        """Both readings of the formula against the run, in units of τ: its constant is of order 1."""
+        """Both readings of the formula against the run, in units of τ."""
         head = f"{label}: " if label else ""
         if self.measured is None:
             return [Statement(f"{head}no R_in reaches e R* in this run, which the formula needs")]
@@ -433,7 +434,8 @@ def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement
         error = float(np.std(slopes, ddof=1) / math.sqrt(len(seeds)))
         statements.append(
             Statement(
-                f"{start}length/τ grows with {name} with the slope {number(float(np.mean(slopes)))} ± "
+                f"{start}length/τ grows with {name} with the slope "
+                f"{number(float(np.mean(slopes)))} ± "
                 f"{number(error, 1)} over {len(seeds)} seeds (formula: 1, agrees within 0.15)",
                 abs(float(np.mean(slopes)) - 1) < 0.15,
             )
