@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  6e21bde6447071fb594544fc62f8f56be5110b5c9da3d31322d0ffca1f381138
-    code     b01da5f4648bb683026b703e435073aeace9e24aab2ccf54d012bc182f1f514a
+    code     e83172bae7021bc726da4aea814a09334ef679dbc85533cba54c9e08396c2a9f
 Ordered by SymPy 1.14.
 """
 
@@ -88,7 +88,7 @@ def teacher_activation(x):
 @njit(cache=True, error_model="numpy")
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
-    return (2.0 / math.pi) * math.asin(c12 / (math.sqrt(c11 + 1.0) * math.sqrt(c22 + 1.0)))
+    return (2.0 / math.pi) * math.asin(c12 / math.sqrt((c11 + 1.0) * (c22 + 1.0)))
 
 
 @njit(cache=True, error_model="numpy")
@@ -98,9 +98,7 @@ def i2_11(c11, c12, c22):
     inverse_one_plus_c11 = 1.0 / one_plus_c11
     c_s2_1_given_s1 = c12 * inverse_one_plus_c11
     c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
-    return (
-        -(1.0 / math.pi) * c_s2_1_given_s1 / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
-    )
+    return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
 @njit(cache=True, error_model="numpy")
@@ -108,7 +106,7 @@ def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
     c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
-    return (2.0 / math.pi) / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
 @njit(cache=True, error_model="numpy")
@@ -135,10 +133,8 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
     return (
         (4.0 / math.pi**2)
-        * math.asin(
-            c_s3_s4_given_s1_s2 / (math.sqrt(c_s3_s3_given_s1_s2) * math.sqrt(c_s4_s4_given_s1_s2))
-        )
-        / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+        * math.asin(c_s3_s4_given_s1_s2 / math.sqrt(c_s3_s3_given_s1_s2 * c_s4_s4_given_s1_s2))
+        / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
     )
 
 

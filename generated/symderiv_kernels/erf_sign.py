@@ -46,7 +46,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  49f04457b45df6cb55b239ed7f89ddf31b2f911841239ff8ac98e40c01b4b229
-    code     5d781c3a8e2c4d432b9ee35e1f2b6a6a9fdf655e97efcfa85d592ca0133eafc3
+    code     1657f6f2c1e6387bfa35e2c78540988e0eaf1a8570eb7b5d66127f2f985c52d7
 Ordered by SymPy 1.14.
 """
 
@@ -174,9 +174,7 @@ def i2_11_ss(c11, c12, c22):
     inverse_one_plus_c11 = 1.0 / one_plus_c11
     c_s2_1_given_s1 = c12 * inverse_one_plus_c11
     c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
-    return (
-        -(1.0 / math.pi) * c_s2_1_given_s1 / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
-    )
+    return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
 @njit(cache=True, error_model="numpy")
@@ -197,7 +195,7 @@ def i2_12_ss(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
     c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
-    return (2.0 / math.pi) / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
 @njit(cache=True, error_model="numpy")
@@ -211,7 +209,7 @@ def i2_12_st(c11, c12, c22):
 @njit(cache=True, error_model="numpy")
 def i2_ss(c11, c12, c22):
     """E[g(a) g(b)]."""
-    return (2.0 / math.pi) * math.asin(c12 / (math.sqrt(c11 + 1.0) * math.sqrt(c22 + 1.0)))
+    return (2.0 / math.pi) * math.asin(c12 / math.sqrt((c11 + 1.0) * (c22 + 1.0)))
 
 
 @njit(cache=True, error_model="numpy")
@@ -253,10 +251,8 @@ def i4_ss(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
     return (
         (4.0 / math.pi**2)
-        * math.asin(
-            c_s3_s4_given_s1_s2 / (math.sqrt(c_s3_s3_given_s1_s2) * math.sqrt(c_s4_s4_given_s1_s2))
-        )
-        / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+        * math.asin(c_s3_s4_given_s1_s2 / math.sqrt(c_s3_s3_given_s1_s2 * c_s4_s4_given_s1_s2))
+        / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
     )
 
 
@@ -364,7 +360,7 @@ def i4_tt_abcc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) h(c) h(c)]."""
     one_plus_c11 = c11 + 1.0
     c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
-    return (2.0 / math.pi) / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+    return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
 @njit(cache=True, error_model="numpy")

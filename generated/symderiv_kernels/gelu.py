@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  65badb48e0b074c4770d9e29eb3c80f6d12ec737c62ffed499188c8d1aeda14e
-    code     a0853ab5aee931ecb0b1a251ee226ccb7afeaabc6278e85c4f846a26c422ad2a
+    code     ac4a3dce596e9a4fdae28b639ad26571769be811297d0f8d5e7725e06ca822b9
 Ordered by SymPy 1.14.
 """
 
@@ -340,7 +340,7 @@ def i2_11(c11, c12, c22):
             - c_1_2_given_s1_s2 * c_s2_1_given_s1
             - c_s2_1_given_s1 * c_s2_1_given_s1
         )
-        / (math.sqrt(c_s2_s2_given_s1) * math.sqrt(one_plus_c11))
+        / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
     )
 
 
@@ -610,36 +610,26 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         + (0.25 / math.pi**2)
         * inverse_root_one_plus_c11
         * quotient_2
-        * math.asin(
-            c_s2_4_given_s1_s3 / (math.sqrt(c_s2_s2_given_s1_s3) * math.sqrt(c_s4_s4_given_s1_s3))
-        )
+        * math.asin(c_s2_4_given_s1_s3 / math.sqrt(c_s2_s2_given_s1_s3 * c_s4_s4_given_s1_s3))
         + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_2
         + (0.25 / math.pi**2)
         * inverse_root_one_plus_c11
         * quotient_4
-        * math.asin(
-            c_s2_3_given_s1_s4 / (math.sqrt(c_s2_s2_given_s1_s4) * math.sqrt(c_s3_s3_given_s1_s4))
-        )
+        * math.asin(c_s2_3_given_s1_s4 / math.sqrt(c_s2_s2_given_s1_s4 * c_s3_s3_given_s1_s4))
         + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_4
         + (0.25 / math.pi**2)
         * inverse_root_one_plus_c22
         * quotient_3
-        * math.asin(
-            c_s1_4_given_s2_s3 / (math.sqrt(c_s1_s1_given_s2_s3) * math.sqrt(c_s4_s4_given_s2_s3))
-        )
+        * math.asin(c_s1_4_given_s2_s3 / math.sqrt(c_s1_s1_given_s2_s3 * c_s4_s4_given_s2_s3))
         + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_3
         + (0.25 / math.pi**2)
         * inverse_root_one_plus_c22
         * quotient_5
-        * math.asin(
-            c_s1_3_given_s2_s4 / (math.sqrt(c_s1_s1_given_s2_s4) * math.sqrt(c_s3_s3_given_s2_s4))
-        )
+        * math.asin(c_s1_3_given_s2_s4 / math.sqrt(c_s1_s1_given_s2_s4 * c_s3_s3_given_s2_s4))
         + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_5
         + (0.25 / math.pi**2)
         * quotient
-        * math.asin(
-            c_s1_s2_given_s3_s4 / (math.sqrt(c_s1_s1_given_s3_s4) * math.sqrt(c_s2_s2_given_s3_s4))
-        )
+        * math.asin(c_s1_s2_given_s3_s4 / math.sqrt(c_s1_s1_given_s3_s4 * c_s2_s2_given_s3_s4))
         + (0.125 / math.pi) * quotient
         + (0.25 / math.pi**2)
         * inverse_root_c_s2_s2_given_s1

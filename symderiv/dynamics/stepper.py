@@ -39,8 +39,12 @@ _INTEGRAL = 0.04
 _EXPONENT = 1.0 / 8.0 - 0.2 * _INTEGRAL
 _REJECTIONS_IN_A_ROW = 60
 
+# Sums may be made in any order, which is what vector instructions need; infinities and what is not
+# a number are kept.
+_ANY_ORDER = {"reassoc", "contract"}
 
-@compiled()
+
+@compiled(fastmath=_ANY_ORDER)
 def field_covariance(
     state: np.ndarray, sizes: np.ndarray, parameters: np.ndarray, covariance: np.ndarray
 ) -> None:
@@ -107,23 +111,33 @@ def _copy(source: np.ndarray, target: np.ndarray) -> None:
         target[c] = source[c]
 
 
-@compiled()
+@compiled(fastmath=_ANY_ORDER)
 def _combine(
     weights: np.ndarray, stages: np.ndarray, last: int, scale: float, y: np.ndarray, out: np.ndarray
 ) -> None:
     """out = y + scale * sum_j weights[j] stages[j] over the first ``last`` stages."""
+    first = scale * weights[0]
     for c in range(out.size):
-        out[c] = 0.0
-    for j in range(last):
-        weight = weights[j]
-        if weight != 0.0:
-            for c in range(out.size):
-                out[c] += weight * stages[j, c]
-    for c in range(out.size):
-        out[c] = y[c] + scale * out[c]
+        out[c] = y[c] + first * stages[0, c]
+    # Two stages in one pass; most weights of the first ones are zero.
+    waiting = -1
+    for j in range(1, last):
+        if weights[j] == 0.0:
+            continue
+        if waiting < 0:
+            waiting = j
+            continue
+        one, two = scale * weights[waiting], scale * weights[j]
+        for c in range(out.size):
+            out[c] += one * stages[waiting, c] + two * stages[j, c]
+        waiting = -1
+    if waiting > 0:
+        one = scale * weights[waiting]
+        for c in range(out.size):
+            out[c] += one * stages[waiting, c]
 
 
-@compiled()
+@compiled(fastmath=_ANY_ORDER)
 def _error_norm(
     stages: np.ndarray, step: float, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:

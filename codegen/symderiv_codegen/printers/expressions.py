@@ -195,9 +195,19 @@ class ExpressionPrinter:
             elif factor != 1:
                 above.append(factor)
         above.sort(key=_reading_order)
+        below = self._one_root(below)
         if constants and (above or below):
             return self._with_constant(coefficient, constants, above, below)
         return self._quotient(coefficient, [*constants, *above], below)
+
+    def _one_root(self, factors: list[sp.Expr]) -> list[sp.Expr]:
+        """Roots below a line as the root of their product, where the domain has no edge near."""
+        half = sp.Rational(1, 2)
+        roots = [f for f in factors if isinstance(f, sp.Pow) and f.exp == half]
+        if self._guarded or len(roots) < 2 or any(f.is_number for f in roots):
+            return factors
+        inside = sp.Mul(*(root.base for root in roots), evaluate=False)
+        return [*(f for f in factors if f not in roots), sp.Pow(inside, half, evaluate=False)]
 
     def _with_constant(
         self,
