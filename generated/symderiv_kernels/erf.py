@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  6e21bde6447071fb594544fc62f8f56be5110b5c9da3d31322d0ffca1f381138
-    code     e83172bae7021bc726da4aea814a09334ef679dbc85533cba54c9e08396c2a9f
+    code     bff3052de6f8faa6b4d012d3b3655c6a200638176d4885b268c0a7d599131fb2
 Ordered by SymPy 1.14.
 """
 
@@ -473,8 +473,8 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
         room_Q
         + room_R
@@ -545,8 +545,8 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
@@ -628,8 +628,8 @@ def specialised(K, M):
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
         if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
-                last = min(first + np.uint64(64), np.uint64(L))
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
+                last = min(first + np.uint64(256), np.uint64(L))
                 for j in range(K):
                     for k in range(first, last):
                         for i in range(K):

@@ -46,7 +46,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  49f04457b45df6cb55b239ed7f89ddf31b2f911841239ff8ac98e40c01b4b229
-    code     1657f6f2c1e6387bfa35e2c78540988e0eaf1a8570eb7b5d66127f2f985c52d7
+    code     29b1ee9433282be1a33c9fad6f2b9e126962197510c47b2da4154839c0afd169
 Ordered by SymPy 1.14.
 """
 
@@ -706,8 +706,8 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
         room_Q
         + room_R
@@ -778,8 +778,8 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
@@ -869,8 +869,8 @@ def specialised(K, M):
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
         if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
-                last = min(first + np.uint64(64), np.uint64(L))
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
+                last = min(first + np.uint64(256), np.uint64(L))
                 for j in range(K):
                     for k in range(first, last):
                         for i in range(K):

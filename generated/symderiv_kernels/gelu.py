@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  65badb48e0b074c4770d9e29eb3c80f6d12ec737c62ffed499188c8d1aeda14e
-    code     ac4a3dce596e9a4fdae28b639ad26571769be811297d0f8d5e7725e06ca822b9
+    code     0364d71867809649a7d3101a35cd622febc8d8d3ac9e7a8a0ccccbc86f3d4bf0
 Ordered by SymPy 1.14.
 """
 
@@ -1000,8 +1000,8 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
         room_Q
         + room_R
@@ -1072,8 +1072,8 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
@@ -1155,8 +1155,8 @@ def specialised(K, M):
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
         if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
-                last = min(first + np.uint64(64), np.uint64(L))
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
+                last = min(first + np.uint64(256), np.uint64(L))
                 for j in range(K):
                     for k in range(first, last):
                         for i in range(K):

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  c6d03953fec8425d0c7bf6b8a5016248c0c13f0ab52ea28e3f6e8b5dbf8b03b0
-    code     a5dfd5aa82502b7c77eed2c1de4bf030862d6cb2e094bdbdcfe0cd09195dd836
+    code     a1a0858b24c29cab567d03a0c5286e3a985f1a6b539d35d35dd7dd5225c9db73
 Ordered by SymPy 1.14.
 """
 
@@ -416,8 +416,8 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
         room_Q
         + room_R
@@ -488,8 +488,8 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
@@ -557,8 +557,8 @@ def specialised(K, M):
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
         if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
-                last = min(first + np.uint64(64), np.uint64(L))
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
+                last = min(first + np.uint64(256), np.uint64(L))
                 for j in range(K):
                     for k in range(first, last):
                         for i in range(K):

@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  9bea13efdf9d402819a18f4ab698792ee29eb23ab063d8db29c0674f8dd4aea5
-    code     35071105a599084d25f02fbb7dab944ea8eb3d6f2cf88ef590e4d56a2c5b86c1
+    code     c1b8e8320513755ea580f7a9853ac113a998773b9131eb7a1b547b4ecf827bc3
 Ordered by SymPy 1.14.
 """
 
@@ -1190,8 +1190,8 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_block_d_student_overlap = K * K * 64 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 64 if K + M <= 8 else 1
+    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
+    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
         room_Q
         + room_R
@@ -1262,8 +1262,8 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 64)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 64)
+        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
+        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
         # R, v
@@ -1421,8 +1421,8 @@ def specialised(K, M):
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
         if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(64)):
-                last = min(first + np.uint64(64), np.uint64(L))
+            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
+                last = min(first + np.uint64(256), np.uint64(L))
                 for j in range(K):
                     for k in range(first, last):
                         for i in range(K):

@@ -13,7 +13,7 @@ from symderiv.dynamics.flat_layout import split_flat
 
 @pytest.mark.parametrize("full", [True, False])
 def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full):
-    K, M, L = 4, 3, 70  # more than one block of modes, and a part of one
+    K, M, L = 4, 3, 300  # more than one block of modes, and a part of one
     problem, state = power_law_problem(K, M, L, learning_rate=0.3, seed=3)
     state = state * 40.0  # students of about the size of the teachers
     y, parameters, derivative = compiled_arguments(problem, state, full)
