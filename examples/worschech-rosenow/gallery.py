@@ -1,7 +1,7 @@
 """The figures of arXiv:2410.09005, made anew, with what agrees and what does not.
 
-    python examples/worschech-rosenow/gallery.py --output gallery            # the whole page
-    python examples/worschech-rosenow/gallery.py --figure 17 --output gallery
+    python examples/worschech-rosenow/gallery.py --output gallery-results       # the whole page
+    python examples/worschech-rosenow/gallery.py --figure 17 --output gallery-results
 
 Writes one self-contained page, gallery.html. With --quick there are fewer seeds and sizes.
 """

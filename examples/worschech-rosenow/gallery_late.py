@@ -243,7 +243,7 @@ def _exponent(what: str, fit: PowerFit, beta: float) -> Statement:
     return Statement(
         f"{what}: exponent {fit.exponent:.3f} ± {fit.error:.3f} for α from "
         f"{number(fit.window[0])} to {number(fit.window[1])}, −β/(1+β) = {expected:.3f} (agrees "
-        "within the error, half the spread of local slopes)",
+        "within 0.02 or the error, half the spread of local slopes)",
         agrees,
     )
 

@@ -81,7 +81,8 @@ def figure_2(quick: bool) -> Entry:
     ends = window(law2, eta2)
     inside = (times > 3 * ends[0]) & (times < ends[1] / 10)
     z = (mean - exact) / se
-    fit = fitted_exponent(times, exact, (3 * ends[0], min(end, ends[1] / 10)))
+    middle = math.sqrt(ends[0] * ends[1])
+    fit = fitted_exponent(times, exact, (middle / math.sqrt(10), middle * math.sqrt(10)))
     expected = -beta2 / (1 + beta2)
     statements += [
         Statement(
@@ -98,7 +99,8 @@ def figure_2(quick: bool) -> Entry:
         _within("right, (9) and the exact mean at N = L over all times",
                 float(np.max(np.abs(integral.value / exact - 1))), 0.1),
         Statement(
-            f"right, exponent of the exact mean inside of the window: {fit.exponent:.3f} ± "
+            f"right, exponent of the exact mean in the middle decade of the window: "
+            f"{fit.exponent:.3f} ± "
             f"{fit.error:.3f}, −β/(1+β) = {expected:.3f} (agrees within the error or 0.05)",
             abs(fit.exponent - expected) <= max(fit.error, 0.05),
         ),
@@ -315,13 +317,16 @@ def figure_7(quick: bool) -> Entry:
             share = float(np.max(gap[late] / t["printed bound"][late]))
             statements.append(
                 Statement(f"{title}: beyond α = 1/(2ηλ_+) the difference is at most "
-                          f"{number(share, 3)} of (49)", share <= 1)
+                          f"{number(share, 3)} of (49)"
+                          + ("" if share <= 1 else "; late, (49) dies out before the difference"),
+                          share <= 1)
             )  # fmt: skip
         lines = [Line(alpha, t["sum"], "sum"), Line(alpha, t["integral"], "integral", "--"),
                  Line(alpha, t["zeroth"], "with order 0", ":")]  # fmt: skip
         if title == "right":
             lines.append(Line(alpha, t["integral"] + t["worst"], "with worst case", "-."))
-        panels.append(Panel(lines, title=rf"$\eta = {eta:.2g}$", xscale="log", yscale="log"))
+        label = r"\eta = 1/(2\lambda_+)" if title == "left" else r"\eta = 10^{-5}"
+        panels.append(Panel(lines, title=f"${label}$", xscale="log", yscale="log"))
     return Entry(
         "7", "The integral and bounds of its error",
         [f"L = {L}, β = {beta}, σ_J² = 1, η → 0 limit; left η = 1/(2λ_+), right η = 10⁻⁵"],
@@ -498,7 +503,8 @@ def figure_12(quick: bool) -> Entry:
             interlaced &= bool(np.all(mu < rho) and np.all(mu[:-1] > rho[1:]))
         statements.append(
             Statement(
-                f"ε = {epsilon:g}, β = {beta:g}: all |λ_B,k|/2 lie between λ_k and λ_(k+1), for "
+                f"ε = {epsilon:g}, β = {beta:g}: all |λ_{{B,k}}|/2 lie between λ_k and "
+                f"λ_{{k+1}}, for "
                 "every L", interlaced,
             )
         )  # fmt: skip
@@ -506,7 +512,7 @@ def figure_12(quick: bool) -> Entry:
         fit = fitted_exponent(k, mu, (3.0, sizes[-1] / 3))
         statements.append(
             Statement(
-                f"ε = {epsilon:g}: |λ_B,k|/2 falls as k^x, x = {fit.exponent:.2f} ± "
+                f"ε = {epsilon:g}: |λ_{{B,k}}|/2 falls as k^x, x = {fit.exponent:.2f} ± "
                 f"{fit.error:.2f} "
                 f"at L = {sizes[-1]}, −(1+β) = {-1 - beta:g} (agrees within 0.15)",
                 abs(fit.exponent + 1 + beta) < 0.15,
@@ -660,7 +666,8 @@ def figure_16(quick: bool) -> Entry:
                 _within(f"β = {beta:g}: (74) and the exact sum over frozen directions, N_l ≥ 8",
                         float(np.max(np.abs(large / inside - 1)[trained >= 8])), 0.1),
                 Statement(f"β = {beta:g}: exponent in N_l from {span[0]:g} to {span[1]:g}: "
-                          f"{fits[0]:.2f} in the eigenbasis (with the term L^(−β) of (74) added), "
+                          f"{fits[0]:.2f} in the eigenbasis (with the term L^{{−β}} of "
+                          f"(74) added), "
                           f"{fits[1]:.2f} outside; −β = {-beta:g} (agrees within 0.15)",
                           max(abs(x + beta) for x in fits) < 0.15),
             ]  # fmt: skip

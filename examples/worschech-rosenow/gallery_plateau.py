@@ -7,7 +7,8 @@ import math
 import gallery_runs as runs
 import numpy as np
 
-from symderiv.dynamics import Trajectory
+from symderiv.dynamics import Trajectory, simulate, solve
+from symderiv.dynamics.initial import initial
 from symderiv.report import features
 from symderiv.report.claims import number
 from symderiv.report.curves import Curve
@@ -59,7 +60,7 @@ def error_of(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> float:
 def figure_1(quick: bool) -> Entry:
     """The plateau for different numbers of eigenvalues."""
     M, N, eta, beta, std, end = 2, 1024, 0.1, 1.0, 0.01, 4000.0
-    sizes = (1, 4, 16) if quick else (1, 4, 16, 64)
+    sizes = (1, 4, 16, 64)
     found = {
         L: runs.run(
             M=M, L=L, N=N, beta=beta, eta=eta, student_std=std, end=end, points=300, order="full",
@@ -194,12 +195,14 @@ def _plateau_entry(
     ]  # fmt: skip
     error = [Line(found.alpha, found.generalization_error)]
     ends = [(end, 6)] + ([] if length.measured is None else [(length.measured, 1)])
+    seen = (0.0, 1.1 * max(at for at, _ in ends))
     panels = [
-        Panel(R_lines, ylabel=r"$R_{in}^{(1)}$", levels=[(x, n) for n, x in enumerate(columns)],
-              ylim=(R_star * 0.9, R_star * 1.1), times=ends),
-        Panel(Q_lines, ylabel=r"$Q_{ij}^{(1)}$", levels=[(Q_star, 6)],
+        Panel(R_lines, xlim=seen, ylabel=r"$R_{in}^{(1)}$",
+              levels=[(x, n) for n, x in enumerate(columns)], ylim=(R_star * 0.9, R_star * 1.1), times=ends),
+        Panel(Q_lines, xlim=seen, ylabel=r"$Q_{ij}^{(1)}$", levels=[(Q_star, 6)],
               ylim=(Q_star * 0.97, Q_star * 1.06), times=ends),
-        Panel(error, levels=[(height, 6)], times=ends, ylim=(height * 0.9, height * 1.03)),
+        Panel(error, xlim=seen, levels=[(height, 6)], times=ends,
+              ylim=(height * 0.9, height * 1.03)),
     ]  # fmt: skip
     return Entry(
         name, "Plateau heights of R, Q and ε_g", parameters, panel_figure(panels),
@@ -256,6 +259,88 @@ def length_of(
     sigma = float(runs.spread(found)[start])
     constant = math.log((math.e - 1) * height / (sigma / std))
     return Length(float(found.alpha[start]), runs.left_at(found, height), tau, constant, std, N)
+
+
+def _leaves(found: Trajectory, level: float) -> float:
+    """When ε_g falls below a level, not a number if it does not."""
+    below = np.flatnonzero(found.generalization_error < level)
+    return float(found.alpha[below[0]]) if below.size else math.nan
+
+
+def figure_5(quick: bool) -> Entry:
+    """The plateau for different M, and for different L."""
+    eta, beta, std = 0.01, 0.25, 1e-6
+    L, units = (64, (2, 3)) if quick else (512, (3, 4, 6))
+    M, N, modes = (2, 500, (25, 100)) if quick else (4, 500, (25, 50, 100, 250, 500))
+    panels, statements = [], []
+    # where students have left their common direction
+    level = 0.003
+    for title, cases, falling in (
+        (f"$L = N = {L}$", [(m, L, L, f"M = {m}") for m in units], False),
+        (f"$M = {M}$", [(M, modes_, N, f"L = {modes_}") for modes_ in modes], True),
+    ):
+        lines, times = [], []
+        for m, l, n, label in cases:
+            found = runs.run(
+                M=m, L=l, N=n, beta=beta, eta=eta, student_std=std, end=60000.0, points=240,
+                spacing="log", tolerance=1e-6,
+            )  # fmt: skip
+            lines.append(Line(found.alpha, found.generalization_error, f"${label}$"))
+            times.append(_leaves(found, level))
+            shape = features.plateau(_curve(found))
+            if shape is not None:
+                kind = "a plateau" if shape.exists else "a shoulder, not a plateau"
+                statements.append(
+                    Statement(
+                        f"M = {m}, L = {l}: {kind} at ε_g = {number(shape.height)}, slowest local "
+                        f"exponent {number(shape.exponent, 2)} (plateau: below {features.FLAT})"
+                    )
+                )
+        statements.append(
+            Statement(
+                f"{'less' if falling else 'more'} time until ε_g = {level:g} with "
+                f"{'L' if falling else 'M'}: "
+                + ", ".join(
+                    f"{number(t)} ({case[3]})" for t, case in zip(times, cases, strict=True)
+                ),
+                ordered("time", times, falling=falling),
+            )
+        )
+        panels.append(Panel(lines, title=title, xscale="log", yscale="log"))
+    fast = 5 * eta
+    small = runs.study(
+        M=units[0], L=L, N=L, beta=beta, eta=fast, student_std=std, end=50.0 if quick else 1000.0,
+        points=80, spacing="log", order="full", tolerance=1e-6,
+    )  # fmt: skip
+    start = initial(small)
+    sgd, equations = simulate(small, start=start, runs=1), solve(small, start=start)
+    error, exact = sgd.generalization_error[0], equations.generalization_error
+    off = float(np.max(np.abs(error / exact - 1)))
+    panels.append(
+        Panel([Line(equations.alpha, exact, "equations"),
+               Line(sgd.alpha, error, "SGD, one run", "o")],
+              title=rf"$M = {units[0]},\ \eta = {fast:g}$", xscale="log", yscale="log")
+    )  # fmt: skip
+    statements.append(
+        Statement(
+            f"M = {units[0]}, L = N = {L}, η = {fast:g}: one SGD run and the equations "
+            f"from the same "
+            f"start differ by at most {number(off, 2)} up to α = {sgd.alpha[-1]:g} (agrees up to "
+            "0.1); at L = N the equations are not the limit N → ∞ of SGD",
+            off < 0.1,
+        )
+    )
+    return Entry(
+        "5", "The plateau for several M and L",
+        [f"η = {eta}, β = {beta}, σ_J = {std:g}, order η, one initialisation; equations "
+         f"in the place "
+         "of SGD, and one SGD run beside them",
+         f"left: L = N = 512{'' if L == 512 else f' → {L}'}, M = 6, 8, 10, 32, 40 → "
+         f"{', '.join(map(str, units))}; centre: K = M = 6 → {M}, N = {N}, L = "
+         f"{', '.join(map(str, modes))}; α up to 60000",
+         f"right: SGD with η = {eta} → {fast:g}, with η² terms in the equations"],
+        panel_figure(panels), "Lines: equations. Points: SGD.", statements,
+    )  # fmt: skip
 
 
 def figure_17(quick: bool) -> Entry:
@@ -448,4 +533,4 @@ def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement
     )  # fmt: skip
 
 
-FIGURES = {1: figure_1, 4: figure_4, 17: figure_17, 18: figure_18, 19: figure_19}
+FIGURES = {1: figure_1, 4: figure_4, 5: figure_5, 17: figure_17, 18: figure_18, 19: figure_19}

@@ -7,10 +7,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symderiv.report.claims import number
-from symderiv.report.page import Labelled, _data_uri, _render, svg_bytes
+from symderiv.report.page import Labelled, _data_uri, _render, _with_scripts, svg_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,6 +102,7 @@ def gallery_page(
     counts = {word: words.count(word) for word in ("agrees", "differs", "noted")}
     return _render(
         "gallery.html.j2",
+        set_indices=with_indices,
         title=title,
         subtitle=subtitle,
         shown=shown,
@@ -116,5 +117,18 @@ def _labelled(statement: Statement) -> Labelled:
         False: ("✗ differs", "fails"),
         None: ("noted", "open"),
     }[statement.agrees]
-    # a minus sign, not a hyphen, before numbers
-    return Labelled(re.sub(r"(?<!\w)-(?=\d)", "−", statement.text), label, css)
+    return Labelled(statement.text, label, css)
+
+
+# one letter, then _x, _{…}, ^x, ^(…) or ^{…}
+_SUBSCRIPT = re.compile(r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z]{1,4}|\d|\+))")
+_POWER = re.compile(r"\^(?:\{([^}]*)\}|(\([^)]*\)|[A-Za-z0-9]))")
+
+
+def with_indices(text: str) -> Any:
+    """A sentence as HTML, with indices, powers and minus signs set."""
+    from markupsafe import Markup
+
+    safe = re.sub(r"(?<!\w)-(?=\d)", "−", str(_with_scripts(text)))
+    safe = _SUBSCRIPT.sub(lambda m: f"{m[1]}<sub>{m[2] or m[3]}</sub>", safe)
+    return Markup(_POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe))

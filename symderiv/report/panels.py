@@ -47,7 +47,7 @@ class Panel:
         levels: heights of dashed horizontal lines with the number of their colour.
         times: places of dotted vertical lines with the number of their colour.
         window: an interval of x to shade.
-        ylim: limits of y.
+        xlim, ylim: limits of the axes.
         names: what lines in grey of a given style mean, shown below the legend.
     """
 
@@ -60,6 +60,7 @@ class Panel:
     levels: Sequence[tuple[float, int]] = ()
     times: Sequence[tuple[float, int]] = ()
     window: tuple[float, float] | None = None
+    xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
     names: Sequence[tuple[str, str]] = ()
 
@@ -69,8 +70,9 @@ def panel_figure(panels: Sequence[Panel]) -> Figure:
     with _styled():
         columns = min(len(panels), _MOST_COLUMNS)
         rows = -(-len(panels) // columns)
-        width = {1: 6.0, 2: 4.7, 3: 3.6}[columns]
-        figure, axes = _new(rows, columns, (width * columns, 3.7 * rows))
+        # the page shows every figure at one width: narrower panels keep letters readable
+        width, height = {1: (7.4, 3.5), 2: (4.1, 3.2), 3: (3.0, 2.8)}[columns]
+        figure, axes = _new(rows, columns, (width * columns, height * rows))
         for axis, panel in zip(axes.ravel(), panels, strict=False):
             _draw(axis, panel)
         for axis in axes.ravel()[len(panels) :]:
@@ -105,6 +107,8 @@ def _draw(axis: Axes, panel: Panel) -> None:
         if low < high:
             axis.axvspan(low, high, color="#999999", alpha=0.15, linewidth=0)
         axis.set_xlim(left, right)
+    if panel.xlim is not None:
+        axis.set_xlim(*panel.xlim)
     if panel.ylim is not None:
         axis.set_ylim(*panel.ylim)
     axis.set(xlabel=panel.xlabel, ylabel=panel.ylabel, title=panel.title)
