@@ -198,7 +198,8 @@ def _plateau_entry(
     seen = (0.0, 1.1 * max(at for at, _ in ends))
     panels = [
         Panel(R_lines, xlim=seen, ylabel=r"$R_{in}^{(1)}$",
-              levels=[(x, n) for n, x in enumerate(columns)], ylim=(R_star * 0.9, R_star * 1.1), times=ends),
+              levels=[(x, n) for n, x in enumerate(columns)],
+              ylim=(R_star * 0.9, R_star * 1.1), times=ends),
         Panel(Q_lines, xlim=seen, ylabel=r"$Q_{ij}^{(1)}$", levels=[(Q_star, 6)],
               ylim=(Q_star * 0.97, Q_star * 1.06), times=ends),
         Panel(error, xlim=seen, levels=[(height, 6)], times=ends,

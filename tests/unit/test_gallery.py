@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.report.gallery import Entry, Statement, compared, gallery_page, ordered
+from symderiv.report.gallery import (
+    Entry,
+    Statement,
+    compared,
+    gallery_page,
+    ordered,
+    with_indices,
+)
 from symderiv.report.panels import Line, Panel, panel_figure
 
 FOLDER = Path(__file__).parents[2] / "examples" / "worschech-rosenow"
@@ -97,3 +104,19 @@ def test_the_page_counts_verdicts_and_names_what_is_missing():
     assert "1 statements agree, 1 differ, 1 are observations" in page
     assert "two &lt;b&gt;" in page
     assert "no data" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("N_l = -2", "N<sub>l</sub> = −2"),
+        ("η_{min} ε_g", "η<sub>min</sub> ε<sub>g</sub>"),
+        ("R^(4), k^x, L^{−β}", "R<sup>(4)</sup>, k<sup>x</sup>, L<sup>−β</sup>"),
+        (
+            "σ_J² and α_0 of student_std < 1",
+            "σ<sub>J</sub>² and α<sub>0</sub> of student_std &lt; 1",
+        ),
+    ],
+)
+def test_indices_and_powers_are_set(text, shown):
+    assert str(with_indices(text)) == shown
