@@ -81,7 +81,8 @@ def panel_figure(panels: Sequence[Panel]) -> Figure:
 
 
 def _draw(axis: Axes, panel: Panel) -> None:
-    count = len(panel.lines)
+    numbers = [line.colour for line in panel.lines if line.colour is not None]
+    shades = max(7, len(panel.lines) - len(numbers), *(number + 1 for number in numbers))
     free = 0
     for line in panel.lines:
         number, free = (free, free + 1) if line.colour is None else (line.colour, free)
@@ -92,14 +93,14 @@ def _draw(axis: Axes, panel: Panel) -> None:
         if panel.yscale == "log":
             good &= y > 0
         axis.plot(
-            x[good], y[good], line.style, color=_colour(number % 7, 7), label=line.label or None,
+            x[good], y[good], line.style, color=_colour(number, shades), label=line.label or None,
             linewidth=1.4, markersize=3.5,
         )  # fmt: skip
     for height, number in panel.levels:
-        axis.axhline(height, linestyle="--", linewidth=1.0, color=_colour(number % 7, 7))
+        axis.axhline(height, linestyle="--", linewidth=1.0, color=_colour(number, shades))
     for place, number in panel.times:
-        axis.axvline(place, linestyle=":", linewidth=1.3, color=_colour(number % 7, 7))
-    if count:
+        axis.axvline(place, linestyle=":", linewidth=1.3, color=_colour(number, shades))
+    if panel.lines:
         axis.set(xscale=panel.xscale, yscale=panel.yscale)
     if panel.window is not None:
         left, right = axis.get_xlim()
@@ -111,11 +112,16 @@ def _draw(axis: Axes, panel: Panel) -> None:
         axis.set_xlim(*panel.xlim)
     if panel.ylim is not None:
         axis.set_ylim(*panel.ylim)
-    axis.set(xlabel=panel.xlabel, ylabel=panel.ylabel, title=panel.title)
+    axis.set_title(panel.title, fontsize=11)
+    axis.set_xlabel(panel.xlabel, fontsize=12)
+    axis.set_ylabel(panel.ylabel, fontsize=12)
     handles: list[Any] = list(axis.get_legend_handles_labels()[0])
     handles += [
         axis.plot([], [], style, color="#666666", linewidth=1.3, label=words)[0]
         for style, words in panel.names
     ]
     if handles:
-        axis.legend(handles=handles, fontsize=8, handlelength=1.6)
+        axis.legend(
+            handles=handles, fontsize=8.5, handlelength=1.6, frameon=True, framealpha=0.85,
+            edgecolor="none",
+        )  # fmt: skip
