@@ -181,7 +181,7 @@ def _plateau_entry(
             runs.growth_rate(found, R_star), 1 / tau, 0.15,
         ),
     ]  # fmt: skip
-    length = length_of(found, start, tau, R_star, std, N)
+    length = Length(found, start, tau, R_star, std, N)
     statements += length.statements()
     end = length.printed_end
     colours = range(M)
@@ -217,12 +217,16 @@ class Length:
     """The measured length of a plateau against (12)."""
 
     def __init__(
-        self, begin: float, measured: float | None, tau: float, constant: float, std: float, N: int
+        self, found: Trajectory, start: int, tau: float, height: float, std: float, N: int
     ) -> None:
-        self.begin, self.measured, self.tau = begin, measured, tau
-        # (12) with D = ln(B/c), c = σ_P/σ_J; and the same exponential growth from σ_P itself
-        self.printed = tau * (constant - 0.5 * math.log(std**2) + 0.5 * math.log(N))
-        self.direct = tau * (constant - 0.5 * math.log(std**2))
+        self.begin, self.tau, self.target = float(found.alpha[start]), tau, math.e * height
+        self.measured = runs.left_at(found, height)
+        # D = ln(B/c) with B = (e - 1) R* and c = σ_P/σ_J
+        sigma = float(runs.spread(found)[start])
+        self.constant = math.log((math.e - 1) * height / (sigma / std))
+        # (12); and the same exponential growth from σ_P itself
+        self.printed = tau * (self.constant - 0.5 * math.log(std**2) + 0.5 * math.log(N))
+        self.direct = tau * (self.constant - 0.5 * math.log(std**2))
 
     @property
     def printed_end(self) -> float:
@@ -236,7 +240,9 @@ class Length:
         """Both readings of the formula against the run, in units of τ."""
         head = f"{label}: " if label else ""
         if self.measured is None:
-            return [Statement(f"{head}no R_in reaches e R* in this run, which the formula needs")]
+            return [
+                Statement(f"{head}no R_in reaches e R* = {number(self.target)}, the end for (12)")
+            ]
         return [
             self._statement(f"{head}length from α_0 = {number(self.begin)}, in the run and by "
                             "(12), D measured as in the paper", self.printed),
@@ -251,15 +257,6 @@ class Length:
             f"(agrees up to {_ESCAPES} τ)",
             abs(off) <= _ESCAPES,
         )
-
-
-def length_of(
-    found: Trajectory, start: int, tau: float, height: float, std: float, N: int
-) -> Length:
-    """From the α of index ``start``; D = ln(B/c) with B = (e - 1) R* and c = σ_P/σ_J there."""
-    sigma = float(runs.spread(found)[start])
-    constant = math.log((math.e - 1) * height / (sigma / std))
-    return Length(float(found.alpha[start]), runs.left_at(found, height), tau, constant, std, N)
 
 
 def _leaves(found: Trajectory, level: float) -> float:
@@ -493,7 +490,7 @@ def _measured_length(
         tolerance=1e-8,
     )  # fmt: skip
     start = int(np.searchsorted(found.alpha, begin))
-    return found, length_of(found, start, tau, height, std, used)
+    return found, Length(found, start, tau, height, std, used)
 
 
 def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement]) -> Panel:
@@ -526,6 +523,19 @@ def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement
                 abs(float(np.mean(slopes)) - 1) < 0.15,
             )
         )
+    measured = np.array([
+        [_measured_length(M, L, N, eta, beta, 0.01, 500.0, seed)[1].constant for seed in seeds]
+        for N in dimensions
+    ])  # fmt: skip
+    slope = float(np.mean(np.polyfit(x_N, measured, 1)[0]))
+    statements.append(
+        Statement(
+            f"D = ln(B/c) measured at α_0 = 500 grows with ½ ln N with the slope {number(slope)}; "
+            "a constant has 0 (agrees within 0.15)"
+            + ("" if abs(slope) < 0.15 else ", so that (12) with this D counts N again"),
+            abs(slope) < 0.15,
+        )
+    )
     return Panel(
         [Line(x_N - x_N[0], by_N.mean(axis=1), r"against $\frac{1}{2}\ln N$", "o-"),
          Line(x_std - x_std[0], by_std.mean(axis=1), r"against $-\frac{1}{2}\ln\sigma_J^2$", "o-")],
