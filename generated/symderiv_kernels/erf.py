@@ -39,12 +39,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2 11, i2_11 15,
-    i2_12 12, i4 48, generalization_error 21, gradients 27, noise 27, order_parameters 5,
-    observables 0, right_hand_side 34
+    i2_12 12, i4 48, generalization_error 21, first_layer_gradients 57, second_layer_gradient 7,
+    gradients 0, noise 140, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  6e21bde6447071fb594544fc62f8f56be5110b5c9da3d31322d0ffca1f381138
-    code     bff3052de6f8faa6b4d012d3b3655c6a200638176d4885b268c0a7d599131fb2
+    program  b7271ea0696fcc3d3a9d667ee945930ffbcea069d112523459c8a795042b24fc
+    code     bd1c43e3ab67ff091de6fa2382f3955a1739ca7ff7c3729def00731c4c9248ae
 Ordered by SymPy 1.14.
 """
 
@@ -174,6 +174,90 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_p = 0.0
+        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+        for p in range(K):
+            sum_over_p += (
+                Q[i, p]
+                * v[p]
+                / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+            )
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += (
+                R[i, m]
+                * v_teacher[m]
+                / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+            )
+        curvature = (
+            (1.0 / math.pi)
+            * v[i]
+            * (2.0 * sum_over_m - 2.0 * sum_over_p)
+            / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+        )
+        inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature
+                + (2.0 / math.pi)
+                * inverse_root_one_plus_Q_ii_v_i
+                * v[j]
+                / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = (
+                -(2.0 / math.pi)
+                * inverse_root_one_plus_Q_ii_v_i
+                * v_teacher[n]
+                / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+            )
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -189,29 +273,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        sum_over_p_2 = 0.0
-        for p in range(K):
-            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature
-                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-            )
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-        dv[i] = sum_over_p_2 - sum_over_m_2
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -231,52 +294,105 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """
     K = Q.shape[0]
     M = T.shape[0]
-    label_noise_squared = label_noise * label_noise
+    quotient = (2.0 / math.pi) * label_noise * label_noise
     for i in range(K):
+        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+        inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
         for j in range(i + 1):
             sum_over_p = 0.0
+            inverse_one_plus_Q_ii_Q_ij = inverse_one_plus_Q_ii * Q[i, j]
+            inverse = 1.0 / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
             for p in range(K):
                 sum_over_q = 0.0
+                product = inverse * (Q[j, p] - inverse_one_plus_Q_ii_Q_ij * Q[i, p])
+                inverse_one_plus_Q_ii_Q_ip = inverse_one_plus_Q_ii * Q[i, p]
+                inverse_root = (
+                    1.0
+                    / math.sqrt(
+                        Q[p, p]
+                        - inverse * (Q[j, p] - inverse_one_plus_Q_ii_Q_ij * Q[i, p])**2
+                        - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
+                        + 1.0
+                    )
+                )
                 for q in range(p + 1):
                     sum_over_q += (
                         (1.0 if p == q else 2.0)
                         * v[q]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
-                            Q[p, q], Q[q, q],
+                        * math.asin(
+                            inverse_root
+                            * (
+                                Q[p, q]
+                                - inverse_one_plus_Q_ii_Q_ip * Q[i, q]
+                                - product * (Q[j, q] - inverse_one_plus_Q_ii_Q_ij * Q[i, q])
+                            )
+                            / math.sqrt(
+                                Q[q, q]
+                                - inverse * (Q[j, q] - inverse_one_plus_Q_ii_Q_ij * Q[i, q])**2
+                                - inverse_one_plus_Q_ii * Q[i, q] * Q[i, q]
+                                + 1.0
+                            )
                         )
                     )
                 sum_over_m = 0.0
                 for m in range(M):
                     sum_over_m += (
                         v_teacher[m]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
-                            R[p, m], T[m, m],
+                        * math.asin(
+                            inverse_root
+                            * (
+                                R[p, m]
+                                - inverse_one_plus_Q_ii_Q_ip * R[i, m]
+                                - product * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])
+                            )
+                            / math.sqrt(
+                                T[m, m]
+                                - inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])**2
+                                - inverse_one_plus_Q_ii * R[i, m] * R[i, m]
+                                + 1.0
+                            )
                         )
                     )
                 sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
             sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_n = 0.0
+                product_2 = inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])
+                inverse_one_plus_Q_ii_R_im = inverse_one_plus_Q_ii * R[i, m]
+                inverse_root_2 = (
+                    1.0
+                    / math.sqrt(
+                        T[m, m]
+                        - inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])**2
+                        - inverse_one_plus_Q_ii * R[i, m] * R[i, m]
+                        + 1.0
+                    )
+                )
                 for n in range(m + 1):
                     sum_over_n += (
                         (1.0 if m == n else 2.0)
                         * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
+                        * math.asin(
+                            inverse_root_2
+                            * (
+                                T[m, n]
+                                - inverse_one_plus_Q_ii_R_im * R[i, n]
+                                - product_2 * (R[j, n] - inverse_one_plus_Q_ii_Q_ij * R[i, n])
+                            )
+                            / math.sqrt(
+                                T[n, n]
+                                - inverse * (R[j, n] - inverse_one_plus_Q_ii_Q_ij * R[i, n])**2
+                                - inverse_one_plus_Q_ii * R[i, n] * R[i, n]
+                                + 1.0
+                            )
                         )
                     )
                 sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                v[i]
+                inverse_root_one_plus_Q_ii_v_i
                 * v[j]
-                * (
-                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                    + sum_over_m_2
-                    - 2.0 * sum_over_p
-                )
+                * (quotient + (4.0 / math.pi**2) * sum_over_m_2 - (8.0 / math.pi**2) * sum_over_p)
+                / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
             )
             Gamma[j, i] = Gamma[i, j]
 
@@ -378,7 +494,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -548,77 +669,174 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
-            sum_over_m = 0.0
-            sum_over_m_2 = 0.0
-            for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-                sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
-            sum_over_p_2 = 0.0
+            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
             for p in range(K):
-                sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-                sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-            curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+                sum_over_p += (
+                    Q[i, p]
+                    * v[p]
+                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+                )
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_m += (
+                    R[i, m]
+                    * v_teacher[m]
+                    / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+                )
+            curvature = (
+                (1.0 / math.pi)
+                * v[i]
+                * (2.0 * sum_over_m - 2.0 * sum_over_p)
+                / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+            )
+            inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + (2.0 / math.pi)
+                    * inverse_root_one_plus_Q_ii_v_i
+                    * v[j]
+                    / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-            dv[i] = sum_over_p_2 - sum_over_m_2
+                B[i, n] = (
+                    -(2.0 / math.pi)
+                    * inverse_root_one_plus_Q_ii_v_i
+                    * v_teacher[n]
+                    / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                )
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                dv[i] = sum_over_p_2 - sum_over_m_2
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
-            label_noise_squared = label_noise * label_noise
+            quotient = (2.0 / math.pi) * label_noise * label_noise
             for i in range(K):
+                inverse_one_plus_Q_ii_2 = 1.0 / (Q[i, i] + 1.0)
+                inverse_root_one_plus_Q_ii_v_i_2 = v[i] / math.sqrt(Q[i, i] + 1.0)
                 for j in range(i + 1):
                     sum_over_p_3 = 0.0
+                    inverse_one_plus_Q_ii_2_Q_ij = inverse_one_plus_Q_ii_2 * Q[i, j]
+                    inverse = 1.0 / (Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
                     for p in range(K):
                         sum_over_q = 0.0
+                        product = inverse * (Q[j, p] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, p])
+                        inverse_one_plus_Q_ii_2_Q_ip = inverse_one_plus_Q_ii_2 * Q[i, p]
+                        inverse_root = (
+                            1.0
+                            / math.sqrt(
+                                Q[p, p]
+                                - inverse * (Q[j, p] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, p])**2
+                                - inverse_one_plus_Q_ii_2 * Q[i, p] * Q[i, p]
+                                + 1.0
+                            )
+                        )
                         for q in range(p + 1):
                             sum_over_q += (
                                 (1.0 if p == q else 2.0)
                                 * v[q]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
+                                * math.asin(
+                                    inverse_root
+                                    * (
+                                        Q[p, q]
+                                        - inverse_one_plus_Q_ii_2_Q_ip * Q[i, q]
+                                        - product
+                                        * (Q[j, q] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, q])
+                                    )
+                                    / math.sqrt(
+                                        Q[q, q]
+                                        - inverse
+                                        * (Q[j, q] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, q])
+                                        **2
+                                        - inverse_one_plus_Q_ii_2 * Q[i, q] * Q[i, q]
+                                        + 1.0
+                                    )
                                 )
                             )
                         sum_over_m_3 = 0.0
                         for m in range(M):
                             sum_over_m_3 += (
                                 v_teacher[m]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                    Q[p, p], R[p, m], T[m, m],
+                                * math.asin(
+                                    inverse_root
+                                    * (
+                                        R[p, m]
+                                        - inverse_one_plus_Q_ii_2_Q_ip * R[i, m]
+                                        - product
+                                        * (R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m])
+                                    )
+                                    / math.sqrt(
+                                        T[m, m]
+                                        - inverse
+                                        * (R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m])
+                                        **2
+                                        - inverse_one_plus_Q_ii_2 * R[i, m] * R[i, m]
+                                        + 1.0
+                                    )
                                 )
                             )
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
                     sum_over_m_4 = 0.0
                     for m in range(M):
                         sum_over_n = 0.0
+                        product_2 = inverse * (R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m])
+                        inverse_one_plus_Q_ii_2_R_im = inverse_one_plus_Q_ii_2 * R[i, m]
+                        inverse_root_2 = (
+                            1.0
+                            / math.sqrt(
+                                T[m, m]
+                                - inverse * (R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m])**2
+                                - inverse_one_plus_Q_ii_2 * R[i, m] * R[i, m]
+                                + 1.0
+                            )
+                        )
                         for n in range(m + 1):
                             sum_over_n += (
                                 (1.0 if m == n else 2.0)
                                 * v_teacher[n]
-                                * i4(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                    T[m, m], T[m, n], T[n, n],
+                                * math.asin(
+                                    inverse_root_2
+                                    * (
+                                        T[m, n]
+                                        - inverse_one_plus_Q_ii_2_R_im * R[i, n]
+                                        - product_2
+                                        * (R[j, n] - inverse_one_plus_Q_ii_2_Q_ij * R[i, n])
+                                    )
+                                    / math.sqrt(
+                                        T[n, n]
+                                        - inverse
+                                        * (R[j, n] - inverse_one_plus_Q_ii_2_Q_ij * R[i, n])
+                                        **2
+                                        - inverse_one_plus_Q_ii_2 * R[i, n] * R[i, n]
+                                        + 1.0
+                                    )
                                 )
                             )
                         sum_over_m_4 += v_teacher[m] * sum_over_n
                     Gamma[i, j] = (
-                        v[i]
+                        inverse_root_one_plus_Q_ii_v_i_2
                         * v[j]
                         * (
-                            label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                            + sum_over_m_4
-                            - 2.0 * sum_over_p_3
+                            quotient
+                            + (4.0 / math.pi**2) * sum_over_m_4
+                            - (8.0 / math.pi**2) * sum_over_p_3
                         )
+                        / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
                     )
                     Gamma[j, i] = Gamma[i, j]
         else:

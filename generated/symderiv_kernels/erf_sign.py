@@ -41,12 +41,13 @@ Equations:
 Operations, each line of a loop counted once:
     student_activation 5, student_activation_derivative 9, teacher_activation 1, i2_11_ss 15,
     i2_11_st 14, i2_12_ss 12, i2_12_st 11, i2_ss 11, i2_st 10, i2_tt 3, i4_ss 48, i4_st 47, i4_tt
-    46, i4_tt_aabb 8, i4_tt_aabc 28, i4_tt_abcc 12, generalization_error 21, gradients 27, noise 30,
-    order_parameters 5, observables 0, right_hand_side 34
+    46, i4_tt_aabb 8, i4_tt_aabc 28, i4_tt_abcc 12, generalization_error 21, first_layer_gradients
+    45, second_layer_gradient 7, gradients 0, noise 30, order_parameters 5, observables 0,
+    right_hand_side 34
 
 Digests (SHA-256):
-    program  49f04457b45df6cb55b239ed7f89ddf31b2f911841239ff8ac98e40c01b4b229
-    code     29b1ee9433282be1a33c9fad6f2b9e126962197510c47b2da4154839c0afd169
+    program  45849cfad709239aae45a3603931286d3f3d4bbe93b2816135e13e10074614a0
+    code     923bf11cf8e3f9ea64e57494abec68f2ddfd67ab4ae85618fb1d5857f9ab7f8b
 Ordered by SymPy 1.14.
 """
 
@@ -403,6 +404,82 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+        for p in range(K):
+            sum_over_p += (
+                Q[i, p]
+                * v[p]
+                / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+            )
+        curvature = (
+            v[i]
+            * (
+                -2.0 * sum_over_m
+                - (2.0 / math.pi) * sum_over_p / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+            )
+        )
+        inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature
+                + (2.0 / math.pi)
+                * inverse_root_one_plus_Q_ii_v_i
+                * v[j]
+                / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -418,29 +495,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
-            sum_over_m_2 += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        sum_over_p_2 = 0.0
-        for p in range(K):
-            sum_over_p += v[p] * i2_11_ss(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
-        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature
-                + v[i] * v[j] * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
-            )
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
-        dv[i] = sum_over_p_2 - sum_over_m_2
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -611,7 +667,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -781,29 +842,52 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
             sum_over_m = 0.0
-            sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
-                sum_over_m_2 += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
-            sum_over_p_2 = 0.0
+            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
             for p in range(K):
-                sum_over_p += v[p] * i2_11_ss(Q[i, i], Q[i, p], Q[p, p])
-                sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
-            curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+                sum_over_p += (
+                    Q[i, p]
+                    * v[p]
+                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+                )
+            curvature = (
+                v[i]
+                * (
+                    -2.0 * sum_over_m
+                    - (2.0 / math.pi) * sum_over_p / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+                )
+            )
+            inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + v[i] * v[j] * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
+                    + (2.0 / math.pi)
+                    * inverse_root_one_plus_Q_ii_v_i
+                    * v[j]
+                    / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
                 B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
-            dv[i] = sum_over_p_2 - sum_over_m_2
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
+                dv[i] = sum_over_p_2 - sum_over_m_2
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise

@@ -39,12 +39,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 8, student_activation_derivative 20, teacher_activation 1, i2 30, i2_11 25,
-    i2_12 30, i4 462, generalization_error 21, gradients 27, noise 27, order_parameters 5,
-    observables 0, right_hand_side 34
+    i2_12 30, i4 462, generalization_error 21, first_layer_gradients 152, second_layer_gradient 7,
+    gradients 0, noise 64, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  65badb48e0b074c4770d9e29eb3c80f6d12ec737c62ffed499188c8d1aeda14e
-    code     0364d71867809649a7d3101a35cd622febc8d8d3ac9e7a8a0ccccbc86f3d4bf0
+    program  19c3a89219c5b3cabe0cb3a014eec84a7b89248fa3b6b3333bdbb82ccf1c6928
+    code     57aa1704b1d07f756423243e605ba4535464c5ce9843c4f12d3997e4ce32e18e
 Ordered by SymPy 1.14.
 """
 
@@ -701,6 +701,138 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_p = 0.0
+        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+        power = 1.0 / (Q[i, i] + 1.0)**2
+        inverse_one_plus_Q_ii_Q_ii = Q[i, i] / (Q[i, i] + 1.0)
+        for p in range(K):
+            sum_over_p += (
+                v[p]
+                * (
+                    2.0 * Q[p, p]
+                    - 2.0 * inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
+                    - inverse_one_plus_Q_ii_Q_ii
+                    * (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p])
+                    - power * Q[i, p] * Q[i, p]
+                    - power
+                    * Q[i, p]
+                    * Q[i, p]
+                    / (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+                )
+                / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+            )
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += (
+                v_teacher[m]
+                * (
+                    2.0 * T[m, m]
+                    - 2.0 * inverse_one_plus_Q_ii * R[i, m] * R[i, m]
+                    - inverse_one_plus_Q_ii_Q_ii
+                    * (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m])
+                    - power * R[i, m] * R[i, m]
+                    - power
+                    * R[i, m]
+                    * R[i, m]
+                    / (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+                )
+                / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+            )
+        curvature = (
+            (1.0 / math.pi)
+            * v[i]
+            * (0.5 * sum_over_p - 0.5 * sum_over_m)
+            / math.sqrt(Q[i, i] + 1.0)
+        )
+        inverse_root_one_plus_Q_ii = 1.0 / math.sqrt(Q[i, i] + 1.0)
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature
+                + v[i]
+                * v[j]
+                * (
+                    (0.5 / math.pi)
+                    * inverse_root_one_plus_Q_ii
+                    * (
+                        inverse_one_plus_Q_ii * Q[i, j]
+                        + inverse_one_plus_Q_ii
+                        * Q[i, j]
+                        / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                        + Q[i, j] / (Q[j, j] + 1.0)
+                    )
+                    / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                    + (0.5 / math.pi)
+                    * math.asin(inverse_root_one_plus_Q_ii * Q[i, j] / math.sqrt(Q[j, j] + 1.0))
+                    + 0.25
+                )
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = (
+                -v[i]
+                * v_teacher[n]
+                * (
+                    (0.5 / math.pi)
+                    * inverse_root_one_plus_Q_ii
+                    * (
+                        inverse_one_plus_Q_ii * R[i, n]
+                        + inverse_one_plus_Q_ii
+                        * R[i, n]
+                        / (T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                        + R[i, n] / (T[n, n] + 1.0)
+                    )
+                    / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                    + (0.5 / math.pi)
+                    * math.asin(inverse_root_one_plus_Q_ii * R[i, n] / math.sqrt(T[n, n] + 1.0))
+                    + 0.25
+                )
+            )
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -716,29 +848,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        sum_over_p_2 = 0.0
-        for p in range(K):
-            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature
-                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-            )
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-        dv[i] = sum_over_p_2 - sum_over_m_2
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -760,6 +871,8 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     M = T.shape[0]
     label_noise_squared = label_noise * label_noise
     for i in range(K):
+        inverse_root_one_plus_Q_ii = 1.0 / math.sqrt(Q[i, i] + 1.0)
+        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
         for j in range(i + 1):
             sum_over_p = 0.0
             for p in range(K):
@@ -800,7 +913,22 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
                 v[i]
                 * v[j]
                 * (
-                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    label_noise_squared
+                    * (
+                        (0.5 / math.pi)
+                        * inverse_root_one_plus_Q_ii
+                        * (
+                            inverse_one_plus_Q_ii * Q[i, j]
+                            + inverse_one_plus_Q_ii
+                            * Q[i, j]
+                            / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                            + Q[i, j] / (Q[j, j] + 1.0)
+                        )
+                        / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                        + (0.5 / math.pi)
+                        * math.asin(inverse_root_one_plus_Q_ii * Q[i, j] / math.sqrt(Q[j, j] + 1.0))
+                        + 0.25
+                    )
                     + sum_over_m_2
                     - 2.0 * sum_over_p
                 )
@@ -905,7 +1033,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -1075,33 +1208,114 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
-            sum_over_m = 0.0
-            sum_over_m_2 = 0.0
-            for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-                sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
-            sum_over_p_2 = 0.0
+            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+            power = 1.0 / (Q[i, i] + 1.0)**2
+            inverse_one_plus_Q_ii_Q_ii = Q[i, i] / (Q[i, i] + 1.0)
             for p in range(K):
-                sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-                sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-            curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+                sum_over_p += (
+                    v[p]
+                    * (
+                        2.0 * Q[p, p]
+                        - 2.0 * inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
+                        - inverse_one_plus_Q_ii_Q_ii
+                        * (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p])
+                        - power * Q[i, p] * Q[i, p]
+                        - power
+                        * Q[i, p]
+                        * Q[i, p]
+                        / (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+                    )
+                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
+                )
+            sum_over_m = 0.0
+            for m in range(M):
+                sum_over_m += (
+                    v_teacher[m]
+                    * (
+                        2.0 * T[m, m]
+                        - 2.0 * inverse_one_plus_Q_ii * R[i, m] * R[i, m]
+                        - inverse_one_plus_Q_ii_Q_ii
+                        * (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m])
+                        - power * R[i, m] * R[i, m]
+                        - power
+                        * R[i, m]
+                        * R[i, m]
+                        / (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+                    )
+                    / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
+                )
+            curvature = (
+                (1.0 / math.pi)
+                * v[i]
+                * (0.5 * sum_over_p - 0.5 * sum_over_m)
+                / math.sqrt(Q[i, i] + 1.0)
+            )
+            inverse_root_one_plus_Q_ii = 1.0 / math.sqrt(Q[i, i] + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + v[i]
+                    * v[j]
+                    * (
+                        (0.5 / math.pi)
+                        * inverse_root_one_plus_Q_ii
+                        * (
+                            inverse_one_plus_Q_ii * Q[i, j]
+                            + inverse_one_plus_Q_ii
+                            * Q[i, j]
+                            / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                            + Q[i, j] / (Q[j, j] + 1.0)
+                        )
+                        / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                        + (0.5 / math.pi)
+                        * math.asin(inverse_root_one_plus_Q_ii * Q[i, j] / math.sqrt(Q[j, j] + 1.0))
+                        + 0.25
+                    )
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-            dv[i] = sum_over_p_2 - sum_over_m_2
+                B[i, n] = (
+                    -v[i]
+                    * v_teacher[n]
+                    * (
+                        (0.5 / math.pi)
+                        * inverse_root_one_plus_Q_ii
+                        * (
+                            inverse_one_plus_Q_ii * R[i, n]
+                            + inverse_one_plus_Q_ii
+                            * R[i, n]
+                            / (T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                            + R[i, n] / (T[n, n] + 1.0)
+                        )
+                        / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                        + (0.5 / math.pi)
+                        * math.asin(inverse_root_one_plus_Q_ii * R[i, n] / math.sqrt(T[n, n] + 1.0))
+                        + 0.25
+                    )
+                )
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                dv[i] = sum_over_p_2 - sum_over_m_2
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
             for i in range(K):
+                inverse_root_one_plus_Q_ii_2 = 1.0 / math.sqrt(Q[i, i] + 1.0)
+                inverse_one_plus_Q_ii_2 = 1.0 / (Q[i, i] + 1.0)
                 for j in range(i + 1):
                     sum_over_p_3 = 0.0
                     for p in range(K):
@@ -1142,7 +1356,28 @@ def specialised(K, M):
                         v[i]
                         * v[j]
                         * (
-                            label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                            label_noise_squared
+                            * (
+                                (0.5 / math.pi)
+                                * inverse_root_one_plus_Q_ii_2
+                                * (
+                                    inverse_one_plus_Q_ii_2 * Q[i, j]
+                                    + inverse_one_plus_Q_ii_2
+                                    * Q[i, j]
+                                    / (Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
+                                    + Q[i, j] / (Q[j, j] + 1.0)
+                                )
+                                / math.sqrt(
+                                    Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0
+                                )
+                                + (0.5 / math.pi)
+                                * math.asin(
+                                    inverse_root_one_plus_Q_ii_2
+                                    * Q[i, j]
+                                    / math.sqrt(Q[j, j] + 1.0)
+                                )
+                                + 0.25
+                            )
                             + sum_over_m_4
                             - 2.0 * sum_over_p_3
                         )

@@ -39,12 +39,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 0, student_activation_derivative 0, teacher_activation 1, i2 0, i4 0,
-    generalization_error 21, gradients 10, noise 25, order_parameters 5, observables 0,
-    right_hand_side 34
+    generalization_error 21, first_layer_gradients 3, second_layer_gradient 7, gradients 0, noise
+    22, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  c6d03953fec8425d0c7bf6b8a5016248c0c13f0ab52ea28e3f6e8b5dbf8b03b0
-    code     a1a0858b24c29cab567d03a0c5286e3a985f1a6b539d35d35dd7dd5225c9db73
+    program  fdab9f13b9734cc5aef4188e8671a1708e4b761ca05effe11b891f4036e3a9f0
+    code     dafc59b66a4663895dcbe096fe75d0b6eb8a8ca578d5299c992c271868f2fe22
 Ordered by SymPy 1.14.
 """
 
@@ -133,6 +133,57 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            A[i, j] = v[i] * v[j]
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n]
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -148,21 +199,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        for j in range(i + 1):
-            A[i, j] = v[i] * v[j]
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n]
-        sum_over_m = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        for p in range(K):
-            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        dv[i] = sum_over_p - sum_over_m
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -189,36 +227,16 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             for p in range(K):
                 sum_over_q = 0.0
                 for q in range(p + 1):
-                    sum_over_q += (
-                        (1.0 if p == q else 2.0)
-                        * v[q]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
-                            Q[p, q], Q[q, q],
-                        )
-                    )
+                    sum_over_q += (1.0 if p == q else 2.0) * Q[p, q] * v[q]
                 sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m += (
-                        v_teacher[m]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
-                            R[p, m], T[m, m],
-                        )
-                    )
+                    sum_over_m += R[p, m] * v_teacher[m]
                 sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
             sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_n = 0.0
                 for n in range(m + 1):
-                    sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    )
+                    sum_over_n += (1.0 if m == n else 2.0) * T[m, n] * v_teacher[n]
                 sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = v[i] * v[j] * (label_noise_squared + sum_over_m_2 - 2.0 * sum_over_p)
             Gamma[j, i] = Gamma[i, j]
@@ -321,7 +339,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -491,21 +514,27 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
             for j in range(i + 1):
                 A[i, j] = v[i] * v[j]
                 A[j, i] = A[i, j]
             for n in range(M):
                 B[i, n] = -v[i] * v_teacher[n]
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-            sum_over_p = 0.0
-            for p in range(K):
-                sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-            dv[i] = sum_over_p - sum_over_m
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                dv[i] = sum_over_p - sum_over_m
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
@@ -515,36 +544,16 @@ def specialised(K, M):
                     for p in range(K):
                         sum_over_q = 0.0
                         for q in range(p + 1):
-                            sum_over_q += (
-                                (1.0 if p == q else 2.0)
-                                * v[q]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
-                                )
-                            )
+                            sum_over_q += (1.0 if p == q else 2.0) * Q[p, q] * v[q]
                         sum_over_m_2 = 0.0
                         for m in range(M):
-                            sum_over_m_2 += (
-                                v_teacher[m]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                    Q[p, p], R[p, m], T[m, m],
-                                )
-                            )
+                            sum_over_m_2 += R[p, m] * v_teacher[m]
                         sum_over_p_2 += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
                     sum_over_m_3 = 0.0
                     for m in range(M):
                         sum_over_n = 0.0
                         for n in range(m + 1):
-                            sum_over_n += (
-                                (1.0 if m == n else 2.0)
-                                * v_teacher[n]
-                                * i4(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                    T[m, m], T[m, n], T[n, n],
-                                )
-                            )
+                            sum_over_n += (1.0 if m == n else 2.0) * T[m, n] * v_teacher[n]
                         sum_over_m_3 += v_teacher[m] * sum_over_n
                     Gamma[i, j] = (
                         v[i] * v[j] * (label_noise_squared + sum_over_m_3 - 2.0 * sum_over_p_2)

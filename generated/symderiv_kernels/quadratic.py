@@ -39,12 +39,12 @@ Equations:
 
 Operations, each line of a loop counted once:
     student_activation 1, student_activation_derivative 1, teacher_activation 1, i2 4, i2_11 0,
-    i2_12 1, i4 23, generalization_error 21, gradients 27, noise 27, order_parameters 5, observables
-    0, right_hand_side 34
+    i2_12 1, i4 23, generalization_error 21, first_layer_gradients 18, second_layer_gradient 7,
+    gradients 0, noise 91, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  15535791b51c8ca3125816778fa7d879536d6462c6923540f3a2277c2e3becd6
-    code     0be6b257061e32d147acae9e920f077b3e0fb9d691b446a2e51d29dee50fb3c3
+    program  dad48b4c7e9ceef86d31f90eeceafdb4327cdf477b380319aa79a657c0fd7725
+    code     bba0d7320155cbec6609e672ce74dbde199d9d64259d1b5f831998a30c0e7e93
 Ordered by SymPy 1.14.
 """
 
@@ -152,6 +152,64 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += T[m, m] * v_teacher[m]
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += Q[p, p] * v[p]
+        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+        for j in range(i + 1):
+            A[i, j] = (1.0 if i == j else 0.0) * curvature + 4.0 * Q[i, j] * v[i] * v[j]
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -4.0 * R[i, n] * v[i] * v_teacher[n]
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -167,29 +225,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        sum_over_p_2 = 0.0
-        for p in range(K):
-            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
-        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            A[i, j] = (
-                (1.0 if i == j else 0.0) * curvature
-                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-            )
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-        dv[i] = sum_over_p_2 - sum_over_m_2
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -215,46 +252,58 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_q = 0.0
+                Q_ij_Q_pp = Q[i, j] * Q[p, p]
+                Q_ip_Q_jp = Q[i, p] * Q[j, p]
                 for q in range(p + 1):
                     sum_over_q += (
                         (1.0 if p == q else 2.0)
                         * v[q]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
-                            Q[p, q], Q[q, q],
+                        * (
+                            4.0 * Q_ij_Q_pp * Q[q, q]
+                            + 8.0 * Q_ip_Q_jp * Q[q, q]
+                            + 8.0 * Q[i, j] * Q[p, q] * Q[p, q]
+                            + 16.0 * Q[i, p] * Q[j, q] * Q[p, q]
+                            + 16.0 * Q[i, q] * Q[j, p] * Q[p, q]
+                            + 8.0 * Q[i, q] * Q[j, q] * Q[p, p]
                         )
                     )
                 sum_over_m = 0.0
                 for m in range(M):
                     sum_over_m += (
                         v_teacher[m]
-                        * i4(
-                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
-                            R[p, m], T[m, m],
+                        * (
+                            4.0 * Q_ij_Q_pp * T[m, m]
+                            + 8.0 * Q_ip_Q_jp * T[m, m]
+                            + 8.0 * Q[i, j] * R[p, m] * R[p, m]
+                            + 16.0 * Q[i, p] * R[j, m] * R[p, m]
+                            + 16.0 * Q[j, p] * R[i, m] * R[p, m]
+                            + 8.0 * Q[p, p] * R[i, m] * R[j, m]
                         )
                     )
                 sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
             sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_n = 0.0
+                Q_ij_T_mm = Q[i, j] * T[m, m]
+                R_im_R_jm = R[i, m] * R[j, m]
                 for n in range(m + 1):
                     sum_over_n += (
                         (1.0 if m == n else 2.0)
                         * v_teacher[n]
-                        * i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
+                        * (
+                            4.0 * Q_ij_T_mm * T[n, n]
+                            + 8.0 * R_im_R_jm * T[n, n]
+                            + 8.0 * Q[i, j] * T[m, n] * T[m, n]
+                            + 16.0 * R[i, m] * R[j, n] * T[m, n]
+                            + 16.0 * R[i, n] * R[j, m] * T[m, n]
+                            + 8.0 * R[i, n] * R[j, n] * T[m, m]
                         )
                     )
                 sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
                 v[i]
                 * v[j]
-                * (
-                    label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                    + sum_over_m_2
-                    - 2.0 * sum_over_p
-                )
+                * (4.0 * label_noise_squared * Q[i, j] + sum_over_m_2 - 2.0 * sum_over_p)
             )
             Gamma[j, i] = Gamma[i, j]
 
@@ -356,7 +405,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -526,29 +580,34 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
             sum_over_m = 0.0
-            sum_over_m_2 = 0.0
             for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-                sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_m += T[m, m] * v_teacher[m]
             sum_over_p = 0.0
-            sum_over_p_2 = 0.0
             for p in range(K):
-                sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-                sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                sum_over_p += Q[p, p] * v[p]
             curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
             for j in range(i + 1):
-                A[i, j] = (
-                    (1.0 if i == j else 0.0) * curvature
-                    + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                )
+                A[i, j] = (1.0 if i == j else 0.0) * curvature + 4.0 * Q[i, j] * v[i] * v[j]
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-            dv[i] = sum_over_p_2 - sum_over_m_2
+                B[i, n] = -4.0 * R[i, n] * v[i] * v_teacher[n]
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                dv[i] = sum_over_p_2 - sum_over_m_2
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
@@ -557,46 +616,58 @@ def specialised(K, M):
                     sum_over_p_3 = 0.0
                     for p in range(K):
                         sum_over_q = 0.0
+                        Q_ij_Q_pp = Q[i, j] * Q[p, p]
+                        Q_ip_Q_jp = Q[i, p] * Q[j, p]
                         for q in range(p + 1):
                             sum_over_q += (
                                 (1.0 if p == q else 2.0)
                                 * v[q]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
+                                * (
+                                    4.0 * Q_ij_Q_pp * Q[q, q]
+                                    + 8.0 * Q_ip_Q_jp * Q[q, q]
+                                    + 8.0 * Q[i, j] * Q[p, q] * Q[p, q]
+                                    + 16.0 * Q[i, p] * Q[j, q] * Q[p, q]
+                                    + 16.0 * Q[i, q] * Q[j, p] * Q[p, q]
+                                    + 8.0 * Q[i, q] * Q[j, q] * Q[p, p]
                                 )
                             )
                         sum_over_m_3 = 0.0
                         for m in range(M):
                             sum_over_m_3 += (
                                 v_teacher[m]
-                                * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                    Q[p, p], R[p, m], T[m, m],
+                                * (
+                                    4.0 * Q_ij_Q_pp * T[m, m]
+                                    + 8.0 * Q_ip_Q_jp * T[m, m]
+                                    + 8.0 * Q[i, j] * R[p, m] * R[p, m]
+                                    + 16.0 * Q[i, p] * R[j, m] * R[p, m]
+                                    + 16.0 * Q[j, p] * R[i, m] * R[p, m]
+                                    + 8.0 * Q[p, p] * R[i, m] * R[j, m]
                                 )
                             )
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
                     sum_over_m_4 = 0.0
                     for m in range(M):
                         sum_over_n = 0.0
+                        Q_ij_T_mm = Q[i, j] * T[m, m]
+                        R_im_R_jm = R[i, m] * R[j, m]
                         for n in range(m + 1):
                             sum_over_n += (
                                 (1.0 if m == n else 2.0)
                                 * v_teacher[n]
-                                * i4(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                    T[m, m], T[m, n], T[n, n],
+                                * (
+                                    4.0 * Q_ij_T_mm * T[n, n]
+                                    + 8.0 * R_im_R_jm * T[n, n]
+                                    + 8.0 * Q[i, j] * T[m, n] * T[m, n]
+                                    + 16.0 * R[i, m] * R[j, n] * T[m, n]
+                                    + 16.0 * R[i, n] * R[j, m] * T[m, n]
+                                    + 8.0 * R[i, n] * R[j, n] * T[m, m]
                                 )
                             )
                         sum_over_m_4 += v_teacher[m] * sum_over_n
                     Gamma[i, j] = (
                         v[i]
                         * v[j]
-                        * (
-                            label_noise_squared * i2_12(Q[i, i], Q[i, j], Q[j, j])
-                            + sum_over_m_4
-                            - 2.0 * sum_over_p_3
-                        )
+                        * (4.0 * label_noise_squared * Q[i, j] + sum_over_m_4 - 2.0 * sum_over_p_3)
                     )
                     Gamma[j, i] = Gamma[i, j]
         else:

@@ -40,12 +40,12 @@ Equations:
 Operations, each line of a loop counted once:
     student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 16, i2_11 9,
     i2_12 5, i2_aa 1, i4 206, i4_aaaa 1, i4_aaab 16, i4_aabb 17, i4_aabc 67, i4_abaa 19, i4_abab 16,
-    i4_abac 68, i4_abcc 68, generalization_error 23, gradients 29, noise 56, order_parameters 5,
-    observables 0, right_hand_side 34
+    i4_abac 68, i4_abcc 68, generalization_error 23, first_layer_gradients 21, second_layer_gradient
+    8, gradients 0, noise 56, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  9bea13efdf9d402819a18f4ab698792ee29eb23ab063d8db29c0674f8dd4aea5
-    code     c1b8e8320513755ea580f7a9853ac113a998773b9131eb7a1b547b4ecf827bc3
+    program  457d41afb881a786b2c5aec02f76cd7a0f5c0afd89b8c4f5e8a03d37bd4a2996
+    code     ede0d4c30235afb70a6018c3077b98a2ee597e146b2eb44767b9be3bf3d556bd
 Ordered by SymPy 1.14.
 """
 
@@ -833,6 +833,73 @@ def generalization_error(Q, R, T, v, v_teacher):
 
 
 @njit(cache=True, error_model="numpy")
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        A          (K, K)  (1 + delta_ij) d error / d Q_ij
+        B          (K, M)  d error / d R_in
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            if i != p:
+                sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+        curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
+        for j in range(i + 1):
+            if i == j:
+                case = 0.5
+            else:
+                case = i2_12(Q[i, i], Q[i, j], Q[j, j])
+            A[i, j] = (1.0 if i == j else 0.0) * curvature + v[i] * v[j] * case
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+
+
+@njit(cache=True, error_model="numpy")
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs:
+        Q          (K, K)  covariance E[x_i x_j] of the student fields
+        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
+        T          (M, M)  covariance E[y_n y_m] of the teacher fields
+        v          (K)     output weights of the student
+        v_teacher  (M)     output weights of the teacher
+
+    Outputs, in place:
+        dv         (K)     d error / d v_i
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            if i == p:
+                case = i2_aa(Q[i, i])
+            else:
+                case = i2(Q[i, i], Q[i, p], Q[p, p])
+            sum_over_p += v[p] * case
+        dv[i] = sum_over_p - sum_over_m
+
+
+@njit(cache=True, error_model="numpy")
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -848,35 +915,8 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
         B          (K, M)  d error / d R_in
         dv         (K)     d error / d v_i
     """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-            sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        sum_over_p_2 = 0.0
-        for p in range(K):
-            if i != p:
-                sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            if i == p:
-                case_2 = i2_aa(Q[i, i])
-            else:
-                case_2 = i2(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p_2 += v[p] * case_2
-        curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            if i == j:
-                case = 0.5
-            else:
-                case = i2_12(Q[i, i], Q[i, j], Q[j, j])
-            A[i, j] = (1.0 if i == j else 0.0) * curvature + v[i] * v[j] * case
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-        dv[i] = sum_over_p_2 - sum_over_m_2
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
 @njit(cache=True, error_model="numpy")
@@ -1095,7 +1135,12 @@ def right_hand_side(
     B = block_K_M[1]
     dv = np.empty(K)
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    gradients(Q, R, T, v, v_teacher, A, B, dv)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
     if full_order != 0.0:
         noise(Q, R, T, v, v_teacher, label_noise, Gamma)
     else:
@@ -1265,24 +1310,16 @@ def specialised(K, M):
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # gradients: derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji),
-        # R, v
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
         for i in range(K):
             sum_over_m = 0.0
-            sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-                sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
-            sum_over_p_2 = 0.0
             for p in range(K):
                 if i != p:
                     sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-                if i == p:
-                    case_2 = i2_aa(Q[i, i])
-                else:
-                    case_2 = i2(Q[i, i], Q[i, p], Q[p, p])
-                sum_over_p_2 += v[p] * case_2
             curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
             for j in range(i + 1):
                 if i == j:
@@ -1293,7 +1330,23 @@ def specialised(K, M):
                 A[j, i] = A[i, j]
             for n in range(M):
                 B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-            dv[i] = sum_over_p_2 - sum_over_m_2
+        if second_layer_learning_rate != 0.0:
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    if i == p:
+                        case_2 = i2_aa(Q[i, i])
+                    else:
+                        case_2 = i2(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p_2 += v[p] * case_2
+                dv[i] = sum_over_p_2 - sum_over_m_2
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
         if full_order != 0.0:
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise

@@ -33,6 +33,7 @@ from symderiv.learning.integrals import Integrals, X
 from symderiv.learning.numeric_activation import NumericActivation
 from symderiv.learning.problem import LearningProblem
 from symderiv.learning.quadrature import Quadrature
+from symderiv.learning.writing_out import written_out
 
 FORMAT = 2
 """Version of the interface of generated modules."""
@@ -109,13 +110,15 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
     gradient = integrals.lowered(equations.student_gradient, "the gradient of the error")
     delta = sp.KroneckerDelta(s.i, s.j)
     diagonal = [term for term in sp.Add.make_args(gradient) if term.has(delta)]
+    teacher_gradient = integrals.lowered(equations.teacher_gradient, "the gradient")
+    functions = integrals.functions
     return Lowered(
         generalization_error=integrals.lowered(equations.generalization_error, "the error"),
         second_layer_gradient=integrals.lowered(equations.second_layer_gradient, "the error"),
-        teacher_gradient=integrals.lowered(equations.teacher_gradient, "the gradient"),
-        student_gradient=gradient - sp.Add(*diagonal),
-        curvature=sp.Add(*(term / delta for term in diagonal)),
-        noise=noise,
+        teacher_gradient=written_out(teacher_gradient, functions),
+        student_gradient=written_out(gradient - sp.Add(*diagonal), functions),
+        curvature=written_out(sp.Add(*(term / delta for term in diagonal)), functions),
+        noise=written_out(noise, functions),
         functions=integrals.functions,
     )
 
@@ -162,16 +165,34 @@ def error_procedures(lowered: Lowered) -> tuple[Procedure, ...]:
             (Assignment(sp.Symbol(ERROR.name), lowered.generalization_error),),
         ),
         Procedure(
-            "gradients",
-            "Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.",
+            "first_layer_gradients",
+            "Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.",
             FIELDS,
-            (A, B, DV),
+            (A, B),
             (CURVATURE,) if curvature else (),
             (
                 *curvature,
                 Assignment(s.A[at], lowered.student_gradient + diagonal, symmetric=True),
                 Assignment(s.B[s.i, s.n], lowered.teacher_gradient),
-                Assignment(s.dv[s.i], lowered.second_layer_gradient),
+            ),
+        ),
+        Procedure(
+            "second_layer_gradient",
+            "Derivatives of the generalisation error by v.",
+            FIELDS,
+            (DV,),
+            (),
+            (Assignment(s.dv[s.i], lowered.second_layer_gradient),),
+        ),
+        Procedure(
+            "gradients",
+            "Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.",
+            FIELDS,
+            (A, B, DV),
+            (),
+            (
+                Call("first_layer_gradients", (*_names(FIELDS), "A", "B")),
+                Call("second_layer_gradient", (*_names(FIELDS), "dv")),
             ),
         ),
         Procedure(
@@ -237,7 +258,13 @@ def _spectral_procedures(equations: Equations) -> tuple[Procedure, ...]:
             (Q, R, A, B, DV, GAMMA),
             (
                 Call("order_parameters", (*_names(overlaps), "Q", "R")),
-                Call("gradients", (*_names(FIELDS), "A", "B", "dv")),
+                Call("first_layer_gradients", (*_names(FIELDS), "A", "B")),
+                # mostly the output weights stay as they are
+                Call(
+                    "second_layer_gradient",
+                    (*_names(FIELDS), "dv"),
+                    when=sp.Ne(s.eta_v, 0),
+                ),
                 Call(
                     "noise",
                     (*_names(FIELDS), "label_noise", "Gamma"),

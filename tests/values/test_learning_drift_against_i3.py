@@ -111,6 +111,9 @@ def gradients(
         if isinstance(expression, sp.Add | sp.Mul):
             parts = [value(argument, indices) for argument in expression.args]
             return float(np.sum(parts) if isinstance(expression, sp.Add) else np.prod(parts))
+        if expression.args and not expression.is_number:
+            arguments = [sp.Float(value(argument, indices), 30) for argument in expression.args]
+            return float(sp.N(expression.func(*arguments), 20))
         return float(expression)
 
     A = np.array(

@@ -1,0 +1,49 @@
+"""Short closed forms in the place of their calls, where sums are taken over them.
+
+What a mean shares with the others of a sum (the tilt by the derivatives, the conditional variance
+of one field) can only be taken out of the sum when it is written there: for I4 of erf that leaves
+one arcsine in the innermost loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import sympy as sp
+from symderiv_codegen import ScalarFunction
+from sympy.core.function import AppliedUndef
+
+#: Longer closed forms stay functions: the loops would be hard to read and slow to compile.
+MOST_OPERATIONS = 60
+
+
+def written_out(expression: sp.Expr, functions: Iterable[Any]) -> sp.Expr:
+    """The expression with calls of short functions replaced by what they compute.
+
+    Functions that guard the edge of their domain stay calls, and so do all where the cases of
+    coinciding indices are told apart: there a formula may only hold under its condition.
+    """
+    if expression.has(sp.Piecewise):
+        return expression
+    short = {f.name: f for f in functions if isinstance(f, ScalarFunction) and _is_short(f)}
+
+    def value(call: sp.Expr) -> sp.Expr:
+        function = short[call.func.__name__]
+        known = dict(zip(function.arguments, call.args, strict=True))
+        for symbol, definition in function.definitions:
+            known[symbol] = definition.xreplace(known)
+        return function.value.xreplace(known)
+
+    return expression.replace(
+        lambda e: isinstance(e, AppliedUndef) and e.func.__name__ in short, value
+    )
+
+
+def _is_short(function: ScalarFunction) -> bool:
+    parts = [function.value, *(definition for _, definition in function.definitions)]
+    return not (
+        function.guarded
+        or any(part.has(sp.Piecewise, AppliedUndef) for part in parts)
+        or sum(part.count_ops() for part in parts) > MOST_OPERATIONS
+    )
