@@ -179,7 +179,7 @@ def test_signals_leave_a_state_to_go_on_from_and_say_how(
     whole = commands(tmp_path, "solve", "s.toml", "--output", "whole.nc", "--json")
     seconds = json.loads(whole["out"])["wall_seconds"]
     for number in (signal.SIGINT, signal.SIGTERM):
-        # at another moment if the machine is so much faster or slower now that the run had ended, or
+        # at another moment if the machine is so much faster or slower now that the run had ended or
         # had made no checkpoint yet
         for part in (0.8, 0.9, 0.6, 0.95, 0.4, 0.98, 0.2):
             after = whole["seconds"] - part * seconds
