@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.output import Json, check_directory, emit_json, status
+from symderiv.cli.figures import check_plot, read_times
+from symderiv.cli.output import Json, emit_json, status
 from symderiv.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def asymptotics(
         raise InputError(f"--exponent {exponent:g}: must be positive")
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"--student-std {student_std:g}: must be a number >= 0")
-    times = None if alpha is None else _times(alpha)
+    times = None if alpha is None else read_times(alpha)
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     moments = {}
     for name, text in (("T1", T1), ("D1", D1)):
         try:
@@ -124,26 +125,6 @@ def _named(task: Any) -> Any:
         if not colon or not head.replace("_", "").isalpha():
             raise
         raise type(error)(f"--{names.get(head, head.replace('_', '-'))}: {rest}") from None
-
-
-def _times(text: str) -> list[float]:
-    try:
-        times = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--alpha {text!r}: must be numbers separated by commas") from None
-    for time in times:
-        if not (math.isfinite(time) and time >= 0.0):
-            raise InputError(f"--alpha: {time!r} is not a finite number >= 0")
-    return times
-
-
-def _check_plot(plot: Path) -> None:
-    from symderiv.report.files import FIGURE_FORMATS
-
-    check_directory(plot)
-    if plot.suffix.lower().removeprefix(".") not in FIGURE_FORMATS:
-        endings = ", .".join(FIGURE_FORMATS)
-        raise InputError(f"--plot {plot.name!r}: the name must end in .{endings}")
 
 
 def _second_order(found: Asymptotics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symderiv.cli.figures import check_plot, read_times
 from symderiv.cli.linear_inputs import Basis, Inputs, exact_decimal, named
-from symderiv.cli.output import Json, check_directory, emit_json, status
+from symderiv.cli.output import Json, emit_json, status
 from symderiv.errors import InputError
 
 if TYPE_CHECKING:
@@ -107,10 +108,10 @@ def linear(
 
     from symderiv.analysis.linear_answer import linear_answer
 
-    times = _times(alpha)
+    times = read_times(alpha)
     deviation = 1.0 + _student_variance(student_std)
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     inputs = Inputs(distinct_eigenvalues, exponent, covariance)
     directions = named(lambda: inputs.directions(trainable, basis))
     law = inputs.law(trainable) if basis is Basis.eigenbasis else None
@@ -135,30 +136,10 @@ def linear(
         _print(record, inputs, directions)
 
 
-def _times(text: str) -> list[float]:
-    try:
-        times = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--alpha {text!r}: must be numbers separated by commas") from None
-    for time in times:
-        if not (math.isfinite(time) and time >= 0.0):
-            raise InputError(f"--alpha: {time!r} is not a finite number >= 0")
-    return times
-
-
 def _student_variance(std: float) -> float:
     if not (math.isfinite(std) and std >= 0.0) or math.isinf(std * std):
         raise InputError(f"--student-std: {std!r} is not a finite number >= 0")
     return std * std
-
-
-def _check_plot(plot: Path) -> None:
-    from symderiv.report.files import FIGURE_FORMATS
-
-    check_directory(plot)
-    if plot.suffix.lower().removeprefix(".") not in FIGURE_FORMATS:
-        endings = ", .".join(FIGURE_FORMATS)
-        raise InputError(f"--plot {plot.name!r}: the name must end in .{endings}")
 
 
 def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:

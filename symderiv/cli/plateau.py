@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symderiv.cli.figures import check_plot
 from symderiv.cli.output import Json, emit_json, status
 from symderiv.errors import InputError
 
 if TYPE_CHECKING:
     import sympy as sp
 
+    from symderiv.analysis.report import PlateauReport
     from symderiv.analysis.teacher import HomogeneousTeacher
 
 _MAX_DIGITS = 1000
@@ -64,6 +67,10 @@ def plateau(
             "--full", help="Also the plateau of the flow with the terms of order η² (full_flow)."
         ),
     ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FIG", help="Draw the spectrum (.svg, .png or .pdf)."),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Symmetric plateau of M students and M teachers: height, linearisation, escape.
@@ -84,14 +91,38 @@ def plateau(
     teacher = _teacher(
         units, {"T1": T1, "D1": D1, "T2": T2, "D2": D2}, distinct_eigenvalues, exponent
     )
+    if plot is not None:
+        check_plot(plot)
     with status("Deriving the plateau", quiet=json_):
         from symderiv.analysis.report import plateau_report
 
         report = plateau_report(chosen, teacher, eta, digits, full=full)
+    if plot is not None:
+        _draw(plot, report)
     if json_:
         emit_json(report.to_json())
     else:
         typer.echo(report.to_text(), nl=False)
+
+
+def _draw(plot: Path, report: PlateauReport) -> None:
+    from symderiv.report.plateau_plots import SpectrumGroup, plateau_figure
+    from symderiv.report.plots import save
+
+    groups = [
+        SpectrumGroup(
+            group.sector.name.replace("_", " "), group.kind, group.multiplicity,
+            [float(value.mid()) for value in group.values],
+        )
+        for group in report.numbers.groups
+        if group.values
+    ]  # fmt: skip
+    if not groups:
+        raise InputError(
+            "--plot: these moments do not give the rates of single modes; give "
+            "--distinct-eigenvalues and --exponent"
+        )
+    save(plateau_figure(groups), plot)
 
 
 def _number(option: str, text: str) -> sp.Rational:

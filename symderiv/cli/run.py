@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symderiv.cli.figures import check_plot
 from symderiv.cli.output import Json, StudyFile, check_directory, emit_json, notice, progress
 from symderiv.cli.resumable import (
     CheckpointEvery,
@@ -195,13 +196,7 @@ def _report_simulation(target: Path, result: SimulationResult, as_json: bool) ->
 def _check_targets(target: Path, plot: Path | None) -> None:
     check_directory(target)
     if plot is not None:
-        from symderiv.errors import InputError
-        from symderiv.report.files import FIGURE_FORMATS
-
-        check_directory(plot)
-        if plot.suffix.lower().removeprefix(".") not in FIGURE_FORMATS:
-            endings = ", .".join(FIGURE_FORMATS)
-            raise InputError(f"--plot {plot.name!r}: the name must end in .{endings}")
+        check_plot(plot)
 
 
 def _report(values: Mapping[str, Any], as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +69,17 @@ def test_the_text_is_readable(run: Any) -> None:
     assert code == 0
     for words in ("escape time", "specialisation", "closed forms", "linearised matrices"):
         assert words in out
+
+
+def test_the_spectrum_can_be_drawn(run: Any, tmp_path: Path) -> None:
+    figure = tmp_path / "spectrum.svg"
+    power_law = ("--units", 3, "--distinct-eigenvalues", 4, "--exponent", 1)
+    code, _, err = run(*power_law, "--plot", figure)
+    assert (code, err) == (0, "")
+    assert "<svg" in figure.read_text(encoding="utf-8")
+    code, _, err = run(*power_law, "--plot", tmp_path / "spectrum.txt")
+    assert code == 2
+    assert "--plot" in err
 
 
 def test_nothing_escapes_from_a_linear_network(run: Any) -> None:
