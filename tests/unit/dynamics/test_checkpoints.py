@@ -122,7 +122,7 @@ def test_a_study_stopped_in_each_of_its_integrations_is_the_undisturbed_one(tmp_
 
 @pytest.mark.parametrize("method", ["vectors", "gram"])
 def test_simulated_runs_stopped_many_times_are_the_undisturbed_ones(method, tmp_path):
-    study = parse_study(text(method, 2000.0))
+    study = parse_study(text(method, 4000.0))
     whole = simulate(study)
     lives = 0
     while True:
@@ -132,7 +132,8 @@ def test_simulated_runs_stopped_many_times_are_the_undisturbed_ones(method, tmp_
         if not checkpoint.stopped:
             break
         assert result.cause == "interrupted"
-    assert lives > 2
+    # how much a run does between two questions depends on the machine
+    assert lives >= 2
     assert_equal(result, whole)
 
 

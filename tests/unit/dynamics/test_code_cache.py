@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numba
 import pytest
 
 from symderiv.dynamics import code_cache, kernels, load_kernel
@@ -59,6 +60,13 @@ def load(path: Path) -> ModuleType:
     finally:
         del sys.modules[path.stem]
     return module
+
+
+@pytest.fixture(autouse=True)
+def beside_the_module(monkeypatch):
+    """Whoever runs the tests may have named a folder for all compiled code; numba has read it."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
 
 
 @pytest.fixture
