@@ -39,7 +39,6 @@ IMPLICIT = "implicit"
 _STABILITY = 4.0
 # Rough costs in microseconds, of an evaluation and of an implicit run; they decide on speed only.
 # They are constants and not measured, so that results do not depend on the load of the machine.
-_IMPLICIT_STEPS = 1000
 _PAYS = 1.5
 # An implicit step of the tolerance asked for is less accurate than an explicit one.
 _TIGHTER = 0.02
@@ -100,7 +99,7 @@ def integrate(
     if method != "implicit":
         watch = None
         if method == "auto" and fits:
-            watch = _Watch(rhs, sizes, parameters, float(asked[-1]))
+            watch = _Watch(rhs, sizes, parameters, float(asked[-1]), relative_tolerance)
         first = integrate_flat(
             rhs,
             state,
@@ -147,15 +146,22 @@ class _Watch:
     """Tells, from time to time, whether to leave the explicit steps."""
 
     def __init__(
-        self, rhs: Callable[..., None], sizes: np.ndarray, parameters: np.ndarray, end: float
+        self,
+        rhs: Callable[..., None],
+        sizes: np.ndarray,
+        parameters: np.ndarray,
+        end: float,
+        tolerance: float,
     ) -> None:
         self._problem = rhs, sizes, parameters
         self._end = end
         K, M, L = (int(size) for size in sizes)
         size = K * (K + 1) // 2 + K * M
-        evaluation = 1.0 + 0.009 * L * size
+        evaluation = 0.35 + 0.0006 * L * size
+        # formulas of order 5 at most, so tight tolerances cost many steps
+        steps = 300.0 * max(1.0, 1e-9 / tolerance) ** 0.5
         self._explicit_step = 12.0 * evaluation
-        self._implicit = _IMPLICIT_STEPS * (600.0 + 5.0 * evaluation + 0.026 * L * size**2)
+        self._implicit = steps * (600.0 + 5.0 * evaluation + 0.026 * L * size**2)
 
     def __call__(self, alpha: float, step: float, flat: np.ndarray) -> bool:
         rest = (self._end - alpha) / step * self._explicit_step

@@ -50,7 +50,7 @@ relative_tolerance = {tolerance}
 """
 
 CASES = {
-    "solve": ("solve", "run", {"modes": 2, "end": 100000.0, "tolerance": 1e-11}),
+    "solve": ("solve", "run", {"modes": 2, "end": 1000000.0, "tolerance": 1e-11}),
     "vectors": ("simulate", "sim", {"method": "vectors", "simulated": 5000.0, "end": 5000.0}),
     "gram": ("simulate", "sim", {"method": "gram", "simulated": 9000.0, "end": 9000.0}),
 }
