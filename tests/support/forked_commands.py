@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -20,6 +21,8 @@ from typing import Any
 def _child(request: dict[str, Any], out: int, err: int) -> None:
     os.dup2(out, 1)
     os.dup2(err, 2)
+    # who starts the tests in the background of a shell has SIGINT ignored from there on
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(request["folder"])
     if request["largest_file"] is not None:
         # the system refuses to let files grow beyond it, as it does on a full disk
