@@ -1,0 +1,118 @@
+"""Where two statements differ: the smallest parts that were exchanged, added or left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["places"]
+
+Place = tuple[str, str]
+
+
+def places(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
+    """The differences, each with its two texts (empty: missing there) and its size in parts.
+
+    Terms of sums and factors of products are compared as such, so that a missing factor or a
+    flipped sign is one small place however long the rest is.
+    """
+    if ast.unparse(one) == ast.unparse(other):
+        return
+    if _is_sum(one) or _is_sum(other):
+        yield from _unmatched(list(_terms(one)), list(_terms(other)))
+    elif _is_product(one) or _is_product(other):
+        yield from _unmatched(list(_factors(one)), list(_factors(other)))
+    else:
+        yield from _inside(one, other)
+
+
+def _inside(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
+    mine, others = list(_parts(one)), list(_parts(other))
+    if type(one) is not type(other) or len(mine) != len(others) or _head(one) != _head(other):
+        yield (ast.unparse(one), ast.unparse(other)), max(_size(one), _size(other))
+        return
+    for left, right in zip(mine, others, strict=True):
+        yield from places(left, right)
+
+
+def _unmatched(
+    mine: list[tuple[int, ast.AST]], others: list[tuple[int, ast.AST]]
+) -> Iterator[tuple[Place, int]]:
+    for entry in list(mine):
+        twin = next((o for o in others if _key(o) == _key(entry)), None)
+        if twin is not None:
+            mine.remove(entry)
+            others.remove(twin)
+    for entry in list(mine):
+        flipped = next((o for o in others if _key(o) == (-entry[0], _key(entry)[1])), None)
+        if flipped is not None:
+            mine.remove(entry)
+            others.remove(flipped)
+            yield (f"sign or place of {ast.unparse(entry[1])}", ""), 1
+    while mine and others:
+        (sign, left), (other_sign, right) = mine.pop(0), others.pop(0)
+        if sign != other_sign:
+            yield ("sign", "sign"), 1
+        yield from places(left, right)
+    for _, left in mine:
+        yield (ast.unparse(left), ""), _size(left)
+    for _, right in others:
+        yield ("", ast.unparse(right)), _size(right)
+
+
+def _key(entry: tuple[int, ast.AST]) -> tuple[int, str]:
+    return entry[0], ast.unparse(entry[1])
+
+
+def _is_sum(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def _is_product(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return True
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)
+
+
+def _terms(node: ast.AST, sign: int = 1) -> Iterator[tuple[int, ast.AST]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from _terms(node.left, sign)
+        yield from _terms(node.right, sign if isinstance(node.op, ast.Add) else -sign)
+    elif isinstance(node, ast.UnaryOp):
+        yield from _terms(node.operand, -sign if isinstance(node.op, ast.USub) else sign)
+    else:
+        yield sign, node
+
+
+def _factors(node: ast.AST, power: int = 1) -> Iterator[tuple[int, ast.AST]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        yield from _factors(node.left, power)
+        yield from _factors(node.right, power if isinstance(node.op, ast.Mult) else -power)
+    elif isinstance(node, ast.UnaryOp):
+        if isinstance(node.op, ast.USub):
+            yield 1, ast.Constant(-1)
+        yield from _factors(node.operand, power)
+    else:
+        yield power, node
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    skipped = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
+    return (child for child in ast.iter_child_nodes(node) if not isinstance(child, skipped))
+
+
+def _head(node: ast.AST) -> tuple[Any, ...]:
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Constant):
+        return (node.value,)
+    if isinstance(node, ast.BinOp):
+        return (type(node.op),)
+    if isinstance(node, ast.Compare):
+        return tuple(type(op) for op in node.ops)
+    return ()
+
+
+def _size(node: ast.AST) -> int:
+    return sum(1 for part in ast.walk(node) if isinstance(part, ast.expr))

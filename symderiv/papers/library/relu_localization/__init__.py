@@ -1,0 +1,1 @@
+"""Working notes on localisation in a ReLU network."""

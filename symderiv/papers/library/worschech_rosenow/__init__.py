@@ -1,0 +1,1 @@
+"""Worschech and Rosenow 2024."""

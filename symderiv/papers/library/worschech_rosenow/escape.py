@@ -1,0 +1,7 @@
+"""Claims."""
+
+from __future__ import annotations
+
+from symderiv.papers.claim import Claim
+
+CLAIMS: tuple[Claim, ...] = ()
