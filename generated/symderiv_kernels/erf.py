@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  b7271ea0696fcc3d3a9d667ee945930ffbcea069d112523459c8a795042b24fc
-    code     bd1c43e3ab67ff091de6fa2382f3955a1739ca7ff7c3729def00731c4c9248ae
+    code     2b794ce03def9d20ce77bba7d40938dd6074e4c1de3b9a22451591c419e9ee79
 Ordered by SymPy 1.14.
 """
 
@@ -938,9 +938,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
 
 
-@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors.
+    """observables on flat vectors, to be called from Python.
 
     sizes = [K, M, L]
 
@@ -950,13 +949,11 @@ def flat_observables(state, sizes, parameters, Q, R):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
+    [K, M, L] = (int(size) for size in sizes)
     start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
     start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
     start += K * M * L
     v = state[start : start + K]
     start += K
@@ -968,11 +965,13 @@ def flat_observables(state, sizes, parameters, Q, R):
     weight = parameters[start : start + L]
     start += L
     start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
+    T = parameters[start : start + M * M].reshape(M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
     start += 6
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
-    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error

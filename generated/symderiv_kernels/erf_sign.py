@@ -47,7 +47,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  45849cfad709239aae45a3603931286d3f3d4bbe93b2816135e13e10074614a0
-    code     923bf11cf8e3f9ea64e57494abec68f2ddfd67ab4ae85618fb1d5857f9ab7f8b
+    code     44a707d2fda1ac4d8394074de056e5020f8ed8c39b999bb54e433de08831e1dd
 Ordered by SymPy 1.14.
 """
 
@@ -1045,9 +1045,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
 
 
-@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors.
+    """observables on flat vectors, to be called from Python.
 
     sizes = [K, M, L]
 
@@ -1057,13 +1056,11 @@ def flat_observables(state, sizes, parameters, Q, R):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
+    [K, M, L] = (int(size) for size in sizes)
     start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
     start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
     start += K * M * L
     v = state[start : start + K]
     start += K
@@ -1075,11 +1072,13 @@ def flat_observables(state, sizes, parameters, Q, R):
     weight = parameters[start : start + L]
     start += L
     start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
+    T = parameters[start : start + M * M].reshape(M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
     start += 6
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
-    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  19c3a89219c5b3cabe0cb3a014eec84a7b89248fa3b6b3333bdbb82ccf1c6928
-    code     57aa1704b1d07f756423243e605ba4535464c5ce9843c4f12d3997e4ce32e18e
+    code     2acc0016505802fc509ae2729a2f43973061f08639dc190847304297ec3325b0
 Ordered by SymPy 1.14.
 """
 
@@ -1482,9 +1482,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
 
 
-@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors.
+    """observables on flat vectors, to be called from Python.
 
     sizes = [K, M, L]
 
@@ -1494,13 +1493,11 @@ def flat_observables(state, sizes, parameters, Q, R):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
+    [K, M, L] = (int(size) for size in sizes)
     start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
     start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
     start += K * M * L
     v = state[start : start + K]
     start += K
@@ -1512,11 +1509,13 @@ def flat_observables(state, sizes, parameters, Q, R):
     weight = parameters[start : start + L]
     start += L
     start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
+    T = parameters[start : start + M * M].reshape(M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
     start += 6
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
-    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  fdab9f13b9734cc5aef4188e8671a1708e4b761ca05effe11b891f4036e3a9f0
-    code     dafc59b66a4663895dcbe096fe75d0b6eb8a8ca578d5299c992c271868f2fe22
+    code     c5ac5f1001f4d29261e67c570d97ee69f6b04f4015639d60a799a221c362a5cd
 Ordered by SymPy 1.14.
 """
 
@@ -658,9 +658,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
 
 
-@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors.
+    """observables on flat vectors, to be called from Python.
 
     sizes = [K, M, L]
 
@@ -670,13 +669,11 @@ def flat_observables(state, sizes, parameters, Q, R):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
+    [K, M, L] = (int(size) for size in sizes)
     start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
     start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
     start += K * M * L
     v = state[start : start + K]
     start += K
@@ -688,11 +685,13 @@ def flat_observables(state, sizes, parameters, Q, R):
     weight = parameters[start : start + L]
     start += L
     start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
+    T = parameters[start : start + M * M].reshape(M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
     start += 6
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
-    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error

@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  457d41afb881a786b2c5aec02f76cd7a0f5c0afd89b8c4f5e8a03d37bd4a2996
-    code     ede0d4c30235afb70a6018c3077b98a2ee597e146b2eb44767b9be3bf3d556bd
+    code     4addb6fff04c7d8f41cd215b834a945d054a7b1d307a1a83b0400407784fd4e2
 Ordered by SymPy 1.14.
 """
 
@@ -1566,9 +1566,8 @@ def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
     specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
 
 
-@njit(cache=True, error_model="numpy")
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors.
+    """observables on flat vectors, to be called from Python.
 
     sizes = [K, M, L]
 
@@ -1578,13 +1577,11 @@ def flat_observables(state, sizes, parameters, Q, R):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
     """
-    K = sizes[0]
-    M = sizes[1]
-    L = sizes[2]
+    [K, M, L] = (int(size) for size in sizes)
     start = 0
-    student_overlap = view_3(state[start:].ctypes, K, K, L)
+    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
     start += K * K * L
-    cross_overlap = view_3(state[start:].ctypes, K, M, L)
+    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
     start += K * M * L
     v = state[start : start + K]
     start += K
@@ -1596,11 +1593,13 @@ def flat_observables(state, sizes, parameters, Q, R):
     weight = parameters[start : start + L]
     start += L
     start += M * M * L
-    T = view_2(parameters[start:].ctypes, M, M)
+    T = parameters[start : start + M * M].reshape(M, M)
     start += M * M
     v_teacher = parameters[start : start + M]
     start += M
     start += 6
     if start != parameters.size:
         raise ValueError("parameters: its length does not agree with sizes")
-    return observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R)
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error

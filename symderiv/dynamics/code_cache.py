@@ -10,12 +10,14 @@ carry a checksum and say what they are for; whatever is not as it should be is c
 from __future__ import annotations
 
 import atexit
+import gc
 import hashlib
 import logging
 import os
 import pickle
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -41,10 +43,41 @@ def kept_code() -> Iterator[None]:
     caching.IndexDataCacheFile = _CheckedFiles
     _IMPLEMENTATION._locator_classes = [*locators, _TemporaryLocator]
     try:
-        yield
+        with _collector.paused():
+            yield
     finally:
         caching.IndexDataCacheFile = files
         _IMPLEMENTATION._locator_classes = locators
+
+
+class _Collector:
+    """Python's garbage collector, which takes a sixth of the time of a compilation.
+
+    What a compilation leaves is freed by the first collection after it, about 100 MB.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses = 0
+        self._was_enabled = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        with self._lock:
+            if self._pauses == 0:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._pauses += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauses -= 1
+                if self._pauses == 0 and self._was_enabled:
+                    gc.enable()
+
+
+_collector = _Collector()
 
 
 @cache

@@ -6,16 +6,19 @@ import io
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv import __version__
 from symderiv.dynamics.compression import Compression
-from symderiv.dynamics.simulation import SimulationResult
 from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
 from symderiv.files import write_whole
+
+if TYPE_CHECKING:
+    # a run that simulates nothing should not compile what simulates
+    from symderiv.dynamics.simulation import SimulationResult
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20

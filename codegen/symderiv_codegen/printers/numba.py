@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import sympy as sp
 
 from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.loops import Block
-from symderiv_codegen.lower import inlined_nests
+from symderiv_codegen.loops import Block, Invoke
+from symderiv_codegen.lower import inlined_nests, loop_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
@@ -34,6 +34,9 @@ SPECIALISED = (
 )
 
 VIEW_RANKS = (2, 3, 4)
+
+View = Callable[[str, Array, str], str]
+"""The text of a view of a vector from ``start`` on, for an array of so many elements."""
 
 
 class NumbaExpressions(ExpressionPrinter):
@@ -180,7 +183,7 @@ class NumbaModule(ModulePrinter):
             texts.append(_flat_right_hand_side(program, procedure))
         procedure = program.procedure(program.observables)
         if procedure is not None:
-            texts.append(_flat_observables(program, procedure))
+            texts.append(_flat_observables(program, procedure, self))
         return texts
 
     def _specialised(self, procedure: Procedure) -> str:
@@ -275,17 +278,26 @@ def _flat_right_hand_side(program: Program, procedure: Procedure) -> str:
     return "\n".join(lines)
 
 
-def _flat_observables(program: Program, procedure: Procedure) -> str:
+def _flat_observables(program: Program, procedure: Procedure, printer: NumbaModule) -> str:
+    """Plain Python: it only hands views to compiled functions, which are compiled in any case."""
     assert program.state is not None
     assert program.parameters is not None
     outputs = procedure.array_outputs
     names = [program.state.name, "sizes", program.parameters.name, *(a.name for a in outputs)]
-    lines = [DECORATOR, f"def flat_{procedure.name}({', '.join(names)}):"]
-    lines += docstring([f"{procedure.name} on flat vectors.", *_packing(program)])
-    lines += _unpacking(program, procedure)
-    arguments = [array.name for array in (*procedure.inputs, *outputs)]
-    call = Bracket(f"{procedure.name}(", tuple(Text(a) for a in arguments))
-    lines.append(statement("return " if procedure.result else "", call, INDENT))
+    lines = [f"def flat_{procedure.name}({', '.join(names)}):"]
+    lines += docstring(
+        [f"{procedure.name} on flat vectors, to be called from Python.", *_packing(program)]
+    )
+    lines.append(" " * INDENT + f"[{', '.join(program.ranges)}] = (int(size) for size in sizes)")
+    lines += _field_views(program, procedure, _reshaped)
+    nodes = loop_nests(procedure, program)
+    if procedure.locals or not all(isinstance(node, Invoke) for node in nodes):
+        result = procedure.result.name if procedure.result else None
+        arguments = tuple(array.name for array in (*procedure.inputs, *outputs))
+        nodes = (Invoke(procedure.name, arguments, (), result),)
+    lines += printer.body(nodes, INDENT)
+    if procedure.result:
+        lines.append(" " * INDENT + f"return {procedure.result.name}")
     return "\n".join(lines)
 
 
@@ -313,18 +325,20 @@ def _unpacking(program: Program, procedure: Procedure) -> list[str]:
     return lines + _field_views(program, procedure)
 
 
-def _field_views(program: Program, procedure: Procedure) -> list[str]:
+def _field_views(program: Program, procedure: Procedure, view: View | None = None) -> list[str]:
     """Views of the fields that the procedure needs."""
     assert program.state is not None
     assert program.parameters is not None
     lines: list[str] = []
     needed = {array.name for array in procedure.inputs}
     for vector in (program.state, program.parameters):
-        lines += _views(vector.name, vector.fields, needed)
+        lines += _views(vector.name, vector.fields, needed, view or _view)
     return lines
 
 
-def _views(vector: str, fields: Sequence[Array], needed: set[str] | None = None) -> list[str]:
+def _views(
+    vector: str, fields: Sequence[Array], needed: set[str] | None = None, view: View | None = None
+) -> list[str]:
     """One view per field, at running offsets; fields nobody needs are stepped over."""
     lines: list[str] = ["start = 0"]
     scalars = 0
@@ -341,7 +355,7 @@ def _views(vector: str, fields: Sequence[Array], needed: set[str] | None = None)
         scalars = 0
         extent = " * ".join(array.shape)
         if wanted:
-            lines.append(f"{array.name} = " + _view(vector, array, extent))
+            lines.append(f"{array.name} = " + (view or _view)(vector, array, extent))
         lines.append(f"start += {extent}")
     lines += _step(scalars)
     # Views do not know where the vector ends.
@@ -359,3 +373,8 @@ def _view(vector: str, array: Array, extent: str) -> str:
     if len(array.shape) == 1:
         return f"{vector}[start : start + {extent}]"
     return f"view_{len(array.shape)}({vector}[start:].ctypes, {', '.join(array.shape)})"
+
+
+def _reshaped(vector: str, array: Array, extent: str) -> str:
+    part = f"{vector}[start : start + {extent}]"
+    return part if len(array.shape) == 1 else f"{part}.reshape({', '.join(array.shape)})"
