@@ -174,6 +174,8 @@ class _Evaluator:
             return values[name]
         if name == "pi":
             return +self.numbers.pi
+        if name == "oo":
+            return self.numbers.mpf("inf")
         raise FormulaError(f"{name} is not known here; known are {', '.join(sorted(values))}")
 
     def _entry(self, node: ast.Subscript, values: Mapping[str, Any]) -> Any:
@@ -188,7 +190,7 @@ class _Evaluator:
     def _binary(self, node: ast.BinOp, values: Mapping[str, Any]) -> Any:
         left, right = self._value(node.left, values), self._value(node.right, values)
         if isinstance(node.op, ast.MatMult):
-            return left * right
+            return _product_of_matrices(left, right)
         if isinstance(node.op, ast.Div):
             return self._number(left) / right if isinstance(left, int) else left / right
         if isinstance(node.op, ast.Pow):
@@ -286,8 +288,9 @@ class _Evaluator:
         return min(self._value(argument, values) for argument in node.args)
 
     def _integral(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        if not hasattr(self.numbers, "quad"):
-            raise FormulaError("integrals need mpmath numbers")
+        doubles = isinstance(self.numbers.zero, float)
+        if not doubles and not hasattr(self.numbers, "quad"):
+            raise FormulaError("integrals need mpmath numbers or doubles")
         names, limits = [], []
         for part in node.args[1:]:
             assert isinstance(part, ast.Tuple)
@@ -295,12 +298,27 @@ class _Evaluator:
             assert isinstance(name, ast.Name)
             names.append(name.id)
             limits.append([self._converted(self._value(end, values)) for end in (first, last)])
+        if doubles:
+            return self._integral_in_doubles(node.args[0], names, limits, values)
 
         def integrand(*points: Any) -> Any:
             bound = extended(values, dict(zip(names, points, strict=True)))
             return self._value(node.args[0], bound)
 
         return self.numbers.quad(integrand, *limits)
+
+    def _integral_in_doubles(
+        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
+    ) -> Any:
+        from symderiv.papers.double_integrals import Arrays, integral
+
+        depth = getattr(self.numbers, "depth", 0)
+        inside = _Evaluator(Arrays(depth + len(names)))
+
+        def integrand(*points: Any) -> Any:
+            return inside.value(body, extended(values, dict(zip(names, points, strict=True))))
+
+        return integral(integrand, limits, depth)
 
     def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         if not hasattr(self.numbers, "diff"):
@@ -314,6 +332,15 @@ class _Evaluator:
             return self._value(node.args[0], extended(values, {name.id: x}))
 
         return self.numbers.diff(of_the_name, at, order)
+
+
+def _product_of_matrices(left: Any, right: Any) -> Any:
+    if hasattr(left, "rows") and hasattr(right, "rows") and left.cols != right.rows:
+        raise OutOfRangeError(
+            f"matrices of shapes {left.rows} x {left.cols} and {right.rows} x {right.cols} "
+            "have no product"
+        )
+    return left * right
 
 
 def _matrix_function(name: str, arguments: list[Any], numbers: Any) -> Any:

@@ -98,9 +98,9 @@ class _Reference(mpmath.MPContext):  # type: ignore[misc]
         for name in ("acos", "asin", "log", "sqrt"):
             setattr(self, name, self._real(getattr(self, name)))
 
-    def _real(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def of_real_numbers(x: Any) -> Any:
-            value = function(x)
+    def _real(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def of_real_numbers(x: Any, *base: Any) -> Any:
+            value = function(x, *base)
             return self.nan if isinstance(value, self.mpc) else value
 
         return of_real_numbers
