@@ -1,0 +1,169 @@
+"""The states and integrals that claims are compared with, each by a second route."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from symderiv_kernels import erf as kernel
+
+from symderiv.papers.integral_references import Integrals, covariances, is_singular
+from symderiv.papers.plateau_references import (
+    ansatz_flow,
+    closed_plateau,
+    homogeneous_teachers,
+    jacobian,
+    plateau_error,
+    plateau_length,
+    plateau_moments,
+    unequal_plateau,
+)
+from symderiv.papers.references import (
+    Field,
+    Network,
+    field_integral,
+    flow,
+    generalization_error,
+    moments_of,
+    networks,
+)
+from symderiv.precision.contexts import numbers
+
+
+def test_covariances_have_all_kinds() -> None:
+    for size in (2, 3, 4):
+        found = covariances(size)
+        singular = [is_singular(rows) for _, rows in found]
+        assert sum(singular) >= 4
+        assert not all(singular)
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu"])
+def test_integrals_against_quadrature(activation: str) -> None:
+    """I3 at a regular and at a singular covariance, over independent normal variables."""
+    g, slope = _activation(activation)
+    rows = [[Fraction(2), Fraction(1), Fraction(1, 2)], [Fraction(1), Fraction(3), Fraction(1)],
+            [Fraction(1, 2), Fraction(1), Fraction(2)]]  # fmt: skip
+    tied = [[Fraction(2), Fraction(1), Fraction(4)], [Fraction(1), Fraction(3), Fraction(2)],
+            [Fraction(4), Fraction(2), Fraction(8)]]  # fmt: skip
+    nodes = np.linspace(-9, 9, 240)
+    weights = np.exp(-(nodes**2) / 2) * (nodes[1] - nodes[0]) / np.sqrt(2 * np.pi)
+    # the trapezoid rule is exact for smooth functions, of second order where there are kinks
+    tolerance = 1e-12 if activation == "erf" else 5e-3
+    with numbers(20, "mpmath") as context:
+        integrals = Integrals(activation, context)
+        for covariance in (rows, tied):
+            c = np.array([[float(e) for e in row] for row in covariance])
+            # v enters linearly: E[v | u, w]; w = a u + b z
+            a = c[0, 2] / c[0, 0]
+            b = np.sqrt(max(c[2, 2] - a * c[0, 2], 0.0))
+            u = np.sqrt(c[0, 0]) * nodes[:, None]
+            w = a * u + b * nodes[None, :]
+            regress = np.linalg.lstsq(c[np.ix_([0, 2], [0, 2])], c[[0, 2], 1], rcond=None)[0]
+            v = regress[0] * u + regress[1] * w
+            expected = np.einsum("a,b,ab->", weights, weights, slope(u) * v * g(w))
+            assert float(integrals.at(covariance)) == pytest.approx(expected, rel=tolerance)
+
+
+def _activation(name: str) -> Any:
+    if name == "relu":
+        return (lambda x: np.maximum(x, 0)), (lambda x: (x > 0) * 1.0)
+    error = np.vectorize(lambda x: math.erf(x / math.sqrt(2)))
+    return error, (lambda x: np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2))
+
+
+@pytest.mark.parametrize("state", networks(), ids=lambda state: state.label)
+def test_flow_against_the_spectral_kernel(state: Network) -> None:
+    """The same derivatives from the equations of the single eigenspaces, in doubles."""
+    K, M, L, eta = state.K, state.M, state.L, 0.7
+    copies = state.N // L
+    J, B = (np.array(rows, dtype=float).reshape(-1, L, copies)
+            for rows in (state.student, state.teacher))  # fmt: skip
+    rho = np.array(state.eigenvalues, dtype=float)
+    weight = np.full(L, 1 / L)
+    # the kernel's arrays have the mode last; teachers are seen through rho B
+    Qk = np.einsum("ika,jka->ijk", J, J) / copies
+    rk = np.einsum("ika,nka->ink", J, B) * rho / copies
+    tk = np.einsum("nka,mka->nmk", B, B) * rho**2 / copies
+    T = np.sum(weight * tk / rho, axis=-1)
+    v, v_teacher = np.full(K, np.sqrt(M) / K), np.full(M, 1 / np.sqrt(M))
+    dQ, dr, dv = np.zeros_like(Qk), np.zeros_like(rk), np.zeros(K)
+    kernel.right_hand_side(
+        Qk, rk, v, rho, weight, tk, T, v_teacher, eta, 0.0, 0.0, 0.0, 0.0, 1.0, dQ, dr, dv
+    )
+    with numbers(30, "mpmath") as context:
+        state_in_numbers = moments_of(state, context)
+        found = flow(state_in_numbers, context.mpf(eta), context)
+        for l in range(L):
+            expected = np.sum(weight * rho**l * dQ, axis=-1)
+            assert np.array(found.dQ[l], dtype=float) == pytest.approx(
+                expected, rel=1e-10, abs=1e-12
+            )
+            expected = np.sum(weight * rho ** (l - 1.0) * dr, axis=-1)
+            assert np.array(found.dR[l], dtype=float) == pytest.approx(
+                expected, rel=1e-10, abs=1e-12
+            )
+        # ε_g from the means of products of the networks' outputs
+        integrals = Integrals("erf", context)
+        units = [(state.x(i + 1), state_in_numbers.v[i]) for i in range(K)]
+        units += [(state.y(n + 1), -state_in_numbers.v_teacher[n]) for n in range(M)]
+        total = sum(
+            a * b * field_integral(integrals, state, x, y)
+            for (x, a), (y, b) in itertools.product(units, repeat=2)
+        )
+        assert abs(total / 2 - generalization_error(state_in_numbers, context)) < 1e-27
+
+
+def _doubles(rows: Any) -> np.ndarray:
+    return np.array(rows, dtype=float)
+
+
+def test_fields_have_the_covariances_of_their_definition() -> None:
+    state = networks()[0]
+    J, variance = state.student, state.variance
+    direct = sum(a * b * r**4 for a, b, r in zip(J[0], J[1], variance, strict=True)) / state.N
+    assert state.covariance(state.x(1, 1), state.x(2, 2)) == direct
+    assert state.covariance(Field(J[0]), state.y(1)) == state.gram(J, state.teacher, 1)[0][0]
+    # Cayley–Hamilton
+    for l in range(2):
+        lower = sum(c * state.nu(k + l) for k, c in enumerate(state.closure))
+        assert state.nu(state.L + l) == -lower
+
+
+@pytest.mark.parametrize("orthonormal", [False, True])
+def test_plateau_by_closed_form_and_by_the_flow(orthonormal: bool) -> None:
+    with numbers(25, "mpmath") as context:
+        for teacher in homogeneous_teachers(orthonormal=orthonormal):
+            assert teacher.T(1) != 1
+            assert teacher.D(1) != 0
+            assert not orthonormal or (teacher.T(0), teacher.D(0)) == (1, 0)
+            length = plateau_length(teacher, context)
+            assert abs(length - closed_plateau(teacher, context, "c")) < 1e-22
+            error = closed_plateau(teacher, context, "generalization_error")
+            assert abs(plateau_error(teacher, length, context) - error) < 1e-22
+            state = plateau_moments(teacher, length, context)
+            L = teacher.L
+            y = [rows[l][0][at] for rows, at in ((state.R, 0), (state.R, 1), (state.Q, 0),
+                 (state.Q, 1)) for l in range(L)]  # fmt: skip
+            assert max(abs(rate) for rate in ansatz_flow(teacher, y, context.one, context)) < 1e-20
+            found = unequal_plateau(list(state.T[1]), context)
+            assert max(abs(c - length) for c in found) < 1e-20
+
+
+def test_plateau_of_another_activation() -> None:
+    teacher = homogeneous_teachers()[0]
+    with numbers(20, "mpmath") as context:
+        assert plateau_length(teacher, context, "relu") > 0
+
+
+def test_jacobian_has_all_digits() -> None:
+    with numbers(30, "mpmath") as context:
+        x = [context.mpf(2) / 3, context.mpf(5)]
+        found = jacobian(lambda y: [y[0] ** 3 * context.sqrt(y[1])], x, context)
+        exact = [3 * x[0] ** 2 * context.sqrt(x[1]), x[0] ** 3 / (2 * context.sqrt(x[1]))]
+        assert max(abs(a - b) for a, b in zip(found[0], exact, strict=True)) < 1e-28
+        assert context.dps == 30
