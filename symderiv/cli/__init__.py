@@ -86,7 +86,17 @@ def build_app() -> typer.Typer:
     """The command-line application with all its commands."""
     import typer
 
-    from symderiv.cli import asymptotics, check, derive, expect, linear, plateau, run, study
+    from symderiv.cli import (
+        asymptotics,
+        check,
+        derive,
+        expect,
+        linear,
+        plateau,
+        run,
+        study,
+        verify,
+    )
 
     app = typer.Typer(
         name="symderiv",
@@ -111,6 +121,7 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
-    for group in (expect, check, derive, run, study, linear, plateau, asymptotics):
+    groups = (expect, check, derive, run, study, linear, plateau, asymptotics, verify)
+    for group in groups:
         group.register(app)
     return app

@@ -62,14 +62,21 @@ class Tested:
 class Rule(Protocol):
     """How a statement is tested at points: exactly, as an expansion, within a tolerance."""
 
-    kind: str
-    """Name of the evidence, e.g. ``"numbers"``, ``"convergence"``."""
-    verdict: str
-    """Verdict on a statement that passes: ``"holds"`` or ``"approximate"``."""
-    digits: int
-    """Digits computed with."""
-    backend: str
-    """Arithmetic: a back end of :mod:`symderiv.precision.contexts`, or ``"sympy"``."""
+    @property
+    def kind(self) -> str:
+        """Name of the evidence, e.g. ``"numbers"``, ``"convergence"``."""
+
+    @property
+    def verdict(self) -> str:
+        """Verdict on a statement that passes: ``"holds"`` or ``"approximate"``."""
+
+    @property
+    def digits(self) -> int:
+        """Digits computed with."""
+
+    @property
+    def backend(self) -> str:
+        """Arithmetic: a back end of :mod:`symderiv.precision.contexts`, or ``"sympy"``."""
 
     def test(
         self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Any
@@ -152,9 +159,11 @@ class Paper:
         title: Authors, title, year, where it appeared.
         printed: Per equation, in the paper's order.
         claims: All claims, in the paper's order.
+        sources: Per name of a claim the file it is written in.
     """
 
     name: str
     title: str
     printed: Mapping[str, Printed]
     claims: tuple[Claim, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.resources import files
 from typing import Final
 
 from symderiv.errors import InputError
@@ -21,11 +23,13 @@ class Source:
         title: Authors, title, where it appeared.
         prints: Files of printed equations.
         modules: Modules of this package with ``CLAIMS``, in the paper's order.
+        file: Instead of both a file of claims, of the kind that users write.
     """
 
     title: str
-    prints: tuple[str, ...]
-    modules: tuple[str, ...]
+    prints: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    file: str = ""
 
 
 SOURCES: Final = {
@@ -50,6 +54,11 @@ SOURCES: Final = {
         ("relu-localization-notes",),
         ("relu_localization.flow",),
     ),
+    "saad-solla-1995": Source(
+        "D. Saad and S. A. Solla, On-line learning in soft committee machines, Phys. Rev. E 52, "
+        "4225 (1995): the isotropic committee, as commonly quoted",
+        file="saad_solla_1995.toml",
+    ),
 }
 
 
@@ -62,7 +71,31 @@ def paper(name: str) -> Paper:
     if name not in SOURCES:
         raise InputError(f"there is no paper {name!r}; known are {', '.join(SOURCES)}")
     source = SOURCES[name]
+    if source.file:
+        from symderiv.papers.own import paper_from_toml
+
+        text = (files(__name__) / source.file).read_text(encoding="utf-8")
+        found = paper_from_toml(text, source.file)
+        where = f"{__name__.replace('.', '/')}/{source.file}"
+        return replace(found, sources=dict.fromkeys(found.sources, where))
     claims: list[Claim] = []
+    sources: dict[str, str] = {}
     for module in source.modules:
-        claims += import_module(f"{__name__}.{module}").CLAIMS
-    return Paper(name, source.title, printed_equations(*source.prints), tuple(claims))
+        path = f"{__name__}.{module}"
+        for claim in import_module(path).CLAIMS:
+            if claim.name in sources:
+                raise InputError(f"{name}: two claims are called {claim.name!r}")
+            sources[claim.name] = f"{path.replace('.', '/')}.py"
+            claims.append(claim)
+    printed = printed_equations(*source.prints)
+    return Paper(name, source.title, printed, tuple(_in_order(claims)), sources)
+
+
+def _in_order(claims: list[Claim]) -> list[Claim]:
+    """By the first number in the equation's name; one without a number follows its predecessor."""
+    order, last = [], 0
+    for claim in claims:
+        found = re.search(r"\d+", claim.equation)
+        last = int(found[0]) if found else last
+        order.append(last)
+    return [claim for _, claim in sorted(zip(order, claims, strict=True), key=lambda pair: pair[0])]

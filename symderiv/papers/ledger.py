@@ -1,0 +1,101 @@
+"""The ledger's file: records of all papers, and whether they are current.
+
+Evidence is kept with few digits, and being current means the same claims, statements, verdicts and
+mutants: the last digits of a measured error depend on the machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from symderiv.errors import InputError
+
+__all__ = ["differences", "kept", "read_ledger", "written"]
+
+#: What has to be the same for a ledger to be current.
+_COMPARED: Final = (
+    "printed",
+    "reading",
+    "statement",
+    "ranges",
+    "verdict",
+    "corrected",
+    "regime",
+    "given",
+    "note",
+    "source",
+)
+
+
+def written(records: Sequence[dict[str, Any]]) -> str:
+    """The text of the file, one claim per line."""
+    lines = (json.dumps(_rounded(record), ensure_ascii=False) for record in records)
+    return '{"claims": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def read_ledger(text: str) -> list[dict[str, Any]]:
+    """The records of a ledger's file.
+
+    Raises:
+        InputError: It is not such a file.
+    """
+    try:
+        claims = json.loads(text)["claims"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError("the ledger is not a file of claims; write it anew") from None
+    if not isinstance(claims, list):
+        raise InputError("the ledger is not a file of claims; write it anew")
+    return claims
+
+
+def kept(
+    records: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], order: Sequence[str]
+) -> list[dict[str, Any]]:
+    """New records of a paper, with those of thorough claims that were computed earlier.
+
+    Args:
+        records: Computed now, without thorough claims.
+        before: The old ledger's records of the same paper.
+        order: Names of all claims of the paper in its order.
+    """
+    found = {record["name"]: record for record in before if record["thorough"]}
+    found |= {record["name"]: record for record in records}
+    return [found[name] for name in order if name in found]
+
+
+def differences(
+    records: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]
+) -> Iterator[str]:
+    """What is not current in a ledger, a sentence each; thorough claims are not asked for."""
+    old = {(record["paper"], record["name"]): record for record in before}
+    new = {(record["paper"], record["name"]): record for record in records}
+    for key in old:
+        if key not in new and not old[key]["thorough"]:
+            yield f"{key[0]}, equation {key[1]} is not claimed any more"
+    for key, record in new.items():
+        where = f"{key[0]}, equation {key[1]}"
+        if key not in old:
+            yield f"{where} is missing"
+            continue
+        for name in _COMPARED:
+            if record[name] != old[key][name]:
+                yield f"{where}: the {name} has changed"
+        if _counted(record) != _counted(old[key]):
+            yield f"{where}: other mutants are caught"
+
+
+def _counted(record: dict[str, Any]) -> tuple[int, int] | None:
+    report = record["mutants"]
+    return None if report is None else (report["caught"], report["wanted"])
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.2g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value
