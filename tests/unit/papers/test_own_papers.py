@@ -15,6 +15,9 @@ from symderiv.cli import main
 from symderiv.errors import InputError
 from symderiv.papers.own import load_paper, paper_from_toml
 from symderiv.papers.run import Selection, verify_paper
+from symderiv.papers.verify import verify_claim
+
+ROOT = Path(__file__).parents[3]
 
 I2 = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}"
 WRONG = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1-C_{22})}}"
@@ -71,6 +74,14 @@ def test_a_file_of_claims(tmp_path: Path) -> None:
     assert records[0]["printed"] == [I2]
     assert records[1]["evidence"][0]["counterexample"]["point"]
     assert not records[0]["mutants"]["survivors"]
+
+
+def test_the_example_of_the_documentation() -> None:
+    text = (ROOT / "docs" / "own-papers.md").read_text(encoding="utf-8")
+    example = text.split("```toml\n")[1].split("```")[0]
+    own = paper_from_toml(example, "own-papers.md")
+    verdicts = [verify_claim(claim).verdict for claim in own.claims]
+    assert verdicts == ["misprint", "holds"]
 
 
 @pytest.mark.parametrize(
