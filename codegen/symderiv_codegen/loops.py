@@ -79,7 +79,16 @@ class Block:
     body: tuple[Node, ...]
 
 
-Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block
+@dataclass(frozen=True)
+class Evaluate:
+    """A function of the runtime files on the first ``count`` elements of an array, in place."""
+
+    function: str
+    array: str
+    count: sp.Symbol
+
+
+Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluate
 
 
 def inner(node: Node) -> Iterator[Node]:
@@ -105,6 +114,8 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
         return (node.stop,)
     if isinstance(node, Branch):
         return tuple(condition for condition, _ in node.cases)
+    if isinstance(node, Evaluate):
+        return (node.count,)
     return ()
 
 
@@ -129,6 +140,8 @@ def reads(node: Node) -> set[str]:
             found.add(str(part.target))
         if isinstance(part, Invoke):
             found.update(part.arguments)
+        if isinstance(part, Evaluate):
+            found.add(part.array)
     return found
 
 
@@ -142,6 +155,8 @@ def writes(node: Node) -> set[str]:
             found.update(part.written)
         elif isinstance(part, Fill):
             found.add(part.array.name)
+        elif isinstance(part, Evaluate):
+            found.add(part.array)
     return found
 
 

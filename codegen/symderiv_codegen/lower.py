@@ -18,6 +18,8 @@ from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array, Assignment, Call, Function, Procedure, Program
 from symderiv_codegen.share import share
 from symderiv_codegen.sums import SumRewriter
+from symderiv_codegen.tabulate import tabulated
+from symderiv_codegen.together import evaluated_together
 from symderiv_codegen.walk import (
     Temporary,
     Total,
@@ -51,7 +53,7 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
         procedure: As :func:`symderiv_codegen.inline.with_inner_locals` gives it.
 
     Returns:
-        The nodes, and the local arrays that the blocks need.
+        The nodes, and the local arrays that blocks, tables and values computed together need.
     """
     functions = {function.name: function for function in program.functions}
     taken = {*program.ranges, *functions, *(p.name for p in program.procedures), "first", "last"}
@@ -73,9 +75,10 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
     # An array that a block reads stays one.
     read = set().union(*(names_in(step.value) for step in long))
     inner = [array for array in procedure.locals if array.name not in read]
-    passed = _passes(nodes, inner, lowering)
+    passed, tables = tabulated(_passes(nodes, inner, lowering), lowering.names)
+    passed, values = evaluated_together(passed, lowering.names)
     if not long:
-        return passed, []
+        return passed, [*tables, *values]
     block, local = blocked(long, procedure.arrays, lowering.assigned)
     block = replace(block, body=hoist(block.body, lowering.names))
     plain = [node for step in long for node in lowering.assignment(step)]
@@ -85,7 +88,7 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
         (sp.Le(units, MOST_UNITS), (block,)),
         (sp.true, rows),
     )
-    return (*passed, Branch(cases)), local
+    return (*passed, Branch(cases)), [*tables, *values, *local]
 
 
 def _passes(nodes: Sequence[Node], local: Iterable[Array], lowering: _Lowering) -> tuple[Node, ...]:

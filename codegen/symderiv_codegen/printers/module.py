@@ -12,6 +12,7 @@ from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled,
 from symderiv_codegen.loops import (
     Block,
     Branch,
+    Evaluate,
     Fill,
     Increase,
     Invoke,
@@ -185,11 +186,15 @@ class ModulePrinter:
             return self.filled_with_zero(node.array, indent)
         if isinstance(node, Set):
             target = self._target(node.target, printer)
+            if node.target.is_integer:
+                return [f"{pad}{target} = {printer.index(node.value)}"]
             if node.value == 0:
                 return [f"{pad}{target} = {self.zero()}"]
             return [statement(f"{target} = ", printer.expression(node.value), indent)]
         if isinstance(node, Increase):
             operator, value = " += ", node.value
+            if node.target.is_integer:
+                return [f"{pad}{node.target} += {printer.index(value)}"]
             if value.could_extract_minus_sign() and not isinstance(value, sp.Add):
                 operator, value = " -= ", -value
             return [statement(f"{node.target}{operator}", printer.expression(value), indent)]
@@ -203,6 +208,9 @@ class ModulePrinter:
             return self._branch(node, indent, printer)
         if isinstance(node, Block):
             return [*self.block(node, indent), *self._body(node.body, indent + INDENT, printer)]
+        if isinstance(node, Evaluate):
+            self.runtime.add(node.function)
+            return [f"{pad}{node.function}({node.array}, {node.count})"]
         return self._invoke(node, indent)
 
     def _target(self, target: sp.Symbol | sp.Indexed, printer: ExpressionPrinter) -> str:

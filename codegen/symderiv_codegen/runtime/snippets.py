@@ -9,7 +9,7 @@ from importlib import resources
 
 from symderiv_codegen.layout import Bracket, Text, statement
 
-FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py", "tensor_mean.py")
+FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py", "tensor_mean.py", "elementary.py")
 """In the order in which their definitions are pasted; each may use the ones before."""
 
 

@@ -1,0 +1,56 @@
+"""The coefficients of the polynomials in ``runtime/elementary.py``, computed with mpmath.
+
+``python -m symderiv_codegen.coefficients`` prints them as they stand there. Each polynomial
+interpolates at Chebyshev's nodes, in arbitrary precision; its own error is far below one rounding,
+so that moving the nodes for a smaller largest error would gain nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+
+# Ten more than the differences of nearly equal numbers below can lose.
+DIGITS = 40
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """An approximation of ``function`` (of mpmath numbers) between ``low`` and ``high``."""
+
+    name: str
+    function: Callable[[Any, Any], Any]
+    low: tuple[int, int]
+    high: tuple[int, int]
+    degree: int
+
+    def coefficients(self) -> tuple[float, ...]:
+        """Nearest doubles, lowest power first."""
+        mp = mpmath.MPContext()
+        mp.dps = DIGITS
+        ends = [mp.mpf(top) / bottom for top, bottom in (self.low, self.high)]
+        found = mp.chebyfit(lambda z: self.function(mp, z), ends, self.degree + 1)
+        return tuple(float(c) for c in reversed(found))
+
+
+def _arcsine(mp: Any, z: Any) -> Any:
+    """(asin(s) - s)/s^3 at z = s^2."""
+    s = mp.sqrt(z)
+    return (mp.asin(s) - s) / (s * z)
+
+
+POLYNOMIALS = (Polynomial("_ARCSINE", _arcsine, (0, 1), (1, 4), 12),)
+
+
+def printed(polynomial: Polynomial) -> str:
+    """The coefficients as a statement of the runtime file."""
+    rows = "".join(f"    {number!r},\n" for number in polynomial.coefficients())
+    return f"{polynomial.name} = (\n{rows})"
+
+
+if __name__ == "__main__":
+    for each in POLYNOMIALS:
+        print(printed(each))

@@ -1,0 +1,59 @@
+"""Elementary functions of many numbers at once, in double precision, without branches.
+
+The text of this module is copied into generated solvers; every function is plain Python that numba
+compiles as it stands. Mathematical libraries take one number at a time; these loops consist of
+arithmetic and selections only, so that the compiler turns them into vector instructions.
+
+The coefficients are those that ``python -m symderiv_codegen.coefficients`` prints.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_ARCSINE = (
+    0.16666666666666669,
+    0.07499999999998433,
+    0.04464285714635543,
+    0.030381944138531247,
+    0.02237217294214989,
+    0.017352392720869973,
+    0.013971212973552933,
+    0.011479177415184906,
+    0.01032281435018578,
+    0.005457506718640358,
+    0.01740087944269402,
+    -0.014851887071247204,
+    0.028757851367421566,
+)
+_HALF_PI = 1.5707963267948966
+# What is left of pi/2.
+_HALF_PI_REST = 6.123233995736766e-17
+
+
+def _arcsines(values: np.ndarray, count: int) -> None:
+    """Replace the first numbers of an array by their arcsines, with an error below 2 ulp.
+
+    asin(s) = s + s^3 P(s^2) up to 1/2, beyond it pi/2 - 2 asin(sqrt((1 - s)/2)). Numbers outside of
+    [-1, 1] give NaN. The array must have room for a multiple of 16 numbers.
+    """
+    for first in range(0, count, 16):
+        # Sixteen at a time leave no rest to a slower loop. Indices without sign: for others numba
+        # asks whether they count from the end, which no vector instruction can.
+        for k in range(np.uint64(first), np.uint64(first + 16)):
+            x = abs(values[k])
+            large = x > 0.5
+            z = 0.5 - 0.5 * x if large else x * x
+            s = math.sqrt(z) if large else x
+            z2 = z * z
+            z4 = z2 * z2
+            low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
+            middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
+            high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
+            p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
+            rest = s * z * p
+            head = _HALF_PI - 2.0 * s if large else s
+            tail = _HALF_PI_REST - 2.0 * rest if large else rest
+            values[k] = math.copysign(head + tail, values[k])

@@ -1,0 +1,201 @@
+"""Elementary functions of double sums, evaluated together.
+
+Mathematical libraries take one number at a time. Where a double sum over units needs a function of
+every summand, the loops are gone through twice: first they write the arguments one after the other
+into a local array; then one loop of the runtime files replaces them by the values; then the sums
+read them in the same order. Single sums stay as they are: below about six numbers (measured on
+four units) the library is faster than one pass of that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import sympy as sp
+
+from symderiv_codegen.loops import (
+    Evaluate,
+    Increase,
+    Loop,
+    Node,
+    Set,
+    depend,
+    inner,
+    names_in,
+    reads,
+    target_name,
+    writes,
+)
+from symderiv_codegen.names import NamePool
+from symderiv_codegen.program import Array
+from symderiv_codegen.sum_bodies import in_sum_bodies
+from symderiv_codegen.walk import array_name
+
+MANY = {sp.asin: ("_arcsines", "arcsines")}
+"""Function -> the function of the runtime files for many numbers, and a name for its array."""
+
+LANES = 16
+"""Those functions round the count up to a multiple of this."""
+
+
+def evaluated_together(
+    nodes: tuple[Node, ...], names: NamePool
+) -> tuple[tuple[Node, ...], list[Array]]:
+    """The same nodes with functions evaluated together, and the arrays that this needs."""
+    arrays: list[Array] = []
+
+    def rewrite(body: tuple[Node, ...]) -> tuple[Node, ...]:
+        for function in MANY:
+            body = _evaluated(body, function, names, arrays)
+        return body
+
+    return in_sum_bodies(nodes, rewrite), arrays
+
+
+def _evaluated(
+    body: tuple[Node, ...], function: sp.FunctionClass, names: NamePool, arrays: list[Array]
+) -> tuple[Node, ...]:
+    """A body of sums with one function's values read from an array."""
+    loops = [node for node in body if isinstance(node, Loop) and _in_double_sum(node, function)]
+    if not loops or not all(_plain(loop) for loop in loops):
+        return body
+    runtime, word = MANY[function]
+    values = _Values(
+        function,
+        sp.IndexedBase(names.take(word)),
+        sp.Symbol(names.take("count"), integer=True, nonnegative=True),
+    )
+    written = [part for loop in loops for part in values.written(loop)]
+    first = body.index(loops[0])
+    front: list[Node] = []
+    rest: list[Node] = []
+    # What sums and the calls themselves give is not there yet when the arguments are needed.
+    late: set[str] = set()
+    for node in body[first:]:
+        if node in loops:
+            late.update(values.late(node))
+            rest.append(values.read(node))
+        elif isinstance(node, Set) and not any(depend(node, other) for other in rest):
+            front.append(node)
+        else:
+            late |= writes(node)
+            rest.append(node)
+    if set().union(*(reads(part) for part in written)) & late:
+        return body
+    name = array_name(values.array[values.count])
+    arrays.append(Array(name, (_rounded_up(sum(values.evaluations(loop) for loop in loops)),)))
+    start = Set(values.count, sp.Integer(0))
+    call = Evaluate(runtime, name, values.count)
+    return (*body[:first], *front, start, *written, call, start, *rest)
+
+
+def _plain(loop: Loop) -> bool:
+    return all(isinstance(node, Loop | Set | Increase) for node in inner(loop))
+
+
+def _in_double_sum(loop: Loop, function: sp.FunctionClass) -> bool:
+    return any(
+        isinstance(part, Set | Increase) and part.value.has(function)
+        for child in loop.body
+        if isinstance(child, Loop)
+        for part in inner(child)
+    )
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Loops that write the arguments of a function into an array, or read its values from there."""
+
+    function: sp.FunctionClass
+    array: sp.IndexedBase
+    count: sp.Symbol
+
+    def _calls(self, statement: Set | Increase) -> dict[sp.Expr, sp.Indexed]:
+        """Calls of a statement, none inside another, and where their values stand."""
+        found = set(_outermost(statement.value, self.function))
+        calls = sorted(found, key=sp.default_sort_key)
+        return {call: self.array[self.count + n] for n, call in enumerate(calls)}
+
+    def _counted(self, calls: Iterable[sp.Expr]) -> list[Node]:
+        number = len(list(calls))
+        return [Increase(self.count, sp.Integer(number))] if number else []
+
+    def written(self, loop: Loop) -> list[Node]:
+        """The loop with nothing left in it but the arguments and what they need."""
+        body: list[Node] = []
+        for node in loop.body:
+            if isinstance(node, Loop):
+                body += self.written(node)
+            elif isinstance(node, Set | Increase):
+                calls = self._calls(node)
+                body += [Set(place, call.args[0]) for call, place in calls.items()]
+                body += self._counted(calls)
+                if not calls and isinstance(node, Set):
+                    body.append(node)
+        needed = _without_unread(body, {str(self.count), str(self.array.label)})
+        return [replace(loop, body=tuple(needed))] if needed else []
+
+    def read(self, loop: Loop) -> Loop:
+        """The loop with values in the place of calls."""
+        body: list[Node] = []
+        for node in loop.body:
+            if isinstance(node, Loop):
+                body.append(self.read(node))
+            elif isinstance(node, Set | Increase):
+                calls = self._calls(node)
+                body.append(replace(node, value=node.value.xreplace(calls)))
+                body += self._counted(calls)
+        kept = {target_name(n.target) for n in body if isinstance(n, Increase)}
+        outside = {target_name(n.target) for n in inner(loop) if isinstance(n, Increase)}
+        return replace(loop, body=tuple(_without_unread(body, kept | outside)))
+
+    def late(self, loop: Loop) -> Iterator[str]:
+        """Names of scalars that are known only once the function's values are."""
+        for node in inner(loop):
+            if isinstance(node, Increase) or (isinstance(node, Set) and self._calls(node)):
+                yield target_name(node.target)
+
+    def evaluations(self, loop: Loop) -> sp.Expr:
+        """How many values the loop needs, in terms of the ranges and indices around it."""
+        total: sp.Expr = sp.Integer(0)
+        for node in loop.body:
+            if isinstance(node, Loop):
+                total += self.evaluations(node)
+            elif isinstance(node, Set | Increase):
+                total += len(self._calls(node))
+        return sp.summation(total, (loop.index, loop.start, loop.stop - 1))
+
+
+def _outermost(expression: sp.Expr, function: sp.FunctionClass) -> Iterator[sp.Expr]:
+    if isinstance(expression, function):
+        yield expression
+        return
+    for argument in expression.args:
+        yield from _outermost(argument, function)
+
+
+def _without_unread(body: Iterable[Node], wanted: set[str]) -> list[Node]:
+    """The nodes without assignments to scalars that no later one of them reads."""
+    kept: list[Node] = []
+    live = set(wanted)
+    for node in reversed(list(body)):
+        if not writes(node) & live:
+            continue
+        live |= reads(node) | {n for e in _indices(node) for n in names_in(e)}
+        kept.insert(0, node)
+    return kept
+
+
+def _indices(node: Node) -> Iterator[sp.Expr]:
+    for part in inner(node):
+        if isinstance(part, Set) and isinstance(part.target, sp.Indexed):
+            yield from part.target.indices
+
+
+def _rounded_up(count: sp.Expr) -> str:
+    """The room for that many numbers, as text."""
+    above, below = sp.fraction(sp.factor(count))
+    factors = [f"({f})" if f.is_Add else str(f) for f in sp.Mul.make_args(above)]
+    number = " * ".join(factors) + (f" // {below}" if below != 1 else "")
+    return f"({number} + {LANES - 1}) // {LANES} * {LANES}"

@@ -1,0 +1,84 @@
+"""Elementary functions of many numbers: their stated errors, against mpmath."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from numba import njit
+from symderiv_codegen.coefficients import POLYNOMIALS
+from symderiv_codegen.runtime import elementary
+
+Numbers = np.ndarray
+Function = Callable[[Numbers, int], None]
+
+LANES = 16
+
+
+@pytest.mark.parametrize("polynomial", POLYNOMIALS, ids=lambda p: p.name)
+def test_coefficients_are_those_that_the_script_computes(polynomial: Any) -> None:
+    assert getattr(elementary, polynomial.name) == polynomial.coefficients()
+
+
+def values(function: Function, numbers: Numbers) -> Numbers:
+    """The function of all numbers; the array has room for more."""
+    work = np.concatenate([numbers, np.full(-len(numbers) % LANES, 0.5)])
+    function(work, len(numbers))
+    return work[: len(numbers)]
+
+
+def largest_error(function: Function, exact: Callable[[Any], Any], numbers: Numbers) -> float:
+    """In units of the last place of the exact value."""
+    mp = mpmath.MPContext()
+    mp.prec = 130
+    worst = 0.0
+    for x, found in zip(numbers, values(function, numbers), strict=True):
+        wanted = exact(mp)(mp.mpf(float(x)))
+        worst = max(worst, float(abs(mp.mpf(float(found)) - wanted)) / math.ulp(float(wanted)))
+    return worst
+
+
+def compiled(function: Function) -> Function:
+    return njit(error_model="numpy")(function)
+
+
+def fused(function: Function) -> Function:
+    """As it would be where products and sums are rounded together."""
+    return njit(error_model="numpy", fastmath={"contract"})(function)
+
+
+def arcsine_points() -> Numbers:
+    rng = np.random.default_rng(5)
+    near = np.logspace(-16, -1, 200)
+    half = 0.5 + np.arange(-40, 41) * 2.0**-53
+    tiny = np.logspace(-323, -1, 150)
+    inside = np.concatenate([np.linspace(0, 1, 1601), rng.uniform(0, 1, 1500)])
+    points = np.concatenate([inside, 1 - near, half, tiny, np.nextafter(1, [0, 1])])
+    return np.where(rng.random(points.size) < 0.5, -points, points)
+
+
+@pytest.mark.parametrize("made", [compiled, fused, lambda function: function])
+def test_arcsines_are_within_two_units_of_the_last_place(made: Callable[..., Function]) -> None:
+    assert largest_error(made(elementary._arcsines), lambda mp: mp.asin, arcsine_points()) < 2.0
+
+
+def test_arcsines_at_the_edges() -> None:
+    arcsines = compiled(elementary._arcsines)
+    tiny = 5e-324
+    found = values(arcsines, np.array([1.0, -1.0, 0.0, -0.0, tiny, -tiny, 1e-300]))
+    assert found.tolist() == [math.pi / 2, -math.pi / 2, 0.0, 0.0, tiny, -tiny, 1e-300]
+    assert np.signbit(found).tolist() == [False, True, False, True, False, True, False]
+    # As the library compiled by numba: nothing is clipped here.
+    beyond = np.array([np.nextafter(1.0, 2.0), -1.0 - 1e-12, 7.0, math.inf, -math.inf, math.nan])
+    assert np.isnan(values(arcsines, beyond)).all()
+
+
+def test_numbers_behind_the_last_sixteen_are_left_alone() -> None:
+    work = np.full(48, 0.25)
+    elementary._arcsines(work, 17)
+    assert np.allclose(work[:17], math.asin(0.25), rtol=1e-15)
+    assert (work[32:] == 0.25).all()

@@ -1,0 +1,177 @@
+"""Tables of inner sums and functions evaluated together: same values, fewer evaluations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from symderiv_codegen import Array, Assignment, Procedure, Program
+from symderiv_codegen.inline import with_inner_locals
+from symderiv_codegen.lower import inlined_nests
+from symderiv_codegen.printers.numba import NumbaModule
+from symderiv_codegen.runtime import elementary
+
+K, M = sp.symbols("K M", integer=True, positive=True)
+i, j, p, q = (sp.Idx(name, K) for name in "ijpq")
+m, n = (sp.Idx(name, M) for name in "mn")
+S, H, v, u, F, f, a = (sp.IndexedBase(name) for name in "SHvuFfa")
+
+INPUTS = (
+    Array("S", ("K", "K"), symmetric=True),
+    Array("H", ("K", "M")),
+    Array("v", ("K",)),
+    Array("u", ("M",)),
+)
+OUTPUT = Array("F", ("K", "K"), symmetric=True)
+
+
+def total(value: sp.Expr, *indices: sp.Idx) -> sp.Expr:
+    """A sum over indices, the outermost first."""
+    limits = [(index, 0, (K if index in (i, j, p, q) else M) - 1) for index in indices]
+    return sp.Sum(value, *reversed(limits))
+
+
+def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tuple[str, Any]:
+    """The loops as they are printed for known sizes, and the same loops as a Python function."""
+    procedure = Procedure("f", "f.", INPUTS, outputs, (), body)
+    program = Program("one", "One.", {}, (), ("K", "M"), (), (procedure,), small=("K", "M"))
+    nodes, arrays = inlined_nests(with_inner_locals(procedure, program), program)
+    text = "\n".join(NumbaModule(program).body(nodes, 4))
+    names = ", ".join(array.name for array in (*INPUTS, *outputs))
+    room = [f"    {array.name} = np.full({array.shape[0]}, np.nan)\n" for array in arrays]
+    scope: dict[str, Any] = {"np": np, "math": math, "_arcsines": elementary._arcsines}
+    exec(f"def f({names}, K, M):\n{''.join(room)}{text}\n", scope)
+    return text, scope["f"]
+
+
+def data(units: int, teachers: int) -> dict[str, Any]:
+    rng = np.random.default_rng(units + 7 * teachers)
+    fields = rng.normal(size=(units, 9)) / 6
+    return {
+        "S": fields @ fields.T,
+        "H": rng.uniform(-0.4, 0.4, (units, teachers)),
+        "v": rng.normal(size=units),
+        "u": rng.normal(size=teachers),
+    }
+
+
+def run(function: Any, given: dict[str, Any]) -> np.ndarray:
+    units, teachers = given["H"].shape
+    result = np.full((units, units), np.nan)
+    with np.errstate(invalid="ignore"):
+        function(*given.values(), result, units, teachers)
+    return result
+
+
+def test_arguments_of_a_double_sum_are_written_down_and_evaluated_at_once() -> None:
+    value = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q] + S[p, q] * S[i, j]), p, q)
+    value += total(v[p] * u[m] * sp.asin(S[i, j] * H[p, m]), p, m)
+    text, function = fast_text(Assignment(F[i, j], value))
+    assert text.count("_arcsines(arcsines, count)") == 1
+    assert "math.asin" not in text
+    for units, teachers in ((1, 1), (3, 2), (2, 5)):
+        given = data(units, teachers)
+        one, two = given["S"], given["H"]
+        first = np.einsum("ip,jq->ijpq", one, one) + np.einsum("ij,pq->ijpq", one, one)
+        second = np.einsum("ij,pm->ijpm", one, two)
+        expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], np.arcsin(first))
+        expected += np.einsum("p,m,ijpm->ij", given["v"], given["u"], np.arcsin(second))
+        np.testing.assert_allclose(run(function, given), expected, rtol=1e-13, atol=1e-15)
+
+
+def test_only_half_of_the_pairs_is_written_down_and_there_is_room_for_them() -> None:
+    value = total(v[p] * v[q] * sp.asin(S[p, q]) * S[i, j], p, q)
+    value += total(u[m] * u[n] * sp.asin(S[i, j] * u[m] * u[n] / 9), m, n)
+    text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
+    assert "for q in range(p + 1):" in text
+    assert "for n in range(m + 1):" in text
+    given = data(4, 3)
+    arcs = given["v"] @ np.arcsin(given["S"]) @ given["v"]
+    products = np.einsum("ij,m,n->ijmn", given["S"], given["u"], given["u"]) / 9
+    expected = arcs * given["S"]
+    expected += np.einsum("m,n,ijmn->ij", given["u"], given["u"], np.arcsin(products))
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_several_calls_of_one_summand_lie_side_by_side() -> None:
+    two = sp.asin(S[i, p] * v[q] / 4) * sp.asin(S[j, q] * v[p] / 4)
+    text, function = fast_text(Assignment(F[i, j], total(two, p, q)))
+    assert "count += 2" in text
+    given = data(3, 1)
+    left = np.arcsin(np.einsum("ip,q->ipq", given["S"], given["v"]) / 4)
+    right = np.arcsin(np.einsum("jq,p->jpq", given["S"], given["v"]) / 4)
+    expected = np.einsum("ipq,jpq->ij", left, right)
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_few_evaluations_are_left_to_the_library() -> None:
+    text, function = fast_text(Assignment(F[i, j], total(v[p] * sp.asin(S[i, p] * S[j, p]), p)))
+    assert "math.asin" in text
+    assert "_arcsines" not in text
+    given = data(3, 1)
+    products = np.einsum("ip,jp->ijp", given["S"], given["S"])
+    np.testing.assert_allclose(run(function, given), np.arcsin(products) @ given["v"], rtol=1e-13)
+
+
+def test_an_argument_that_needs_a_sum_is_not_asked_for_before_the_sum() -> None:
+    mean = total(v[q] * S[i, q], q) / 20
+    value = total(total(sp.asin(H[p, m] * mean + S[i, j]) * u[m], m) * v[p], p)
+    text, function = fast_text(Assignment(F[i, j], value))
+    given = data(3, 4)
+    inside = np.einsum("pm,i->ipm", given["H"], given["S"] @ given["v"] / 20)
+    arcs = np.arcsin(inside[:, None] + given["S"][:, :, None, None])
+    expected = np.einsum("ijpm,m,p->ij", arcs, given["u"], given["v"])
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+    assert "_arcsines" not in text
+
+
+def test_what_other_sums_give_between_the_double_sums_is_waited_for() -> None:
+    mean = total(S[i, q] * v[q], q)
+    first = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q]), p, q)
+    value = first + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + mean**2)), p, m)
+    _, function = fast_text(Assignment(F[i, j], value))
+    given = data(3, 2)
+    arcs = np.arcsin(np.einsum("ip,jq->ijpq", given["S"], given["S"]))
+    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], arcs)
+    means = given["S"] @ given["v"]
+    arcs = np.arcsin(given["H"] / (1 + means[:, None, None] ** 2))
+    expected = expected + np.einsum("p,m,ipm->i", given["v"], given["u"], arcs)[:, None]
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_an_argument_that_needs_another_value_is_not_asked_for_before_it() -> None:
+    nested = total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q)
+    _, function = fast_text(Assignment(F[i, j], nested))
+    given = data(3, 1)
+    inner = np.arcsin(np.einsum("ip,jq->ijpq", given["S"], given["S"]))
+    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], np.arcsin(given["S"] * inner))
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_indices() -> None:
+    def root(index: sp.Idx) -> sp.Expr:
+        return 1 / sp.sqrt(1 + S[index, index] - S[i, index] * S[j, index])
+
+    value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
+    text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
+    assert text.count("math.sqrt") == 1
+    assert "each_inverse_root[p]" in text
+    assert "each_inverse_root[q]" in text
+    given = data(4, 1)
+    one = given["S"]
+    roots = 1 / np.sqrt(1 + np.diag(one) - one[:, None] * one[None])
+    terms = np.exp(np.einsum("pq,ijp,ijq->ijpq", one, roots, roots))
+    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], terms)
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_what_changes_with_the_outer_sum_is_not_tabulated() -> None:
+    value = total(v[p] * v[q] / (2 + S[p, q] * S[i, j]), p, q)
+    text, function = fast_text(Assignment(F[i, j], value))
+    assert "each_" not in text
+    given = data(3, 1)
+    quotients = 1 / (2 + np.einsum("pq,ij->ijpq", given["S"], given["S"]))
+    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], quotients)
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
