@@ -52,7 +52,10 @@ SOURCES: Final = {
     "relu-localization-notes": Source(
         "Working notes on localisation in a ReLU network (unpublished, undated)",
         ("relu-localization-notes",),
-        ("relu_localization.flow",),
+        (
+            "relu_localization.flow",
+            "relu_localization.one_constraint",
+        ),
     ),
     "saad-solla-1995": Source(
         "D. Saad and S. A. Solla, On-line learning in soft committee machines, Phys. Rev. E 52, "
