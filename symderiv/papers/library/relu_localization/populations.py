@@ -146,8 +146,10 @@ def _values(
     K, n = len(w), len(w[0])
     number = numbers.mpf
     rows = [[number(x) for x in row] for row in w]
-    inputs = [[[number(x) for x in sample] for sample in part] for part in (one, zero)]
-    classes = FiniteClasses(*inputs, numbers)
+    given_one, given_zero = (
+        [[number(x) for x in sample] for sample in part] for part in (one, zero)
+    )
+    classes = FiniteClasses(given_one, given_zero, numbers)
 
     def unit(row: Sequence[Any]) -> Tabled:
         return classes.variable(lambda x: sum(a * b for a, b in zip(row, x, strict=True)))
@@ -155,12 +157,12 @@ def _values(
     def positive(variable: Tabled) -> Tabled:
         return variable.map(lambda s: number(s > 0))
 
-    units = [unit(row) for row in rows]
+    def site(i: int) -> Tabled:
+        return classes.variable(lambda x: x[i])
+
+    units, sites = [unit(row) for row in rows], [site(i) for i in range(n)]
     label = Tabled([number(1)] * len(one), [number(0)] * len(zero))
-    mean_square = [
-        [classes.mean1(classes.variable(lambda x, i=i, j=j: x[i] * x[j])) for j in range(n)]
-        for i in range(n)
-    ]
+    mean_square = [[classes.mean1(a * b) for b in sites] for a in sites]
 
     def loss(first: Tabled) -> Any:
         output = sum((t.map(lambda s: max(s, 0)) for t in units[1:]), first) / K
@@ -179,9 +181,7 @@ def _values(
         {
             "K": K, "M": 2, "n": n, "w": Indexed(rows, (1, K), (1, n)),
             "Sigma1": Indexed(mean_square, (1, n), (1, n)),
-            "X": Indexed(
-                [classes.variable(lambda x, i=i: x[i]) for i in range(n)], (1, n)
-            ),
+            "X": Indexed(sites, (1, n)),
             "S": units[0], "T": Indexed(units, (1, K)), "Y": label,
             "theta": positive, "relu": lambda s: s.map(lambda v: max(v, number(0))),
             "E": classes.mean, "E1": classes.mean1, "E0": classes.mean0, "P1": classes.mean1,
@@ -202,8 +202,12 @@ def population_points(numbers: Any) -> Iterator[Point]:
          [0.25, 0.25, -0.875, 0.125, -0.5]]  # fmt: skip
     one, zero = single_pulses(5, (2, 3), complement=False), single_pulses(5, (1,))
     yield Point("single pulses on {0, 1}, n = 5, K = 3", _values(w, one, zero, numbers))
-    centred = [[[2 * x - 1 for x in sample] for sample in single_pulses(5, (length,))]
-               for length in (2, 1)]  # fmt: skip
-    yield Point("single pulses on {-1, 1} with complements", _values(w, *centred, numbers))
-    samples = nlgp_sample(5, 1.5, 3.0, 9, 1), nlgp_sample(5, 0.5, 3.0, 8, 2)
-    yield Point("17 inputs of the NLGP at gain 3", _values(w, *samples, numbers))
+    pairs, singles = (
+        [[2 * x - 1 for x in sample] for sample in single_pulses(5, (length,))] for length in (2, 1)
+    )
+    symmetric = _values(w, pairs, singles, numbers)
+    yield Point("single pulses on {-1, 1} with complements", symmetric)
+    nine, eight = nlgp_sample(5, 1.5, 3.0, 9, 1), nlgp_sample(5, 0.5, 3.0, 8, 2)
+    yield Point(
+        "17 inputs of the NLGP at gain 3 and their reflections", _values(w, nine, eight, numbers)
+    )

@@ -45,7 +45,7 @@ class Variable:
         """Y."""
         return cls({((), frozenset()): (1, 0)})
 
-    def _plus(self, other: Any, sign: int) -> Variable:
+    def _plus(self, other: Any, sign: int) -> Any:
         others = _terms(other)
         if others is None:
             return NotImplemented
@@ -55,13 +55,13 @@ class Variable:
             terms[piece] = (_sum(before[0], sign * one), _sum(before[1], sign * zero))
         return Variable(terms)
 
-    def __add__(self, other: Any) -> Variable:
+    def __add__(self, other: Any) -> Any:
         return self._plus(other, 1)
 
-    def __sub__(self, other: Any) -> Variable:
+    def __sub__(self, other: Any) -> Any:
         return self._plus(other, -1)
 
-    def __mul__(self, other: Any) -> Variable:
+    def __mul__(self, other: Any) -> Any:
         others = _terms(other)
         if others is None:
             return NotImplemented
@@ -73,18 +73,18 @@ class Variable:
             terms[piece] = (_sum(before[0], _product(a1, b1)), _sum(before[1], _product(a0, b0)))
         return Variable(terms)
 
-    def __truediv__(self, other: Any) -> Variable:
+    def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Variable):
             return NotImplemented
         return self * (Fraction(1, other) if isinstance(other, int) else 1 / other)
 
-    def __neg__(self) -> Variable:
+    def __neg__(self) -> Any:
         return self * -1
 
-    def __rsub__(self, other: Any) -> Variable:
+    def __rsub__(self, other: Any) -> Any:
         return (-self)._plus(other, 1)
 
-    def __pow__(self, exponent: int) -> Variable:
+    def __pow__(self, exponent: int) -> Any:
         return functools.reduce(lambda a, b: a * b, [self] * exponent)
 
     __radd__ = __add__
