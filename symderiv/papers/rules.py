@@ -21,7 +21,18 @@ from symderiv.papers.arithmetic import evaluate, extended, index_values
 from symderiv.papers.claim import Point, Tested
 from symderiv.papers.statement import Statement, parse_ranges
 
-__all__ = ["Converges", "Exact", "Measured", "Symbolic", "Within", "WithinErrorBars"]
+__all__ = [
+    "Converges",
+    "Exact",
+    "Measured",
+    "Pair",
+    "Symbolic",
+    "Within",
+    "WithinErrorBars",
+    "counterexample",
+    "ordered",
+    "pairs",
+]
 
 #: Of the digits computed with, so many may be lost to cancellation.
 LOST: Final = 8
@@ -60,7 +71,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class Pair:
     """Two neighbouring sides of a statement at one point and one set of indices."""
 
     where: str
@@ -69,7 +80,8 @@ class _Pair:
     right: Any
 
 
-def _pairs(statement: Statement, ranges: str, point: Point, numbers: Any) -> Iterator[_Pair]:
+def pairs(statement: Statement, ranges: str, point: Point, numbers: Any) -> Iterator[Pair]:
+    """All pairs of neighbouring sides at a point, for all values of the free indices."""
     for indices in index_values(parse_ranges(ranges), point.values):
         values = extended(point.values, indices)
         shown = ", ".join(f"{name} = {value}" for name, value in indices.items())
@@ -79,17 +91,17 @@ def _pairs(statement: Statement, ranges: str, point: Point, numbers: Any) -> Ite
             yield from _entries(where, relation, left, right)
 
 
-def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[_Pair]:
+def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[Pair]:
     """Matrices entry by entry."""
     if not (hasattr(left, "rows") or hasattr(right, "rows")):
-        yield _Pair(where, relation, left, right)
+        yield Pair(where, relation, left, right)
         return
     if not hasattr(left, "rows") or not hasattr(right, "rows"):
         raise FormulaError("a matrix is compared with a number")
     if (left.rows, left.cols) != (right.rows, right.cols):
         raise FormulaError("matrices of different shapes are compared")
     for i, j in itertools.product(range(left.rows), range(left.cols)):
-        yield _Pair(f"{where}; entry {i + 1}, {j + 1}", relation, left[i, j], right[i, j])
+        yield Pair(f"{where}; entry {i + 1}, {j + 1}", relation, left[i, j], right[i, j])
 
 
 def _shown(value: Any) -> str:
@@ -103,7 +115,8 @@ def _shown(value: Any) -> str:
         return str(value)
 
 
-def _counterexample(pair: _Pair) -> dict[str, str]:
+def counterexample(pair: Pair) -> dict[str, str]:
+    """Where a pair differs, with both values."""
     return {"point": pair.where, "left": _shown(pair.left), "right": _shown(pair.right)}
 
 
@@ -134,7 +147,7 @@ class Exact:
         tolerance = numbers.mpf(10) ** -(self.digits - self.lost)
         count, largest = 0, 0.0
         for count, point in enumerate(points, start=1):
-            for pair in _pairs(statement, ranges, point, numbers):
+            for pair in pairs(statement, ranges, point, numbers):
                 error = self._error(pair, tolerance, numbers)
                 if error is None or not error <= float(tolerance):
                     size = "" if error is None else f", relative difference {error:.2g}"
@@ -143,7 +156,7 @@ class Exact:
                         count,
                         error,
                         f"fails at {pair.where}{size}",
-                        _counterexample(pair),
+                        counterexample(pair),
                     )
                 largest = max(largest, error)
         if not count:
@@ -151,11 +164,11 @@ class Exact:
         summary = f"holds at {count} points to {self.digits - self.lost} digits"
         return Tested(True, count, largest, summary)
 
-    def _error(self, pair: _Pair, tolerance: Any, numbers: Any) -> float | None:
+    def _error(self, pair: Pair, tolerance: Any, numbers: Any) -> float | None:
         """Relative difference; 0 for an inequality that holds and None for one that does not."""
         difference = abs(pair.left - pair.right)
         if not isinstance(pair.relation, ast.Eq):
-            return 0.0 if _ordered(pair) else None
+            return 0.0 if ordered(pair) else None
         if hasattr(difference, "mid"):
             return _ball_error(pair, difference, tolerance)
         size = max(abs(pair.left), abs(pair.right))
@@ -164,7 +177,8 @@ class Exact:
         return _as_float(difference / size)
 
 
-def _ordered(pair: _Pair) -> bool:
+def ordered(pair: Pair) -> bool:
+    """Does an inequality hold?"""
     left, right = pair.left, pair.right
     if isinstance(pair.relation, ast.Lt):
         return bool(left < right)
@@ -175,7 +189,7 @@ def _ordered(pair: _Pair) -> bool:
     return bool(left >= right)
 
 
-def _ball_error(pair: _Pair, difference: Any, tolerance: Any) -> float:
+def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
     if not difference.contains(0):
         size = max(abs(float(pair.left)), abs(float(pair.right)))
         return float(difference.mid()) / size if size else math.inf
@@ -209,7 +223,7 @@ class Symbolic:
 
         count = 0
         for count, point in enumerate(points, start=1):
-            for pair in _pairs(statement, ranges, point, numbers):
+            for pair in pairs(statement, ranges, point, numbers):
                 if not isinstance(pair.relation, ast.Eq):
                     raise FormulaError("a symbolic identity is an equation")
                 difference = sp.simplify(sp.expand(sp.sympify(pair.left) - sp.sympify(pair.right)))
@@ -219,7 +233,7 @@ class Symbolic:
                         count,
                         None,
                         f"the difference of the sides is {difference}",
-                        _counterexample(pair),
+                        counterexample(pair),
                     )
         if not count:
             raise ToleranceError(f"there are no cases in which {statement} could be tried")
@@ -252,12 +266,12 @@ class Converges:
     ) -> Tested:
         """See :class:`~symderiv.papers.claim.Rule`."""
         floor = 10.0 ** -(self.digits - LOST)
-        series: dict[str, list[tuple[float, float, _Pair]]] = {}
+        series: dict[str, list[tuple[float, float, Pair]]] = {}
         for point in points:
             if point.parameter is None:
                 raise FormulaError("points of an expansion need a parameter")
             worst, found = -1.0, None
-            for pair in _pairs(statement, ranges, point, numbers):
+            for pair in pairs(statement, ranges, point, numbers):
                 scale = point.values.get("scale")
                 size = scale if scale is not None else max(abs(pair.left), abs(pair.right))
                 error = _as_float((pair.left - pair.right) / size) if size else 0.0
@@ -284,7 +298,7 @@ class Converges:
                     f"the error goes like the power {order:.2f} of the small parameter"
                     f"{f' ({name})' if name else ''}, not {self.order:g}; it is {after:.2g} at "
                     f"{narrow:.2g}",
-                    _counterexample(pair),
+                    counterexample(pair),
                 )
         if not series:
             raise ToleranceError(f"there are no points at which {statement} could be tried")
@@ -319,9 +333,9 @@ class Within:
         """See :class:`~symderiv.papers.claim.Rule`."""
         count, largest = 0, 0.0
         for count, point in enumerate(points, start=1):
-            for pair in _pairs(statement, ranges, point, numbers):
+            for pair in pairs(statement, ranges, point, numbers):
                 if not isinstance(pair.relation, ast.Eq):
-                    error = 0.0 if _ordered(pair) else math.inf
+                    error = 0.0 if ordered(pair) else math.inf
                 else:
                     size = max(abs(pair.left), abs(pair.right))
                     if self.relative_to:
@@ -333,7 +347,7 @@ class Within:
                         count,
                         error,
                         f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}",
-                        _counterexample(pair),
+                        counterexample(pair),
                     )
                 largest = max(largest, error)
         if not count:
@@ -363,7 +377,7 @@ class WithinErrorBars:
         """See :class:`~symderiv.papers.claim.Rule`."""
         count, largest, farthest = 0, 0.0, 0.0
         for count, point in enumerate(points, start=1):
-            for pair in _pairs(statement, ranges, point, numbers):
+            for pair in pairs(statement, ranges, point, numbers):
                 left, right = _bar(pair.left), _bar(pair.right)
                 spread = math.hypot(left[1], right[1])
                 size = max(abs(left[0]), abs(right[0]))
@@ -379,7 +393,7 @@ class WithinErrorBars:
                         difference / size if size else math.inf,
                         f"off by {difference / spread if spread else math.inf:.1f} standard errors "
                         f"at {pair.where}",
-                        _counterexample(pair),
+                        counterexample(pair),
                     )
                 largest = max(largest, difference / size if size else 0.0)
                 farthest = max(farthest, difference / spread if spread else 0.0)
