@@ -45,7 +45,8 @@ SOURCES: Final = {
         (
             "worschech_rosenow.setup",
             "worschech_rosenow.linear",
-            "worschech_rosenow.scaling",
+            "worschech_rosenow.scaling_sum",
+            "worschech_rosenow.scaling_time",
             "worschech_rosenow.escape",
         ),
     ),

@@ -1,7 +1,0 @@
-"""Claims."""
-
-from __future__ import annotations
-
-from symderiv.papers.claim import Claim
-
-CLAIMS: tuple[Claim, ...] = ()
