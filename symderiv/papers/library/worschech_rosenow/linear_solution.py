@@ -1,0 +1,368 @@
+"""Appendix B.1, second half: solution of the linear system, Eqs. (30)-(47)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from symderiv.papers.arithmetic import extended
+from symderiv.papers.claim import Claim, Point
+from symderiv.papers.library.worschech_rosenow.linear_points import (
+    DRAWN,
+    EXACT,
+    entries,
+    entries_of_any,
+    first_order,
+    slower,
+    vectors,
+    vectors_of_any,
+)
+from symderiv.papers.linear_networks import LinearNetwork
+from symderiv.papers.rules import Converges
+
+_AVERAGES = (
+    "any learning rate, R_0 = 0, any Q_0; averages over teachers, so that T^(l) = nu_l; "
+    "L = 2 ... 6, power laws, other and nearly degenerate spectra"
+)
+_ANY = "any learning rate, any teacher and any initial student; L = 2 ... 5"
+_SMALL = "eta -> 0 at fixed eta*alpha; L = 2 ... 6, sigma_J^2 from 0.01 to 2"
+_SOURCE = "Sum(inverse_V[j, l]*u[l], (l, 1, L))"
+
+
+def _small_matrices(numbers: Any) -> Iterator[Point]:
+    """A_4 and A_1 with η → 0; differences are compared with 1, as entries may vanish."""
+    for point in slower(numbers):
+        network = LinearNetwork(DRAWN[0], numbers)
+        network.eta = point.values["eta"]
+        values = {"A_4": network.blocks.QQ, "A_1": network.blocks.RR, "scale": numbers.one}
+        yield Point(point.label, extended(point.values, values), point.parameter)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "30",
+        "R == expm(eta*A_1*alpha)@R_0 + expm(eta*A_1*alpha)@inverse(A_1)@u - inverse(A_1)@u",
+        vectors_of_any,
+        EXACT,
+        regime=_ANY,
+    ),
+    Claim(
+        "31",
+        "det_A_1 == Sum(c[i]*(-1)**(L+1+i)*(-1)**(L-1-i)*(-x)**i, (i, 0, L-2))"
+        " + (c[L-1] - x)*(-1)**(2*L)*(-x)**(L-1) == Sum(c[i]*(-x)**i, (i, 0, L))",
+        entries,
+        EXACT,
+        regime="any lambda (here x); L = 2 ... 6",
+    ),
+    Claim(
+        "31",
+        "0 == Sum(c[i]*(-lam_A_1[k])**i, (i, 0, L))",
+        entries,
+        EXACT,
+        "k = 1..L",
+        part="zero",
+        regime="at the eigenvalues of A_1, which are found as such",
+    ),
+    Claim(
+        "after 31",
+        "lam_A_1[l] == -lam[l]",
+        entries,
+        EXACT,
+        "l = 1..L",
+        regime="L = 2 ... 6",
+    ),
+    Claim(
+        "32",
+        "v[k, i] == (-1)**(i-1)*lam_A_1[k]**(i-1)*v[k, 1]",
+        entries,
+        EXACT,
+        "k = 1..L, i = 1..L",
+        regime="any first entry; L = 2 ... 6",
+        note="Here lambda_k is the eigenvalue of A_1, minus that of the covariance.",
+    ),
+    Claim(
+        "33",
+        "V[i, k] == lam[k]**(i-1)",
+        entries,
+        EXACT,
+        "i = 1..L, k = 1..L",
+        regime="eigenvectors of A_1 with first entry 1",
+    ),
+    Claim(
+        "before 34",
+        "inverse_A_1[i, j] == Sum(V[i, k]*Lambda_2[k, l]*inverse_V[l, j], (k, 1, L), (l, 1, L))",
+        entries,
+        EXACT,
+        "i = 1..L, j = 1..L",
+        printed=0,
+        regime="L = 2 ... 6",
+    ),
+    Claim(
+        "before 34",
+        "Lambda_2[k, j] == -delta(k, j)/lam[k]",
+        entries,
+        EXACT,
+        "k = 1..L, j = 1..L",
+        part="Lambda",
+        printed=1,
+        regime="read with the indices of the left side",
+    ),
+    Claim(
+        "34",
+        "R_end[i] == -Sum(V[i, j]*Sum(Lambda_2[j, k]*Sum(inverse_V[k, l]*u[l], (l, 1, L)),"
+        f" (k, 1, L)), (j, 1, L)) == -Sum(V[i, j]*Lambda_2[j, j]*{_SOURCE}, (j, 1, L))"
+        f" == -Sum(lam[j]**(i-1)*(1/(-lam[j]))*{_SOURCE}, (j, 1, L))"
+        f" == Sum(lam[j]**(i-2)*{_SOURCE}, (j, 1, L))",
+        entries_of_any,
+        EXACT,
+        "i = 1..L",
+        regime=_ANY,
+    ),
+    Claim(
+        "35",
+        "Sum(inverse_V[j, l]*V[l, a], (l, 1, L)) == delta(j, a)",
+        entries,
+        EXACT,
+        "j = 1..L, a = 1..L",
+        part="inverse",
+        printed=0,
+        regime="L = 2 ... 6",
+    ),
+    Claim(
+        "35",
+        f"{_SOURCE} == Sum(inverse_V[j, l]*T[l], (l, 1, L))"
+        " == Sum(inverse_V[j, l]*(1/L)*Sum(lam[a]**l, (a, 1, L)), (l, 1, L))"
+        " == 1/L*Sum(lam[a]*Sum(inverse_V[j, l]*lam[a]**(l-1), (l, 1, L)), (a, 1, L))"
+        " == 1/L*Sum(lam[a]*Sum(inverse_V[j, l]*V[l, a], (l, 1, L)), (a, 1, L))"
+        " == 1/L*lam[j]",
+        entries,
+        EXACT,
+        "j = 1..L",
+        printed=1,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "36",
+        "R_end[i] == 1/L*Sum(lam[j]**(i-1), (j, 1, L)) == T[i-1]",
+        entries,
+        EXACT,
+        "i = 1..L",
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "37",
+        "F[i] == Sum(V[i, j]*Sum(exp(-eta*lam[j]*alpha)*delta(j, k)*Sum(Lambda_2[k, l]"
+        "*Sum(inverse_V[l, m]*u[m], (m, 1, L)), (l, 1, L)), (k, 1, L)), (j, 1, L))",
+        entries_of_any,
+        EXACT,
+        "i = 1..L",
+        printed=0,
+        regime=_ANY.replace("any initial student", "R_0 = 0"),
+    ),
+    Claim(
+        "37",
+        "F[i] == Sum(V[i, j]*exp(-eta*lam[j]*alpha)*(1/(-lam[j]))"
+        "*Sum(inverse_V[l, m]*u[m], (m, 1, L)), (j, 1, L))",
+        entries,
+        EXACT,
+        "i = 1..L, l = 1..L",
+        part="second form",
+        printed=0,
+        regime=_AVERAGES,
+        corrected="F[i] == Sum(V[i, j]*exp(-eta*lam[j]*alpha)*(1/(-lam[j]))"
+        "*Sum(inverse_V[j, m]*u[m], (m, 1, L)), (j, 1, L))",
+        note="After the sums over k and l the index l of the inverse of V must be j; the next "
+        "line is right.",
+    ),
+    Claim(
+        "37",
+        "F[i] == -1/L*Sum(lam[j]**(i-2)*exp(-eta*lam[j]*alpha)*lam[j], (j, 1, L))"
+        " == -1/L*Sum(exp(-eta*lam[j]*alpha)*lam[j]**(i-1), (j, 1, L))",
+        entries,
+        EXACT,
+        "i = 1..L",
+        part="end",
+        printed=1,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "after 37",
+        "R_now[i] == F[i] - Sum(inverse_A_1[i, j]*u[j], (j, 1, L)) == T[i-1] + F[i]",
+        entries,
+        EXACT,
+        "i = 1..L",
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "38",
+        "R[1] == R_now[2] == 1 - 1/L*Sum(exp(-eta*lam[a]*alpha)*lam[a], (a, 1, L))",
+        entries,
+        EXACT,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "39",
+        "dQ == eta*A_3@(expm(eta*A_1*alpha)@inverse(A_1)@u - inverse(A_1)@u) + eta*A_4@Q"
+        " + eta**2*u",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "40",
+        "inverse_A_1[i, j] == If(i > 1, -delta(i, j+1), c[j]/c[0])",
+        entries,
+        EXACT,
+        "i = 1..L, j = 1..L",
+        regime="L = 2 ... 6; c_L = 1",
+    ),
+    Claim(
+        "after 40",
+        "-A_3@inverse(A_1)@u == 2*(eta - 1)*u",
+        vectors,
+        EXACT,
+        printed=0,
+        regime=_AVERAGES,
+        corrected="-A_3@inverse(A_1)@u == 2*(1 - eta)*u",
+        note="The sign is lost; Eqs. (43) and (45) follow from the right one. The text announces "
+        "the product with T, it means u.",
+    ),
+    Claim(
+        "after 40",
+        "eta*u - A_3@inverse(A_1)@u == (eta - 2)*u",
+        vectors,
+        EXACT,
+        part="sum",
+        printed=1,
+        regime=_AVERAGES,
+        corrected="eta*u - A_3@inverse(A_1)@u == (2 - eta)*u",
+        note="The same sign; Eq. (41) has the right one.",
+    ),
+    Claim(
+        "41",
+        "dQ == eta*A_3@expm(A_1*alpha)@inverse(A_1)@u + (2 - eta)*u + eta*A_4@Q",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+        corrected="dQ == eta*A_3@expm(eta*A_1*alpha)@inverse(A_1)@u + eta*(2 - eta)*u"
+        " + eta*A_4@Q",
+        note="A factor eta is missing in the exponent and before (2 - eta)u; Eqs. (42) and (43) "
+        "have both.",
+    ),
+    Claim(
+        "42",
+        "Q == expm(eta*A_4*alpha)@Q_0 + expm(eta*A_4*alpha)@inverse(A_1 - A_4)"
+        "@(expm((eta*A_1 - eta*A_4)*alpha) - identity(L))@A_3@inverse(A_1)@u"
+        " + (2 - eta)*expm(eta*A_4*alpha)@inverse(A_4)@(identity(L) - expm(-eta*A_4*alpha))@u",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+        corrected="Q == expm(eta*A_4*alpha)@Q_0"
+        " + 2*(expm(eta*A_1*alpha) - expm(eta*A_4*alpha))@inverse(A_1)@u"
+        " + (2 - eta)*expm(eta*A_4*alpha)@inverse(A_4)@(identity(L) - expm(-eta*A_4*alpha))@u",
+        note="The exponentials of A_1 and A_4 are multiplied as if the matrices commuted. With "
+        "A_3 = 2(A_1 - A_4) the integral can be done without that, and Eq. (45) is right.",
+    ),
+    Claim(
+        "43",
+        "forced == (2 - eta)*expm(eta*A_4*alpha)@inverse(A_4)@(identity(L) - expm(-eta*A_4*alpha))"
+        "@u",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+        given="dQ/dalpha = eta A_4 Q + eta (2 - eta) u with Q = 0 at the start",
+    ),
+    Claim(
+        "after 43",
+        "A_1 - A_4 == 1/2*A_3",
+        vectors,
+        EXACT,
+        printed=0,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "after 43",
+        "inverse(A_1 - A_4)@A_3 == 2*identity(L)",
+        vectors,
+        EXACT,
+        part="inverse",
+        printed=1,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "44",
+        "inverse_A_4[i, j] == If(i < 2, c[j]/(2*c[0]) - delta(j, 1)*eta/(2 - eta), If(j > 1,"
+        " -delta(i, j+1)*1/2, If(i < 3, 1/(eta - 2), eta*T[i-1]/(2*(eta - 2)))))",
+        entries,
+        EXACT,
+        "i = 1..L, j = 1..L",
+        regime=_AVERAGES,
+        corrected="inverse_A_4[i, j] == If(i < 2, c[j]/(2*c[0]) - delta(j, 1)*eta/(2*(2 - eta)),"
+        " If(j > 1, -delta(i, j+1)*1/2, If(i < 3, 1/(eta - 2), eta*T[i-1]/(2*(eta - 2)))))",
+        note="A factor 1/2 is missing in the first entry.",
+    ),
+    Claim(
+        "after 44",
+        "(2 - eta)*inverse(A_4)@u == -T",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "45",
+        "Q == T + expm(eta*A_4*alpha)@Q_0 + (expm(eta*A_4*alpha) - 2*expm(eta*A_1*alpha))@T",
+        vectors,
+        EXACT,
+        regime=_AVERAGES,
+    ),
+    Claim(
+        "after 45",
+        "A_4 == 2*A_1",
+        _small_matrices,
+        Converges(1),
+        printed=0,
+        regime=_SMALL,
+    ),
+    Claim(
+        "after 45",
+        "Q_0 == sigma_J**2*T",
+        lambda numbers: vectors(numbers, DRAWN),
+        EXACT,
+        part="Q_0",
+        printed=1,
+        regime="averages over initial students",
+        definition=True,
+    ),
+    Claim(
+        "46",
+        "Q[1] == Q_now[2] == 1 + (1 + sigma_J**2)*1/L*Sum(exp(-2*eta*lam[a]*alpha)*lam[a],"
+        " (a, 1, L)) - 2*1/L*Sum(exp(-eta*lam[a]*alpha)*lam[a], (a, 1, L))",
+        first_order,
+        EXACT,
+        part="first order",
+        regime="without the terms of order eta^2; L = 2 ... 6",
+    ),
+    Claim(
+        "46",
+        "Q[1] == Q_now[2] == 1 + (1 + sigma_J**2)*1/L*Sum(exp(-2*eta*lam[a]*alpha)*lam[a],"
+        " (a, 1, L)) - 2*1/L*Sum(exp(-eta*lam[a]*alpha)*lam[a], (a, 1, L))",
+        slower,
+        Converges(1),
+        regime=_SMALL,
+    ),
+    Claim(
+        "47",
+        "eps_g == (1 + sigma_J**2)*1/(2*L)*Sum(lam[a]*exp(-2*eta*lam[a]*alpha), (a, 1, L))",
+        first_order,
+        EXACT,
+        part="first order",
+        regime="without the terms of order eta^2; L = 2 ... 6",
+    ),
+    Claim(
+        "47",
+        "eps_g == (1 + sigma_J**2)*1/(2*L)*Sum(lam[a]*exp(-2*eta*lam[a]*alpha), (a, 1, L))",
+        slower,
+        Converges(1),
+        regime=_SMALL,
+    ),
+)
