@@ -107,8 +107,11 @@ class Claim:
         not_checkable: Why nothing can be computed.
         symmetric: Names whose two indices may be exchanged, for proofs that mutants are equivalent.
         equal: Names that have the same value wherever the claim is meant, e.g. ``("K", "M")``.
+        diagonal: Names of matrices that are diagonal, for the same proofs.
         thorough: The claim needs minutes (simulations); tried with ``--thorough`` only.
         reading: ``"printed"`` or ``"reconstructed"``; empty: as the paper's file of prints says.
+        in_words: The paper says it in words: if it fails it is false, however little is to be
+            changed in the statement.
     """
 
     equation: str
@@ -126,8 +129,10 @@ class Claim:
     not_checkable: str = ""
     symmetric: tuple[str, ...] = ()
     equal: tuple[tuple[str, str], ...] = ()
+    diagonal: tuple[str, ...] = ()
     thorough: bool = False
     reading: str = ""
+    in_words: bool = False
 
     @property
     def name(self) -> str:

@@ -21,6 +21,7 @@ def are_equivalent(
     second: Statement,
     symmetric: Sequence[str] = (),
     equal: Sequence[tuple[str, str]] = (),
+    diagonal: Sequence[str] = (),
 ) -> bool:
     """Is it proved that two statements with the same left side are the same?
 
@@ -29,13 +30,27 @@ def are_equivalent(
         second: The other.
         symmetric: Names whose two indices may be exchanged.
         equal: Pairs of names with one value.
+        diagonal: Names of diagonal matrices.
     """
     if len(first.sides) != len(second.sides):
         return False
-    translate = _Translation(symmetric, dict(equal))
+    translate = _Translation(symmetric, dict(equal), diagonal)
+    if len(first.sides) == 2 and ast.unparse(first.sides[0]) == "0":
+        return _multiple(translate, first.sides[1], second.sides[1])
     return all(
         _same(translate, one, other) for one, other in zip(first.sides, second.sides, strict=True)
     )
+
+
+def _multiple(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
+    """Do both vanish together, the one being a number times the other?"""
+    import sympy as sp
+
+    try:
+        ratio = sp.simplify(translate.expression(one) / translate.expression(other))
+    except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
+        return False
+    return bool(ratio.is_number and ratio.is_finite and ratio != 0)
 
 
 def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
@@ -44,7 +59,7 @@ def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
     if ast.unparse(one) == ast.unparse(other):
         return True
     try:
-        difference = sp.expand(translate.expression(one) - translate.expression(other))
+        difference = _with_deltas(translate.expression(one) - translate.expression(other))
         return bool(difference == 0 or sp.simplify(difference) == 0)
     except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
         # SymPy could not digest it: then nothing is proved
@@ -54,9 +69,12 @@ def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
 class _Translation:
     """Statements as SymPy's expressions; every entry and every unknown function is opaque."""
 
-    def __init__(self, symmetric: Sequence[str], equal: dict[str, str]) -> None:
+    def __init__(
+        self, symmetric: Sequence[str], equal: dict[str, str], diagonal: Sequence[str] = ()
+    ) -> None:
         self.symmetric = set(symmetric)
         self.equal = equal
+        self.diagonal = set(diagonal)
 
     def expression(self, node: ast.expr, bound: dict[str, str] | None = None) -> Any:
         import sympy as sp
@@ -89,7 +107,7 @@ class _Translation:
         if isinstance(node.op, ast.Div):
             return left / right
         if isinstance(node.op, ast.Pow):
-            return left**right
+            return _sign(right) if left == -1 else left**right
         raise ValueError("products of matrices")
 
     def _entry(self, node: ast.Subscript, bound: dict[str, str]) -> Any:
@@ -101,6 +119,9 @@ class _Translation:
         if node.value.id in self.symmetric and len(indices) >= 2:
             # the last two indices are those of units
             indices[-2:] = sorted(indices[-2:], key=sp.default_sort_key)
+        if node.value.id in self.diagonal and len(indices) == 2:
+            entry = sp.Function(f"{node.value.id}_entry", real=True)(indices[0])
+            return entry * sp.Function("delta", real=True)(*indices)
         return sp.Function(f"{node.value.id}_entry", real=True)(*indices)
 
     def _call(self, node: ast.Call, bound: dict[str, str]) -> Any:
@@ -152,10 +173,41 @@ class _Translation:
         own = {sp.Symbol(inside[name], positive=True) for name in inside if name not in bound}
         own |= {sp.Symbol(inside[n], positive=True) for n in bound if inside[n] != bound[n]}
         total = sp.S.Zero
-        for term in sp.Add.make_args(sp.expand(body)):
+        for term in sp.Add.make_args(_with_deltas(body)):
             outside, within = term.as_independent(*own, as_Add=False)
             total += outside * head(within, *limits)
         return total
+
+
+def _with_deltas(expression: Any) -> Any:
+    """Expanded, and beside delta(a, b) every b written as a."""
+    import sympy as sp
+
+    total = sp.S.Zero
+    for term in sp.Add.make_args(sp.expand(expression)):
+        factors = list(sp.Mul.make_args(term))
+        for place, factor in enumerate(factors):
+            if str(factor.func) != "delta" or not all(a.is_Symbol for a in factor.args):
+                continue
+            first, second = sorted(factor.args, key=str)
+            others = [f.xreplace({second: first}) for f in factors]
+            others[place] = factor.func(first, second)
+            factors = others
+        total += sp.Mul(*factors)
+    return sp.expand(total)
+
+
+def _sign(exponent: Any) -> Any:
+    """(-1)^n for an exponent n made of whole numbers, of which only the parity counts."""
+    import sympy as sp
+
+    total = sp.S.Zero
+    for term in sp.Add.make_args(sp.expand(exponent)):
+        factor, rest = term.as_coeff_Mul()
+        if not factor.is_Integer:
+            return sp.S.NegativeOne**exponent
+        total += (factor % 2) * rest
+    return sp.S.NegativeOne**total
 
 
 def _symmetrised(

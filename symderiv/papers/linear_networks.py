@@ -1,9 +1,9 @@
-"""Linear networks as points of claims: what the engine's own equations say of one student and teacher.
+"""One linear student and teacher, as the engine's own equations have them.
 
-Everything here comes out of :func:`symderiv.learning.derive_equations` for the activation x with one
-unit on each side. Flows and trajectories are those of the eigenspaces (nothing is closed by
-Cayley-Hamilton there); the blocks of the linear system of the moments are read off the engine's
-moment form by probing it with unit vectors.
+Everything here comes out of :func:`symderiv.learning.derive_equations` for the activation x. Flows
+and trajectories are those of the eigenspaces (nothing is closed by Cayley-Hamilton there); the
+blocks of the linear system of the moments are read off the engine's moment form by probing it with
+unit vectors.
 
 Conventions: L distinct eigenvalues λ_l with equal multiplicities; q, r, t are the means of J_a²,
 J_a B_a and B_a² over the coordinates of an eigenspace, and Q^(l) = (1/L) Σ_k λ_k^l q_k and so on.
@@ -22,9 +22,19 @@ from flint import arb, arb_mat
 from symderiv.precision.contexts import numbers as numbers_of
 from symderiv.precision.moment_system import moment_module
 
-__all__ = ["Case", "LinearNetwork", "eigenvalues_of", "eigenvectors_of", "exponential", "power_law", "spectral_module"]
+__all__ = [
+    "Case",
+    "LinearNetwork",
+    "eigenvalues_of",
+    "eigenvectors_of",
+    "exponential",
+    "power_law",
+    "spectral_module",
+]
 
 _GUARD_DIGITS = 30
+# With the shift kept, so that the iteration cannot leave its eigenvalue.
+_FIXED_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -205,7 +215,6 @@ class LinearNetwork:
         )  # fmt: skip
         return [x[0][0] for x in d_student], [x[0][0] for x in d_cross]
 
-
     def certified_rates(self) -> list[Any]:
         """Decay rates of ε_g, ascending: roots of the secular equation, enclosed in balls."""
         from symderiv.analysis.linear_exact import ExactLinear, ball_of, exact_power_law
@@ -271,7 +280,10 @@ def eigenvectors_of(matrix: Any, numbers: Any) -> Any:
 
 
 def _eigenpairs(matrix: Any, numbers: Any) -> list[tuple[Any, Any]]:
-    """Rayleigh iteration with left and right vectors, which converges cubically, from doubles."""
+    """Inverse iteration at the doubles' eigenvalues, then with Rayleigh quotients, for all digits.
+
+    Left and right vectors together converge cubically.
+    """
     import numpy as np
 
     size = matrix.rows
@@ -280,9 +292,8 @@ def _eigenpairs(matrix: Any, numbers: Any) -> list[tuple[Any, Any]]:
     for start in sorted(np.linalg.eigvals(doubles).real):
         # not the double itself, which may be the eigenvalue
         value = numbers.mpf(float(start)) * (1 + numbers.mpf(10) ** -14)
-        right = numbers.matrix([1] * size)
-        left = numbers.matrix([1] * size)
-        for _ in range(3 + numbers.dps.bit_length()):
+        right, left = numbers.matrix([1] * size), numbers.matrix([1] * size)
+        for step in range(_FIXED_STEPS + numbers.dps.bit_length()):
             shifted = matrix - value * numbers.eye(size)
             try:
                 right = numbers.lu_solve(shifted, right)
@@ -290,6 +301,7 @@ def _eigenpairs(matrix: Any, numbers: Any) -> list[tuple[Any, Any]]:
             except ZeroDivisionError:
                 break
             right, left = right / numbers.norm(right), left / numbers.norm(left)
-            value = (left.T * matrix * right)[0] / (left.T * right)[0]
+            if step >= _FIXED_STEPS:
+                value = (left.T * matrix * right)[0] / (left.T * right)[0]
         pairs.append((value, right))
     return sorted(pairs, key=lambda pair: pair[0])

@@ -122,6 +122,8 @@ def judge(claim: Claim, statement: Statement, tested: Tested, corrected: Stateme
     if tested.passed:
         assert claim.rule is not None
         return "definition" if claim.definition else claim.rule.verdict
+    if claim.in_words:
+        return "false"
     sizes = [size for _, size in places(statement.tree, corrected.tree)]
     small = len(sizes) <= MAX_PLACES and all(size <= MAX_PARTS for size in sizes)
     return "misprint" if small else "false"
@@ -166,7 +168,9 @@ def _mutants(
             continue
         if not passed:
             caught += 1
-        elif are_equivalent(statement, mutant.statement, claim.symmetric, claim.equal):
+        elif are_equivalent(
+            statement, mutant.statement, claim.symmetric, claim.equal, claim.diagonal
+        ):
             equivalent.append(mutant)
         else:
             survivors.append(mutant)

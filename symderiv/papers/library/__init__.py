@@ -45,6 +45,8 @@ SOURCES: Final = {
         (
             "worschech_rosenow.setup",
             "worschech_rosenow.linear",
+            "worschech_rosenow.linear_hierarchy",
+            "worschech_rosenow.linear_solution",
             "worschech_rosenow.scaling_sum",
             "worschech_rosenow.scaling_time",
             "worschech_rosenow.escape",

@@ -69,6 +69,12 @@ def test_a_print_that_fails_needs_a_correction_that_passes() -> None:
         verify_claim(Claim("1", RIGHT, _points, Exact(), RANGES, corrected=wrong))
 
 
+def test_words_that_fail_are_false() -> None:
+    wrong = "P[i, n] == 2*Sum(A[i, j]*B[j, n], (j, 1, K))"
+    claim = Claim("1", wrong, _points, Exact(), RANGES, corrected=RIGHT, in_words=True)
+    assert verify_claim(claim).verdict == "false"
+
+
 def test_definitions_and_what_cannot_be_checked() -> None:
     assert verify_claim(Claim("1", definition=True)).verdict == "definition"
     assert verify_claim(Claim("1", not_checkable="no data")).verdict == "not-checkable"
@@ -189,6 +195,16 @@ def test_equivalent_mutants_are_proved() -> None:
     assert not same("a == Q[i, j]", "a == Q[j, i]")
     assert same("a == Sum(b[i], (i, 1, K))", "a == Sum(b[j], (j, 1, K))")
     assert same("a == Sum(b[i], (i, 1, K))", "a == Sum(b[i], (i, 1, M))", equal=(("K", "M"),))
+    assert same("a == delta(i, j)*b[i]", "a == delta(i, j)*b[j]")
+    assert not same("a == delta(i, j)*b[i]", "a == delta(i, k)*b[j]")
+    inside = "a == Sum(D[i, j]*b[{}], (i, 1, K), (j, 1, K))"
+    assert same(inside.format("i"), inside.format("j"), diagonal=("D",))
+    assert not same(inside.format("i"), inside.format("j"))
+    assert same("a == (-1)**(L + 1 + i)", "a == (-1)**(3*L - i - 1)")
+    assert not same("a == (-1)**(L + 1 + i)", "a == (-1)**(L + i)")
+    assert same("0 == Sum(b[i], (i, 1, K))", "0 == Sum(2*b[i], (i, 1, K))")
+    assert not same("0 == b[1] + c", "0 == b[1] + 2*c")
+    assert not same("a == b", "a == 2*b")
     assert same(
         "a == Sum(Q[i, j], (i, 1, K), (j, 1, K))", "a == Sum(Q[j, i], (i, 1, K), (j, 1, K))"
     )

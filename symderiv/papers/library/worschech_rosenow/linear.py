@@ -1,8 +1,8 @@
-"""Section 4, linear activation: the closed system and the error of linear networks, Eqs. (5)-(8)."""
+"""Section 4, linear activation: the closed system and the error, Eqs. (5)-(8)."""
 
 from __future__ import annotations
 
-from fractions import Fraction as F
+from fractions import Fraction
 from typing import Any
 
 from symderiv.papers.claim import Claim
@@ -26,7 +26,7 @@ _SMALL = "eta -> 0 at fixed eta*alpha; L = 2 ... 6, sigma_J^2 from 0.01 to 2"
 
 
 def _many_times(numbers: Any) -> Any:
-    return drawn(numbers, (F(1, 100), F(1), F(4), F(20)))
+    return drawn(numbers, (Fraction(1, 100), Fraction(1), Fraction(4), Fraction(20)))
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -40,6 +40,7 @@ CLAIMS: tuple[Claim, ...] = (
         note="With the student sqrt(M)/K sum x_i of Eq. (2) the error of a committee is that of "
         "one unit with the learning rate eta M/K and the initial variance sigma_J^2 M/K: it does "
         "not depend on the sizes for K = M, or with 1/sqrt(K) as student's factor.",
+        in_words=True,
     ),
     Claim(
         "5",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from symderiv.papers.claim import Claim
 from symderiv.papers.library.worschech_rosenow.linear_points import (
-    ANY,
     EXACT,
     entries,
     entries_of_any,
     vectors,
+    vectors_of_any,
 )
 from symderiv.papers.library.worschech_rosenow.linear_units import units
 
@@ -130,7 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "28",
         "dR == eta*A_1@R + eta*u",
-        lambda numbers: vectors(numbers, ANY),
+        vectors_of_any,
         EXACT,
         printed=0,
         regime=_ANY,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction as F
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "EXACT",
     "drawn",
     "entries",
+    "entries_from_zero",
     "entries_of_any",
     "first_order",
     "modes",
@@ -40,46 +41,54 @@ __all__ = [
     "vectors_of_any",
 ]
 
-#: Nearly degenerate spectra lose digits in companion matrices: twenty are given away.
-EXACT = Exact(digits=50, lost=20)
+#: Nearly degenerate spectra lose digits in companion matrices: thirty are given away.
+EXACT = Exact(digits=60, lost=30)
+
+
+def _case(spectrum: str, rate: str, time: str, variance: str = "1/4", **more: str) -> Case:
+    """A case from texts; a spectrum is a list, or "law L β"."""
+    law, rest = spectrum.startswith("law "), spectrum.removeprefix("law ")
+    overlaps = {name: _fractions(text) for name, text in more.items()}
+    return Case(
+        _fractions(rest), Fraction(rate), Fraction(time), Fraction(variance), law, **overlaps
+    )
+
+
+def _fractions(text: str) -> tuple[Fraction, ...]:
+    return tuple(Fraction(word) for word in text.split())
+
 
 #: Averages over teachers and over initial students of one variance.
 DRAWN = (
-    Case((F(2), F(1)), F(7, 10), F(13, 10), law=True),
-    Case((F(9, 5), F(1), F(1, 5)), F(19, 10), F(2, 5), F(2)),
-    Case((F(2003, 2000), F(2001, 2000), F(1999, 2000), F(1997, 2000)), F(3, 2), F(3, 4), F(1, 9)),
-    Case((F(5), F(3, 10)), F(1, 20), F(30), F(1, 100), law=True),
-    Case((F(6), F(2)), F(6, 5), F(1, 5), F(1), law=True),
+    _case("law 2 1", "7/10", "13/10"),
+    _case("9/5 1 1/5", "19/10", "2/5", "2"),
+    _case("2003/2000 2001/2000 1999/2000 1997/2000", "3/2", "3/4", "1/9"),
+    _case("law 5 3/10", "1/20", "30", "1/100"),
+    _case("law 6 2", "6/5", "1/5", "1"),
 )
 #: The same with initial students that are not alike in all eigenspaces.
 AVERAGED = (
     DRAWN[0],
-    Case(DRAWN[1].spectrum, F(19, 10), F(2, 5), F(2), student=(F(2), F(1, 3), F(5, 7))),
+    replace(DRAWN[1], student=_fractions("2 1/3 5/7")),
     DRAWN[2],
     DRAWN[3],
-    Case(
-        DRAWN[4].spectrum, F(6, 5), F(1, 5), F(1), law=True,
-        student=(F(1), F(1, 2), F(3), F(2, 3), F(1, 7), F(1, 5)),
-    ),
-)  # fmt: skip
+    replace(DRAWN[4], student=_fractions("1 1/2 3 2/3 1/7 1/5")),
+)
 #: One teacher and one student.
 ANY = (
-    Case(
-        (F(3, 2), F(2, 5)), F(7, 10), F(13, 10),
-        teacher=(F(3, 2), F(2, 3)), student=(F(1, 2), F(2)), cross=(F(1, 3), F(-2, 5)),
+    _case("3/2 2/5", "7/10", "13/10", teacher="3/2 2/3", student="1/2 2", cross="1/3 -2/5"),
+    _case(
+        "9/5 1 1/4", "5/4", "2/5", teacher="1/2 4/3 2", student="2 1/3 5/7", cross="-1/2 1/5 1/7"
     ),
-    Case(
-        (F(9, 5), F(1), F(1, 4)), F(5, 4), F(2, 5),
-        teacher=(F(1, 2), F(4, 3), F(2)), student=(F(2), F(1, 3), F(5, 7)),
-        cross=(F(-1, 2), F(1, 5), F(1, 7)),
+    _case(
+        "law 5 1/2",
+        "1/20",
+        "9",
+        teacher="1 2 1/3 5/4 3/7",
+        student="1/10 1/2 3 2/3 1/7",
+        cross="1/5 0 1/2 -1/3 1/9",
     ),
-    Case(
-        (F(5), F(1, 2)), F(1, 20), F(9), law=True,
-        teacher=(F(1), F(2), F(1, 3), F(5, 4), F(3, 7)),
-        student=(F(1, 10), F(1, 2), F(3), F(2, 3), F(1, 7)),
-        cross=(F(1, 5), F(0), F(1, 2), F(-1, 3), F(1, 9)),
-    ),
-)  # fmt: skip
+)
 
 
 def _networks(cases: Iterable[Case], numbers: Any) -> Iterator[tuple[str, LinearNetwork]]:
@@ -167,7 +176,12 @@ def entries_of_any(numbers: Any) -> Iterator[Point]:
     return entries(numbers, ANY)
 
 
-def drawn(numbers: Any, times: Sequence[F] = (F(1),)) -> Iterator[Point]:
+def entries_from_zero(numbers: Any) -> Iterator[Point]:
+    """The same with R_0 = 0."""
+    return entries(numbers, [replace(case, cross=None) for case in ANY])
+
+
+def drawn(numbers: Any, times: Sequence[Fraction] = (Fraction(1),)) -> Iterator[Point]:
     """Averaged networks with initial students of one variance, at multiples of their times."""
     cases = [replace(case, time=case.time * factor) for case in DRAWN for factor in times]
     return entries(numbers, cases)
@@ -183,11 +197,11 @@ def slower(numbers: Any) -> Iterator[Point]:
     """Series with η → 0 at fixed ηα."""
     for case in DRAWN:
         for power in (2, 3, 4):
-            rate = F(1, 10**power)
+            rate = Fraction(1, 10**power)
             slow = replace(case, rate=rate, time=case.rate * case.time / rate)
             network = LinearNetwork(slow, numbers)
             values = _entry_values(network)
-            yield Point(str(slow), values, float(rate), str(replace(case, rate=F(0))))
+            yield Point(str(slow), values, float(rate), str(replace(case, rate=Fraction(0))))
 
 
 def modes(numbers: Any) -> Iterator[Point]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
-from symderiv.papers.arithmetic import extended
 from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.worschech_rosenow.linear_points import (
     DRAWN,
     EXACT,
     entries,
+    entries_from_zero,
     entries_of_any,
     first_order,
     slower,
@@ -31,11 +33,15 @@ _SOURCE = "Sum(inverse_V[j, l]*u[l], (l, 1, L))"
 
 def _small_matrices(numbers: Any) -> Iterator[Point]:
     """A_4 and A_1 with η → 0; differences are compared with 1, as entries may vanish."""
-    for point in slower(numbers):
-        network = LinearNetwork(DRAWN[0], numbers)
-        network.eta = point.values["eta"]
+    for power in (2, 3, 4):
+        case = replace(DRAWN[1], rate=Fraction(1, 10**power))
+        network = LinearNetwork(case, numbers)
         values = {"A_4": network.blocks.QQ, "A_1": network.blocks.RR, "scale": numbers.one}
-        yield Point(point.label, extended(point.values, values), point.parameter)
+        yield Point(str(case), values, 10.0**-power)
+
+
+def _all_equal_starts(numbers: Any) -> Iterator[Point]:
+    return vectors(numbers, DRAWN)
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -96,6 +102,7 @@ CLAIMS: tuple[Claim, ...] = (
         "i = 1..L, j = 1..L",
         printed=0,
         regime="L = 2 ... 6",
+        diagonal=("Lambda_2",),
     ),
     Claim(
         "before 34",
@@ -106,6 +113,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="Lambda",
         printed=1,
         regime="read with the indices of the left side",
+        diagonal=("Lambda_2",),
     ),
     Claim(
         "34",
@@ -117,6 +125,7 @@ CLAIMS: tuple[Claim, ...] = (
         EXACT,
         "i = 1..L",
         regime=_ANY,
+        diagonal=("Lambda_2",),
     ),
     Claim(
         "35",
@@ -153,11 +162,12 @@ CLAIMS: tuple[Claim, ...] = (
         "37",
         "F[i] == Sum(V[i, j]*Sum(exp(-eta*lam[j]*alpha)*delta(j, k)*Sum(Lambda_2[k, l]"
         "*Sum(inverse_V[l, m]*u[m], (m, 1, L)), (l, 1, L)), (k, 1, L)), (j, 1, L))",
-        entries_of_any,
+        entries_from_zero,
         EXACT,
         "i = 1..L",
         printed=0,
         regime=_ANY.replace("any initial student", "R_0 = 0"),
+        diagonal=("Lambda_2",),
     ),
     Claim(
         "37",
@@ -244,8 +254,7 @@ CLAIMS: tuple[Claim, ...] = (
         vectors,
         EXACT,
         regime=_AVERAGES,
-        corrected="dQ == eta*A_3@expm(eta*A_1*alpha)@inverse(A_1)@u + eta*(2 - eta)*u"
-        " + eta*A_4@Q",
+        corrected="dQ == eta*A_3@expm(eta*A_1*alpha)@inverse(A_1)@u + eta*(2 - eta)*u + eta*A_4@Q",
         note="A factor eta is missing in the exponent and before (2 - eta)u; Eqs. (42) and (43) "
         "have both.",
     ),
@@ -326,7 +335,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "after 45",
         "Q_0 == sigma_J**2*T",
-        lambda numbers: vectors(numbers, DRAWN),
+        _all_equal_starts,
         EXACT,
         part="Q_0",
         printed=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from fractions import Fraction as F
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +15,7 @@ from symderiv.papers.linear_networks import Case, LinearNetwork, exponential, sp
 __all__ = ["units"]
 
 _SIZES = ((2, 3), (3, 2), (2, 2), (1, 3))
-_CASE = Case((F(9, 5), F(1, 5)), F(2, 5), F(3, 2), F(1, 4))
+_CASE = Case((Fraction(9, 5), Fraction(1, 5)), Fraction(2, 5), Fraction(3, 2), Fraction(1, 4))
 
 
 def units(convention: str) -> Callable[[Any], Iterable[Point]]:
