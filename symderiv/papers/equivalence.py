@@ -97,6 +97,8 @@ class _Translation:
         raise ValueError(ast.unparse(node))
 
     def _binary(self, node: ast.BinOp, bound: dict[str, str]) -> Any:
+        import sympy as sp
+
         left, right = self.expression(node.left, bound), self.expression(node.right, bound)
         if isinstance(node.op, ast.Add):
             return left + right
@@ -108,7 +110,8 @@ class _Translation:
             return left / right
         if isinstance(node.op, ast.Pow):
             return _sign(right) if left == -1 else left**right
-        raise ValueError("products of matrices")
+        # a product of matrices, neither commuting nor multiplied out
+        return sp.Function("matrix_product")(left, right)
 
     def _entry(self, node: ast.Subscript, bound: dict[str, str]) -> Any:
         import sympy as sp

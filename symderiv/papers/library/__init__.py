@@ -58,6 +58,9 @@ SOURCES: Final = {
         (
             "relu_localization.flow",
             "relu_localization.one_constraint",
+            "relu_localization.two_constraints",
+            "relu_localization.quadrant",
+            "relu_localization.closed_form",
         ),
     ),
     "saad-solla-1995": Source(

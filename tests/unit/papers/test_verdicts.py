@@ -193,6 +193,8 @@ def test_equivalent_mutants_are_proved() -> None:
     assert not same("a == b*(c + d)", "a == b*c - b*d")
     assert same("a == Q[i, j]", "a == Q[j, i]", symmetric=("Q",))
     assert not same("a == Q[i, j]", "a == Q[j, i]")
+    assert same("a == U@f(Q[i, j])", "a == U@f(Q[j, i])", symmetric=("Q",))
+    assert not same("a == U@V", "a == V@U")
     assert same("a == Sum(b[i], (i, 1, K))", "a == Sum(b[j], (j, 1, K))")
     assert same("a == Sum(b[i], (i, 1, K))", "a == Sum(b[i], (i, 1, M))", equal=(("K", "M"),))
     assert same("a == delta(i, j)*b[i]", "a == delta(i, j)*b[j]")

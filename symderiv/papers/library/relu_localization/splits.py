@@ -104,8 +104,12 @@ def _two_constraints(values: Mapping[str, Any], numbers: Any) -> dict[str, Calla
         ),
         "C": lambda: Indexed(lambda k, i, a: coefficients(k)[i - 1][a - 1], others, sites, one),
         "A": lambda: Indexed(rest, others, sites, sites),
+        "b": lambda: Indexed(lambda k, a: S if a == 1 else T[(k,)], others, one),
         "Sw": lambda: Indexed(image, (1, K), sites),
         "Cmat": lambda: lambda k: matrix(coefficients(k)),
+        "U": lambda: Indexed(
+            lambda k, a, j: values["w"][1 if a == 1 else k, j], others, one, sites
+        ),
         "Umat": lambda: lambda k: matrix(rows(k)),
         "Covmat": lambda: (
             lambda k: matrix(
