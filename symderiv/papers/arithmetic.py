@@ -220,6 +220,8 @@ class _Evaluator:
             return int(arguments[0] == arguments[1])
         if name in _MATRIX:
             return _matrix_function(name, arguments, self.numbers)
+        if name in ("Matrix", "Vector"):
+            return self._matrix_of_entries(name, arguments)
         if name == "Gamma":
             return self._gamma(arguments)
         if name == "abs":
@@ -232,6 +234,22 @@ class _Evaluator:
 
     def _converted(self, value: Any) -> Any:
         return self._number(value) if isinstance(value, int) else value
+
+    def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
+        """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
+        if not hasattr(self.numbers, "matrix"):
+            raise FormulaError("matrices need mpmath numbers")
+        rows, columns, *entries = (
+            (len(arguments), 1, *arguments) if name == "Vector" else arguments
+        )
+        if not isinstance(rows, int) or not isinstance(columns, int):
+            raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
+        if len(entries) != rows * columns:
+            raise FormulaError(f"{rows} x {columns} entries are needed, not {len(entries)}")
+        found = self.numbers.matrix(rows, columns)
+        for position, entry in enumerate(entries):
+            found[position // columns, position % columns] = self._converted(entry)
+        return found
 
     def _gamma(self, arguments: list[Any]) -> Any:
         """Gamma(s), or the upper incomplete Gamma(s, x)."""

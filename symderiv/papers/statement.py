@@ -5,7 +5,8 @@ that the statements of a user's file are data. Because the tree is exactly what 
 be printed back, mutated, compared with another one and evaluated in any arithmetic.
 
 The language: ``== < <= > >=`` (chains as in print: ``a == b == c``), ``+ - * / **``, ``@`` between
-matrices, names, entries ``Q[i, j]`` with the paper's own index ranges, functions, and with bound
+matrices, names, matrices ``Matrix(2, 2, a, b, c, d)`` and columns ``Vector(a, b)``,
+entries ``Q[i, j]`` with the paper's own index ranges, functions, and with bound
 names ``Sum(term, (i, 1, L))``, ``Product``, ``Integral(f, (x, a, b))``, ``Derivative(f, x)``. Sums
 take conditions after their ranges: ``Sum(T[n, m], (m, 1, M), m != n)``. ``If(condition, a, b)``
 chooses.
