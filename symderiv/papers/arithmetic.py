@@ -239,9 +239,7 @@ class _Evaluator:
         """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
         if not hasattr(self.numbers, "matrix"):
             raise FormulaError("matrices need mpmath numbers")
-        rows, columns, *entries = (
-            (len(arguments), 1, *arguments) if name == "Vector" else arguments
-        )
+        rows, columns, *entries = (len(arguments), 1, *arguments) if name == "Vector" else arguments
         if not isinstance(rows, int) or not isinstance(columns, int):
             raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
         if len(entries) != rows * columns:

@@ -1,10 +1,10 @@
 r"""The homogeneous committee K = M in the moment form, as a reference that papers are checked with.
 
 Students are equal up to exchanges, and so are teachers: R_ii = R, R_in = S, Q_ii = Q, Q_ij = C,
-T_nn = T, and T_nm = D/(M - 1), D the sum of a row without its diagonal. The rates come from the full
-equations for all units that the engine derived (:func:`symderiv.precision.moment_module`), in
-balls; nothing is collapsed beforehand. Their Jacobian in R, S, Q, C is a difference over so small a
-step that its error is far below the digits asked.
+T_nn = T, and T_nm = D/(M - 1), D the sum of a row without its diagonal. The rates come from the
+full equations for all units that the engine derived (:func:`symderiv.precision.moment_module`), in
+balls; nothing is collapsed beforehand. Their Jacobian in R, S, Q, C is a difference over so small
+a step that its error is far below the digits asked.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class Committee:
     def rates(self, state: Numbers) -> list[Any]:
         """d/dα of R^(l), S^(l), Q^(l), C^(l) in a state of this form, mpmath numbers."""
         with numbers(DIGITS, "arb") as balls:
-            return [balls.as_mpf(x) for x in self._flow(balls)([balls.mpf(_text(x)) for x in state])]
+            return [balls.as_mpf(x) for x in self._flow(balls)([balls.mpf(x) for x in state])]
 
     def unit_rates(self, state: Numbers) -> tuple[Any, Any]:
         """d/dα of R^(l)_in and of Q^(l)_ij, nested lists (L, M, M) of mpmath numbers."""
         with numbers(DIGITS, "arb") as balls:
             flow = self._flow(balls)
-            found = flow.of_units(*flow.moments([balls.mpf(_text(x)) for x in state]))
+            found = flow.of_units(*flow.moments([balls.mpf(x) for x in state]))
             cross, student = (
                 [[[balls.as_mpf(x) for x in row] for row in order] for order in block]
                 for block in found
@@ -134,14 +134,14 @@ class Committee:
     def generalization_error(self, state: Numbers) -> Any:
         """ε_g of a state of this form, an mpmath number."""
         with numbers(DIGITS, "arb") as balls:
-            error = _Flow(self, balls).error([balls.mpf(_text(x)) for x in state])
+            error = _Flow(self, balls).error([balls.mpf(x) for x in state])
             return balls.as_mpf(error)
 
     def jacobian(self, state: Numbers) -> Any:
         """Derivatives of the rates by the state, an mpmath matrix, shape (4L, 4L)."""
         with numbers(DIGITS, "arb") as balls, at_precision():
             flow = self._flow(balls)
-            at = [balls.mpf(_text(x)) for x in state]
+            at = [balls.mpf(x) for x in state]
             step = balls.mpf(10) ** -STEP
             result = mpmath.matrix(len(at), len(at))
             for column in range(len(at)):
@@ -246,7 +246,3 @@ def _forms(activation: str) -> Any:
 
 def _mpf(value: Fraction) -> Any:
     return mpmath.mpf(value.numerator) / value.denominator
-
-
-def _text(value: Any) -> str:
-    return str(mpmath.nstr(value, DIGITS, strip_zeros=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from symderiv.papers.statement import Statement
@@ -161,6 +162,8 @@ def _call(node: ast.Call) -> tuple[str, int]:
             rf"\begin{{cases}} {yes} & {condition} \\ {no} & \text{{else}} \end{{cases}}",
             _ATOM,
         )
+    if name in ("Matrix", "Vector"):
+        return _matrix(name, node.args), _ATOM
     arguments = ", ".join(expression_latex(argument) for argument in node.args)
     if name == "sqrt":
         return rf"\sqrt{{{arguments}}}", _ATOM
@@ -176,6 +179,15 @@ def _call(node: ast.Call) -> tuple[str, int]:
         return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _PRODUCT
     shown = _FUNCTIONS.get(name, _name(name))
     return rf"{shown}\left({arguments}\right)", _ATOM
+
+
+def _matrix(name: str, arguments: Sequence[ast.expr]) -> str:
+    columns, entries = 1, arguments
+    if name == "Matrix" and len(arguments) > 2 and isinstance(arguments[1], ast.Constant):
+        columns, entries = int(str(arguments[1].value)), arguments[2:]
+    shown = [expression_latex(entry) for entry in entries]
+    rows = [" & ".join(shown[k : k + columns]) for k in range(0, len(shown), max(columns, 1))]
+    return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
 
 
 def _big(symbol: str, node: ast.Call) -> str:

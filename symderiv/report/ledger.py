@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from symderiv.mathtext import mathml_display
+from symderiv.mathtext import html_prose, mathml_display
 from symderiv.report.gallery import with_indices
 from symderiv.report.page import _render, _trusted
 
 __all__ = ["ledger_page"]
 
 _ORDER: Final = ("false", "misprint", "approximate", "holds", "definition", "not-checkable")
+_WORDS: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _CSS: Final = {
     "holds": "holds",
     "approximate": "holds",
@@ -102,12 +103,18 @@ def _claim(record: dict[str, Any], beside: Path | None) -> dict[str, Any]:
         **record,
         "anchor": f"{_anchor(record['paper'])}-{_anchor(record['name'])}",
         "css": _CSS.get(record["verdict"], "open"),
-        "printed_math": [_math(display) for display in record["printed"]],
+        "printed_math": [_printed(display) for display in record["printed"]],
         "statement_math": _math(record["statement_latex"]),
         "corrected_math": _math(record["corrected_latex"] or ""),
         "link": os.path.relpath(source, beside) if source and beside is not None else "",
         "error": record.get("error", ""),
     }
+
+
+def _printed(display: str) -> Any:
+    """What the paper prints: a display, or words (with formulas between dollars)."""
+    words = "$" in display or ("\\" not in display and _WORDS.search(display))
+    return _trusted(html_prose(display)) if words else _math(display)
 
 
 def _math(latex: str) -> Any:

@@ -50,6 +50,7 @@ SOURCES: Final = {
             "worschech_rosenow.scaling_sum",
             "worschech_rosenow.scaling_time",
             "worschech_rosenow.escape",
+            "worschech_rosenow.escape_reduced",
         ),
     ),
     "relu-localization-notes": Source(

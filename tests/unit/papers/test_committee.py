@@ -1,0 +1,86 @@
+"""References of homogeneous committees, and what the statement language has for matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+
+from symderiv.errors import FormulaError
+from symderiv.papers.arithmetic import evaluate
+from symderiv.papers.claim import Claim, Point
+from symderiv.papers.committee import Committee, at_precision
+from symderiv.papers.rules import Exact
+from symderiv.papers.statement import parse_statement
+from symderiv.papers.typeset import statement_latex
+from symderiv.papers.verify import verify_claim
+from symderiv.precision.contexts import numbers
+from symderiv.report.ledger import _printed
+
+COMMITTEE = Committee(
+    3,
+    (Fraction(3, 2), Fraction(3, 4)),
+    (Fraction(1, 3), Fraction(2, 3)),
+    (Fraction(5, 4), Fraction(7, 8)),
+    (Fraction(1, 9), Fraction(-1, 7)),
+    Fraction(1, 2),
+)
+
+
+def test_the_plateau_is_a_fixed_point_and_its_jacobian_has_the_closed_escape_rate() -> None:
+    state = COMMITTEE.plateau()
+    assert max(abs(rate) for rate in COMMITTEE.rates(state)) < mpmath.mpf(10) ** -80
+    with at_precision():
+        values = mpmath.eig(COMMITTEE.jacobian(state), left=False, right=False)
+        growing = max(mpmath.re(value) for value in values)
+        overlap = COMMITTEE.T(2) - COMMITTEE.D(2) / 2
+        expected = -COMMITTEE.plateau_rate("teacher_response") * overlap.numerator
+        assert abs(growing - expected / overlap.denominator) < mpmath.mpf(10) ** -40
+
+
+def test_perfect_learning_is_a_fixed_point_without_error_also_at_second_order() -> None:
+    full = replace(COMMITTEE, full=True)
+    state = full.teacher()
+    assert max(abs(rate) for rate in full.rates(state)) < mpmath.mpf(10) ** -80
+    assert abs(full.generalization_error(state)) < mpmath.mpf(10) ** -80
+    cross, student = full.unit_rates([*(value * 0.9 for value in state[:4]), *state[4:]])
+    tiny = mpmath.mpf(10) ** -80
+    assert abs(cross[1][0][0] - cross[1][2][2]) < tiny < abs(cross[1][0][0] - cross[1][0][1])
+    assert abs(student[0][1][2] - student[0][2][0]) < tiny < abs(student[0][1][1])
+
+
+def test_matrices_of_entries() -> None:
+    with numbers(20, "mpmath") as context:
+        tree = parse_statement("0 == Matrix(2, 2, 1, x, 3, 4) @ Vector(1, 1/2)").tree
+        found = evaluate(tree.comparators[0], {"x": context.mpf(6)}, context)
+        assert [found[0], found[1]] == [4, 5]
+        with pytest.raises(FormulaError, match="4 x 1 entries"):
+            evaluate(parse_statement("0 == Matrix(4, 1, 2)").tree.comparators[0], {}, context)
+
+
+def test_what_a_paper_says_in_words_is_false_and_not_a_misprint() -> None:
+    def points(numbers: Any) -> Iterator[Point]:
+        yield Point("three", {"zeros": 3, "L": 3})
+
+    found = verify_claim(
+        Claim("1", "zeros == 2*L", points, Exact(), corrected="zeros == L", words=True)
+    )
+    assert found.verdict == "false"
+
+
+def test_printed_words_are_not_set_as_formulas() -> None:
+    assert _printed("so that L of them vanish") == "so that L of them vanish"
+    assert "<math" in _printed("$a=b$ with $c$")
+    assert "<math" in _printed("a=b")
+
+
+def test_matrices_are_typeset_as_such() -> None:
+    statement = parse_statement("G @ Vector(1, -x) == Matrix(1, 2, a, b/2)")
+    assert statement_latex(statement) == (
+        r"G\, \begin{pmatrix} 1 \\ -x \end{pmatrix} = "
+        r"\begin{pmatrix} a & \frac{b}{2} \end{pmatrix}"
+    )
