@@ -102,8 +102,6 @@ class Claim:
         corrected: The right statement, where the printed one fails.
         note: What is wrong with the print and what is true instead, in words.
         given: For a step of a chain: what was taken as given.
-        words: The paper says this in words (a count, a sign, what holds when): where it fails it is
-            false and not a misprint, however little the right statement differs.
         definition: The print defines something; a statement, if any, says that the engine's own
             quantity is the same.
         not_checkable: Why nothing can be computed.
@@ -127,7 +125,6 @@ class Claim:
     corrected: str = ""
     note: str = ""
     given: str = ""
-    words: bool = False
     definition: bool = False
     not_checkable: str = ""
     symmetric: tuple[str, ...] = ()

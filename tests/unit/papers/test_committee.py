@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import pytest
 
 from symderiv.errors import FormulaError
 from symderiv.papers.arithmetic import evaluate
-from symderiv.papers.claim import Claim, Point
 from symderiv.papers.committee import Committee, at_precision
-from symderiv.papers.rules import Exact
 from symderiv.papers.statement import parse_statement
 from symderiv.papers.typeset import statement_latex
-from symderiv.papers.verify import verify_claim
 from symderiv.precision.contexts import numbers
 from symderiv.report.ledger import _printed
 
@@ -60,16 +55,6 @@ def test_matrices_of_entries() -> None:
         assert [found[0], found[1]] == [4, 5]
         with pytest.raises(FormulaError, match="4 x 1 entries"):
             evaluate(parse_statement("0 == Matrix(4, 1, 2)").tree.comparators[0], {}, context)
-
-
-def test_what_a_paper_says_in_words_is_false_and_not_a_misprint() -> None:
-    def points(numbers: Any) -> Iterator[Point]:
-        yield Point("three", {"zeros": 3, "L": 3})
-
-    found = verify_claim(
-        Claim("1", "zeros == 2*L", points, Exact(), corrected="zeros == L", words=True)
-    )
-    assert found.verdict == "false"
 
 
 def test_printed_words_are_not_set_as_formulas() -> None:

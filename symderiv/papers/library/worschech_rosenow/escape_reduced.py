@@ -230,7 +230,7 @@ _TWO_BLOCKS: Final = (
         "zero eigenvalues of A_rs",
         "zeros == 2*L - 2",
         corrected="zeros == L - 1",
-        words=True,
+        in_words=True,
         note="Of the 2L eigenvalues L - 1 vanish, L are negative and one is positive.",
     ),
     _small("zero eigenvalues of A_rs", "positive == 1", "positive"),
