@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from symderiv.data.covariance import covariance
+from symderiv.data.latent import generator, hidden_manifold, hidden_manifold_limit
 from symderiv.data.model import Component, DataModel
 from symderiv.data.spectra import isotropic, power_law, spectrum
 
-__all__ = ["Component", "DataModel", "covariance", "isotropic", "power_law", "spectrum"]
+__all__ = [
+    "Component",
+    "DataModel",
+    "covariance",
+    "generator",
+    "hidden_manifold",
+    "hidden_manifold_limit",
+    "isotropic",
+    "power_law",
+    "spectrum",
+]

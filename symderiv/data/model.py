@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symderiv.errors import InputError, NotYetError
+
+if TYPE_CHECKING:
+    from symderiv.data.latent import Latent
 
 #: Below this multiplicity the result of an integration carries a warning.
 SMALL_MULTIPLICITY = 10
@@ -65,6 +69,7 @@ class DataModel:
         components: at least one; their probabilities sum to 1.
         dimension: N, or None where only the limit N to infinity is meant.
         remarks: how the inputs came about, as far as a reader of results has to know.
+        latent: what the teacher sees instead of the inputs; None if it sees the inputs.
 
     Raises:
         InputError: the probabilities do not sum to 1.
@@ -74,6 +79,7 @@ class DataModel:
     components: tuple[Component, ...]
     dimension: int | None = None
     remarks: tuple[str, ...] = ()
+    latent: Latent | None = None
 
     def __post_init__(self) -> None:
         total = sum(component.probability for component in self.components)
@@ -140,7 +146,8 @@ class DataModel:
         counts = self.dimension * self.single().weight
         eigenvalue = self.single().eigenvalue
         smallest = float(counts.min())
-        if smallest >= SMALL_MULTIPLICITY:
+        if smallest >= SMALL_MULTIPLICITY or self.latent is not None:
+            # with a latent teacher all eigenvalues are simple, none of them large
             return ()
         share = float(np.max(eigenvalue) / (counts @ eigenvalue))
         fluctuation = math.sqrt(2.0 / self.effective_dimension())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symderiv.data import DataModel
+from symderiv.data.latent import Latent
 from symderiv.dynamics.state import State, load_state
 from symderiv.dynamics.study import Study
 from symderiv.errors import InputError
@@ -42,11 +43,28 @@ class Vectors:
 
 
 @dataclass(frozen=True)
+class LatentVectors:
+    """Weight vectors of a student of inputs and of a teacher of what the inputs are made from.
+
+    Args:
+        student: J, shape (K, N), in the coordinates of the inputs.
+        teacher: W, shape (M, D).
+        student_axes: J in the eigenbasis of the inputs, shape (K, N).
+        teacher_axes: φ there, shape (M, N).
+    """
+
+    student: np.ndarray
+    teacher: np.ndarray
+    student_axes: np.ndarray
+    teacher_axes: np.ndarray
+
+
+@dataclass(frozen=True)
 class Initial:
     """Where a study starts: the state, the vectors behind it if any were drawn, the inputs."""
 
     state: State
-    vectors: Vectors | None
+    vectors: Vectors | LatentVectors | None
     data: DataModel | None
     warnings: tuple[str, ...] = ()
 
@@ -67,6 +85,9 @@ def initial(study: Study) -> Initial:
     assert data is not None
     if study.initial.draw == "mean":
         return Initial(_mean_state(study, data), None, data, data.remarks)
+    if data.latent is not None:
+        latent = _draw_latent(study, data.latent, int(data.multiplicities().sum()))
+        return Initial(_state_of_latent(latent, study, data), latent, data, data.remarks)
     if study.simulation.method != "vectors":
         dimension = int(data.multiplicities().sum())
         if dimension * (study.K + study.M) > _MOST_NUMBERS:
@@ -85,6 +106,39 @@ def _draw(study: Study, data: DataModel) -> Vectors:
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
     variance = np.repeat(data.single().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
+
+
+def _draw_latent(study: Study, latent: Latent, N: int) -> LatentVectors:
+    assert latent.axes is not None
+    assert latent.cross is not None
+    seed = study.initial.seed
+    teacher = stream(seed, TEACHER).standard_normal((study.M, latent.cross.shape[1]))
+    if study.initial.teacher == "orthogonal":
+        teacher = orthogonal_rows(teacher)
+    student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
+    return LatentVectors(student, teacher, student @ latent.axes, teacher @ latent.cross.T)
+
+
+def _state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
+    component = data.single()
+    counts = data.multiplicities()
+    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
+
+    def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        means: np.ndarray = np.add.reduceat(a[:, None] * b[None, :], first, axis=2) / counts
+        return np.ascontiguousarray(np.moveaxis(means, 2, 0))
+
+    J, phi, W = vectors.student_axes, vectors.teacher_axes, vectors.teacher
+    return State(
+        eigenvalue=component.eigenvalue,
+        weight=component.weight,
+        student_overlap=_symmetric(overlap(J, J)),
+        cross_overlap=overlap(J, phi),
+        teacher_overlap=_symmetric(overlap(phi, phi)),
+        teacher_covariance=_symmetric(W @ W.T / W.shape[1]),
+        student_weights=study.student_weights,
+        teacher_weights=study.teacher_weights,
+    )
 
 
 def orthogonal_rows(rows: np.ndarray) -> np.ndarray:
@@ -189,13 +243,16 @@ def _mean_state(study: Study, data: DataModel) -> State:
     rho, weight = component.eigenvalue, component.weight
     students = study.initial.student_std**2 * np.eye(study.K)
     teachers = np.eye(study.M)
+    share, total = rho**2, float(weight @ rho)
+    if data.latent is not None:
+        share, total = data.latent.share, 1.0
     return State(
         eigenvalue=rho,
         weight=weight,
         student_overlap=np.tile(students, (rho.size, 1, 1)),
         cross_overlap=np.zeros((rho.size, study.K, study.M)),
-        teacher_overlap=rho[:, None, None] ** 2 * teachers,
-        teacher_covariance=(weight @ rho) * teachers,
+        teacher_overlap=share[:, None, None] * teachers,
+        teacher_covariance=total * teachers,
         student_weights=study.student_weights,
         teacher_weights=study.teacher_weights,
     )

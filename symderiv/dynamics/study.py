@@ -101,7 +101,11 @@ class Study(Table):
     @property
     def input_files(self) -> tuple[Path, ...]:
         """All files that the study takes numbers from, relative to its own folder."""
-        given = (self.initial.state, getattr(self.data, "file", None))
+        given = (
+            self.initial.state,
+            getattr(self.data, "file", None),
+            getattr(self.data, "features", None),
+        )
         return tuple(self._base / name for name in given if name is not None)
 
     @property
@@ -188,12 +192,19 @@ class Study(Table):
         model = self.data_model
         if model is not None and self.initial.state is None:
             if self.initial.draw == "sampled":
+                if model.latent is not None and model.latent.dimension is None:
+                    raise InputError(
+                        'data.latent_ratio: the limit of infinite dimensions has no vectors to draw; '
+                        'use initial.draw = "mean", or give data.dimension and latent_dimension'
+                    )
                 model.multiplicities()
-            room = self.M if model.dimension is None else model.dimension
-            if self.initial.teacher == "orthogonal" and room < self.M:
+            key, size = "dimension", model.dimension
+            if model.latent is not None:
+                key, size = "latent_dimension", model.latent.dimension
+            if self.initial.teacher == "orthogonal" and size is not None and size < self.M:
                 raise InputError(
                     f"initial.teacher: {self.M} orthogonal teachers do not fit into "
-                    f"data.dimension = {model.dimension}"
+                    f"data.{key} = {size}"
                 )
         if model is None and self.initial.state is None:
             raise InputError("data: missing; give [data] or initial.state")

@@ -11,7 +11,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from symderiv.data import DataModel, covariance, isotropic, power_law, spectrum
+import numpy as np
+from symderiv.data import (
+    DataModel,
+    covariance,
+    generator,
+    hidden_manifold,
+    hidden_manifold_limit,
+    isotropic,
+    power_law,
+    spectrum,
+)
+from symderiv.data.array_files import read_matrix
 from symderiv.dynamics.toml_text import short_text
 
 # Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
@@ -22,10 +33,10 @@ _NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 _Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 _Weights = _Number | list[_Number] | str
 
-MODELS_LATER = ("hidden-manifold", "generator", "gaussian-mixture")
+MODELS_LATER = ("gaussian-mixture",)
 REPLACED_BY_STATE = ("draw", "student_std", "teacher")
 REPLACED_BY_VALUES = ("end", "points", "spacing")
-MODELS = ("isotropic", "spectrum", "power-law", "covariance")
+MODELS = ("isotropic", "spectrum", "power-law", "covariance", "hidden-manifold", "generator")
 
 
 class Table(BaseModel):
@@ -101,8 +112,75 @@ class Covariance(Table):
         )
 
 
-_MODELS = (Isotropic, Spectrum, PowerLaw, Covariance)
-Data = Annotated[Isotropic | Spectrum | PowerLaw | Covariance, Field(discriminator="model")]
+class HiddenManifold(Table):
+    """[data] model = "hidden-manifold": x = f(F c/sqrt(D)) - E f, the teacher acts on c."""
+
+    model: Literal["hidden-manifold"]
+    nonlinearity: str
+    dimension: _Dimension | None = None
+    latent_dimension: _Dimension | None = None
+    features: Annotated[str, Field(min_length=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**128)] = 0
+    latent_ratio: _Positive | None = None
+    nodes: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+    @model_validator(mode="after")
+    def _finite_or_limit(self) -> HiddenManifold:
+        finite = [
+            key
+            for key in ("dimension", "latent_dimension", "features", "seed")
+            if key in self.model_fields_set
+        ]
+        if self.latent_ratio is not None:
+            if finite:
+                raise PydanticCustomError(
+                    "conflict",
+                    f"latent_ratio: given together with {finite[0]}; it asks for the limit of "
+                    "infinite dimensions, remove one",
+                )
+            return self
+        for key in ("dimension", "latent_dimension"):
+            if getattr(self, key) is None:
+                raise PydanticCustomError(
+                    "missing_end", f"{key}: missing; give it, or latent_ratio for the limit"
+                )
+        if self.nodes is not None:
+            raise PydanticCustomError("conflict", "nodes: belongs to latent_ratio; remove it")
+        return self
+
+    def build(self, base: Path) -> DataModel:
+        if self.latent_ratio is not None:
+            nodes = {} if self.nodes is None else {"nodes": self.nodes}
+            return hidden_manifold_limit(self.latent_ratio, self.nonlinearity, **nodes)
+        assert self.dimension is not None
+        assert self.latent_dimension is not None
+        shape = self.dimension, self.latent_dimension
+        if self.features is None:
+            random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed)))
+            features = random.standard_normal(shape)
+        else:
+            _, found = read_matrix(
+                base / self.features, ("features",), None, name=self.features
+            )
+            features = found.astype(np.float64)
+        return hidden_manifold(*shape, self.nonlinearity, features)
+
+
+class Generator(Table):
+    """[data] model = "generator": covariances Omega and Phi of a generator's outputs in a file."""
+
+    model: Literal["generator"]
+    file: Annotated[str, Field(min_length=1)]
+
+    def build(self, base: Path) -> DataModel:
+        return generator(base / self.file, name=self.file)
+
+
+_MODELS = (Isotropic, Spectrum, PowerLaw, Covariance, HiddenManifold, Generator)
+Data = Annotated[
+    Isotropic | Spectrum | PowerLaw | Covariance | HiddenManifold | Generator,
+    Field(discriminator="model"),
+]
 
 
 class Training(Table):
