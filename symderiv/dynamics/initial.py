@@ -51,12 +51,16 @@ class LatentVectors:
         teacher: W, shape (M, D).
         student_axes: J in the eigenbasis of the inputs, shape (K, N).
         teacher_axes: φ there, shape (M, N).
+        variance: eigenvalue of each axis, shape (N,).
+        latent: how the inputs are made.
     """
 
     student: np.ndarray
     teacher: np.ndarray
     student_axes: np.ndarray
     teacher_axes: np.ndarray
+    variance: np.ndarray
+    latent: Latent
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def initial(study: Study) -> Initial:
     if study.initial.draw == "mean":
         return Initial(_mean_state(study, data), None, data, data.remarks)
     if data.latent is not None:
-        latent = _draw_latent(study, data.latent, int(data.multiplicities().sum()))
+        latent = _draw_latent(study, data, data.latent)
         return Initial(_state_of_latent(latent, study, data), latent, data, data.remarks)
     if study.simulation.method != "vectors":
         dimension = int(data.multiplicities().sum())
@@ -108,15 +112,18 @@ def _draw(study: Study, data: DataModel) -> Vectors:
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
 
 
-def _draw_latent(study: Study, latent: Latent, N: int) -> LatentVectors:
+def _draw_latent(study: Study, data: DataModel, latent: Latent) -> LatentVectors:
     assert latent.axes is not None
     assert latent.cross is not None
-    seed = study.initial.seed
+    counts, seed = data.multiplicities(), study.initial.seed
+    N = int(counts.sum())
     teacher = stream(seed, TEACHER).standard_normal((study.M, latent.cross.shape[1]))
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    return LatentVectors(student, teacher, student @ latent.axes, teacher @ latent.cross.T)
+    variance = np.repeat(data.single().eigenvalue, counts)
+    J, phi = student @ latent.axes, teacher @ latent.cross.T
+    return LatentVectors(student, teacher, J, phi, variance, latent)
 
 
 def _state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:

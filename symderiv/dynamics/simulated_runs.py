@@ -17,7 +17,7 @@ from numba import types
 
 from symderiv.dynamics.checkpoint import Checkpoint
 from symderiv.dynamics.gram import Factors, GramChain
-from symderiv.dynamics.initial import RUNS, Vectors, stream
+from symderiv.dynamics.initial import RUNS, LatentVectors, Vectors, stream
 from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.run_memory import Snapshot, set_generator, words_of
 from symderiv.dynamics.state import State
@@ -91,7 +91,7 @@ class Simulation:
         self,
         study: Study,
         kernel: Kernel,
-        start: Vectors | Factors,
+        start: Vectors | Factors | LatentVectors,
         state: State,
         runs: int,
         checkpoint: Checkpoint | None = None,
@@ -119,7 +119,7 @@ class Simulation:
         self.sizes = np.array([state.K, state.M, 1], dtype=np.int64)
         T = state.T.ravel()
         self.parameters = np.concatenate([np.ones(2), T, T, self.v_teacher, np.zeros(6)])
-        if isinstance(start, Vectors):
+        if isinstance(start, Vectors | LatentVectors):
             self.dimension, numbers = start.variance.size, start.variance.size
         else:
             self.dimension, numbers = start.dimension, start.rows[:, 0].size
@@ -143,6 +143,10 @@ class Simulation:
     def _chain(self, index: int) -> _Chain:
         seed, v = self.study.initial.seed, self.state.student_weights
         common = self.functions, v, self.v_teacher, self.rates, stream(seed, RUNS, index)
+        if isinstance(self.start, LatentVectors):
+            from symderiv.dynamics.latent_chain import LatentChain
+
+            return LatentChain(self.start, *common, self.block)
         if isinstance(self.start, Vectors):
             return VectorChain(self.start, *common, self.block)
         return GramChain(self.start, *common, stream(seed, RUNS, index, 2), self.block)

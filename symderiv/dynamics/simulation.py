@@ -15,6 +15,7 @@ from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.gram import Factors, factors, gram_is_cheaper
 from symderiv.dynamics.initial import (
     Initial,
+    LatentVectors,
     Vectors,
     coordinates_of,
     initial,
@@ -154,7 +155,7 @@ def simulate(
         initial=start.state,
         dimension=N,
         runs=count,
-        method="vectors" if isinstance(weights, Vectors) else "gram",
+        method="gram" if isinstance(weights, Factors) else "vectors",
         alpha_end=min(run.made for run in work.runs) / N,
         cause=cause,
         message=message,
@@ -168,9 +169,21 @@ def simulate(
     )
 
 
-def _weights(study: Study, start: Initial) -> Vectors | Factors:
+def _weights(study: Study, start: Initial) -> Vectors | Factors | LatentVectors:
     """What the study's method works on."""
     method = study.simulation.method
+    if start.data is not None and start.data.latent is not None:
+        if method == "gram":
+            raise InputError(
+                'simulation.method: "gram" is for Gaussian inputs that the teacher sees itself; '
+                "inputs of this data.model need vectors"
+            )
+        if not isinstance(start.vectors, LatentVectors):
+            raise InputError(
+                "initial: a simulation of this data.model needs drawn vectors; use "
+                'draw = "sampled" and no state file, and data.dimension instead of the limit'
+            )
+        return start.vectors
     if method == "auto":
         # without room for a frame of K + M vectors, given overlaps are a matter for factors
         crowded = (
@@ -181,6 +194,6 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors:
         method = "gram" if cheaper else "vectors"
     if method == "gram":
         return factors(start.state, start.data)
-    if start.vectors is not None:
+    if isinstance(start.vectors, Vectors):
         return start.vectors
     return vectors_with_overlaps(start.state, start.data, study.initial.seed)

@@ -194,7 +194,7 @@ class Study(Table):
             if self.initial.draw == "sampled":
                 if model.latent is not None and model.latent.dimension is None:
                     raise InputError(
-                        'data.latent_ratio: the limit of infinite dimensions has no vectors to draw; '
+                        "data.latent_ratio: the limit has no vectors to draw; "
                         'use initial.draw = "mean", or give data.dimension and latent_dimension'
                     )
                 model.multiplicities()

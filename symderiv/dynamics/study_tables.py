@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-import numpy as np
 from symderiv.data import (
     DataModel,
     covariance,
@@ -159,9 +159,7 @@ class HiddenManifold(Table):
             random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed)))
             features = random.standard_normal(shape)
         else:
-            _, found = read_matrix(
-                base / self.features, ("features",), None, name=self.features
-            )
+            _, found = read_matrix(base / self.features, ("features",), None, name=self.features)
             features = found.astype(np.float64)
         return hidden_manifold(*shape, self.nonlinearity, features)
 
