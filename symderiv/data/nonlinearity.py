@@ -58,12 +58,16 @@ def nonlinearity(text: str) -> Nonlinearity:
     """
     from symderiv.expressions import activation
 
-    expression = activation(text).expression
-    values, closed = _coefficients(expression)
+    try:
+        f = activation(text)
+        expression = f.expression
+        values, closed = _coefficients(expression)
+    except InputError as error:
+        raise type(error)(f"nonlinearity: {error}") from None
     a, b, c = values
     if not c - a * a > 1e-13 * c:
         raise InputError(f"nonlinearity: {text} is constant; the inputs would be too")
-    return Nonlinearity(activation(text).text, a, b, c, closed, _function(expression))
+    return Nonlinearity(f.text, a, b, c, closed, _function(expression))
 
 
 def _coefficients(f: Any) -> tuple[tuple[float, float, float], tuple[str, ...]]:
@@ -106,9 +110,7 @@ def _integrated(f: Any) -> tuple[float, float, float]:
                 total += value
                 error += wrong
         if not error <= _ACCURACY * max(abs(total), 1e-3):
-            raise InputError(
-                f"nonlinearity: the Gaussian means of {sp.sstr(f)} were reached only to {error:.1g}"
-            )
+            raise InputError(f"the Gaussian means of {sp.sstr(f)} were reached only to {error:.1g}")
         values.append(total)
     return values[0], values[1], values[2]
 

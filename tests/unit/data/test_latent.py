@@ -1,0 +1,178 @@
+"""Inputs made from latent vectors: covariances against samples, the limit, files, refusals."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+
+from symderiv.data import DataModel, generator, hidden_manifold, hidden_manifold_limit
+from symderiv.data.latent import marchenko_pastur
+from symderiv.data.nonlinearity import nonlinearity
+from symderiv.errors import InputError
+
+
+def _features(N: int, D: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((N, D))
+
+
+def _omega(model: DataModel) -> np.ndarray:
+    assert model.latent is not None
+    assert model.latent.axes is not None
+    variance = np.repeat(model.single().eigenvalue, model.multiplicities())
+    result: np.ndarray = (model.latent.axes * variance) @ model.latent.axes.T
+    return result
+
+
+def _phi(model: DataModel) -> np.ndarray:
+    assert model.latent is not None
+    assert model.latent.axes is not None
+    assert model.latent.cross is not None
+    N, D = model.latent.cross.shape
+    result: np.ndarray = math.sqrt(D / N) * model.latent.axes @ model.latent.cross
+    return result
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("sign", mpmath.sign),
+        ("relu", lambda u: max(u, 0)),
+        ("tanh", mpmath.tanh),
+        ("x/(1+abs(x))", lambda u: u / (1 + abs(u))),
+        ("log(1+exp(x))", lambda u: mpmath.log(1 + mpmath.exp(u))),
+        ("x**2+x", lambda u: u**2 + u),
+    ],
+)
+def test_gaussian_coefficients_against_quadrature(text: str, function: object) -> None:
+    found = nonlinearity(text)
+
+    def mean(power: int, factor: int) -> float:
+        def integrand(u: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.npdf(u) * function(u) ** power * u**factor  # type: ignore[operator]
+
+        return float(mpmath.quad(integrand, [-12, -6, -2, 0, 2, 6, 12]))
+
+    assert found.a == pytest.approx(mean(1, 0), abs=1e-10)
+    assert found.b == pytest.approx(mean(1, 1), rel=1e-10)
+    assert found.c == pytest.approx(mean(2, 0), rel=1e-10)
+    u = np.array([-3.0, -0.5, 0.25, 2.0])
+    assert found.function(u) == pytest.approx([float(function(x)) for x in u])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("text", ["sign", "relu", "tanh", "x**2+x"])
+def test_covariances_are_those_of_the_inputs(text: str) -> None:
+    """To leading order in 1/√D: entry by entry within sampling errors and O(1/D)."""
+    N, D, count = 40, 300, 20_000
+    model = hidden_manifold(N, D, text, _features(N, D))
+    assert model.latent is not None
+    assert model.latent.sampler is not None
+    x, c = model.latent.sampler(np.random.default_rng(5), count)
+    variance = float(np.mean(np.diag(_omega(model))))
+    noise = 6.0 * variance / math.sqrt(count)
+    leading = 6.0 * nonlinearity(text).c / D
+    assert np.max(np.abs(x.mean(axis=0))) < 6.0 * math.sqrt(variance / count)
+    assert np.max(np.abs(x.T @ x / count - _omega(model))) < 3.0 * noise + leading
+    assert np.max(np.abs(x.T @ c / count - _phi(model))) < noise + leading
+
+
+def test_linear_inputs_tell_all_about_the_teacher_if_there_are_enough() -> None:
+    model = hidden_manifold(60, 30, "x", _features(60, 30))
+    assert model.latent is not None
+    eigenvalue, weight = model.single().eigenvalue, model.single().weight
+    alive = eigenvalue > 0
+    assert eigenvalue[-1] == 0.0
+    assert weight[-1] == pytest.approx(0.5)
+    explained = (weight * model.latent.share)[alive] @ (1.0 / eigenvalue[alive])
+    assert explained == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
+def test_the_limiting_spectrum_has_the_moments_of_marchenko_and_pastur(ratio: float) -> None:
+    gamma = 1.0 / ratio
+    s, weight = marchenko_pastur(ratio, 200)
+    moments = [
+        1.0,
+        1.0,
+        1 + gamma,
+        1 + 3 * gamma + gamma**2,
+        1 + 6 * gamma + 6 * gamma**2 + gamma**3,
+    ]
+    for power, moment in enumerate(moments):
+        assert weight @ s**power == pytest.approx(moment, rel=1e-12)
+    assert (s == 0.0).sum() == (ratio < 1.0)
+    F = _features(900, round(900 * ratio), 3)
+    drawn = np.linalg.eigvalsh(F @ F.T / F.shape[1])
+    for power in (2, 3, 4):
+        assert np.mean(drawn**power) == pytest.approx(moments[power], rel=0.05)
+
+
+def test_the_limit_is_approached_by_drawn_features() -> None:
+    limit = hidden_manifold_limit(0.5, "sign")
+    assert limit.latent is not None
+    component = limit.single()
+    wanted = float(component.weight @ (limit.latent.share / component.eigenvalue))
+    errors = []
+    for N in (100, 800):
+        drawn = hidden_manifold(N, N // 2, "sign", _features(N, N // 2, N))
+        assert drawn.latent is not None
+        one = drawn.single()
+        errors.append(abs(one.weight @ (drawn.latent.share / one.eigenvalue) - wanted))
+    assert errors[1] < 0.3 * errors[0] + 1e-4
+    assert errors[1] < 2e-3
+
+
+def test_a_generator_is_its_two_covariances(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    N, D = 30, 12
+    mixing = rng.standard_normal((N, D)) / math.sqrt(D)
+    omega = mixing @ mixing.T + 0.3 * np.eye(N)
+    path = tmp_path / "statistics.npz"
+    np.savez(path, omega=omega, phi=mixing)
+    model = generator(path)
+    assert model.latent is not None
+    assert model.latent.sampler is not None
+    assert _omega(model) == pytest.approx(omega, abs=1e-12)
+    assert _phi(model) == pytest.approx(mixing, abs=1e-12)
+    x, c = model.latent.sampler(rng, 40_000)
+    assert x.T @ x / 40_000 == pytest.approx(omega, abs=0.1)
+    assert x.T @ c / 40_000 == pytest.approx(mixing, abs=0.06)
+    assert c.T @ c / 40_000 == pytest.approx(np.eye(D), abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"phi": None}, "no array phi"),
+        ({"phi": np.ones((5, 2))}, "rows"),
+        ({"omega": np.ones((4, 3))}, "square"),
+        ({"omega": np.diag([1.0, 1.0, 1.0, -1.0])}, "not a covariance"),
+        ({"omega": np.full((4, 4), np.nan)}, "not a finite number"),
+        ({"omega": np.eye(4) + np.triu(np.ones((4, 4)), 1)}, "not symmetric"),
+        ({"phi": 3.0 * np.eye(4)[:, :2]}, "do not fit"),
+    ],
+)
+def test_bad_statistics_are_refused(
+    tmp_path: Path, change: dict[str, np.ndarray | None], words: str
+) -> None:
+    arrays = {"omega": np.eye(4), "phi": 0.5 * np.eye(4)[:, :2], **change}
+    path = tmp_path / "bad.npz"
+    np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
+    with pytest.raises(InputError, match=words):
+        generator(path)
+
+
+def test_bad_manifolds_are_refused() -> None:
+    with pytest.raises(InputError, match="expected"):
+        hidden_manifold(10, 5, "sign", _features(5, 10))
+    with pytest.raises(InputError, match="zero"):
+        hidden_manifold(10, 5, "sign", np.zeros((10, 5)))
+    with pytest.raises(InputError, match="constant"):
+        hidden_manifold(10, 5, "2", _features(10, 5))
+    with pytest.raises(InputError, match="latent_ratio"):
+        hidden_manifold_limit(-1.0, "sign")
+    with pytest.raises(InputError, match="largest"):
+        hidden_manifold(5000, 2, "sign", _features(5000, 2))

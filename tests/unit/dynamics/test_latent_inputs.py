@@ -1,0 +1,107 @@
+"""Studies of hidden manifolds and generators: equations against SGD, keys, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symderiv.dynamics import parse_study, simulate, solve
+from symderiv.errors import InputError
+
+STUDY = """
+[network]
+activation = "{activation}"
+students = 2
+teachers = 3
+student_weights = 0.5
+teacher_weights = 1
+train_second_layer = {both}
+[data]
+{data}
+[training]
+learning_rate = 0.3
+[initial]
+student_std = 1.0
+{initial}
+[simulation]
+runs = 12
+[time]
+values = [0.0, 0.5, 2.0, 6.0, 15.0]
+"""
+MANIFOLD = (
+    'model = "hidden-manifold"\nnonlinearity = "{f}"\ndimension = {N}\nlatent_dimension = {D}\n'
+)
+
+
+def _study(data: str, activation: str = "erf", both: str = "true", initial: str = "") -> str:
+    return STUDY.format(data=data, activation=activation, both=both, initial=initial)
+
+
+@pytest.mark.parametrize(
+    ("activation", "f", "both"), [("erf", "sign", "true"), ("relu", "x+x**2/4", "false")]
+)
+def test_equations_agree_with_sgd(activation: str, f: str, both: str) -> None:
+    """Within 3.5 standard errors and 2/√N of the size of the quantity (finite N, leading order)."""
+    N = 300
+    study = parse_study(_study(MANIFOLD.format(f=f, N=N, D=180), activation, both))
+    theory, runs = solve(study), simulate(study)
+    assert theory.alpha == pytest.approx(runs.alpha)
+    for name in ("Q", "R", "v", "generalization_error"):
+        exact = np.asarray(getattr(theory, name))
+        size = np.max(np.abs(exact))
+        allowed = 3.5 * runs.standard_error(name) + 2.0 / np.sqrt(N) * size
+        assert np.all(np.abs(runs.mean(name) - exact) <= allowed), name
+    change = abs(theory.generalization_error[-1] / theory.generalization_error[0] - 1.0)
+    assert change > 0.1
+
+
+def test_a_generator_is_simulated_with_its_gaussian_equivalent(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    N, D = 200, 80
+    mixing = rng.standard_normal((N, D)) / np.sqrt(D)
+    np.savez(tmp_path / "g.npz", omega=mixing @ mixing.T + 0.2 * np.eye(N), phi=mixing)
+    study = parse_study(_study('model = "generator"\nfile = "g.npz"'), tmp_path)
+    theory, runs = solve(study), simulate(study)
+    allowed = 3.5 * runs.standard_error("R") + 2.0 / np.sqrt(N)
+    assert np.all(np.abs(runs.mean("R") - theory.R) <= allowed)
+    assert study.input_files == (tmp_path / "g.npz",)
+
+
+def test_the_limit_has_no_vectors() -> None:
+    limit = 'model = "hidden-manifold"\nnonlinearity = "erf"\nlatent_ratio = 0.5\nnodes = 20'
+    with pytest.raises(InputError, match=r"data\.latent_ratio: .*initial\.draw"):
+        parse_study(_study(limit))
+    study = parse_study(_study(limit, initial='draw = "mean"'))
+    result = solve(study)
+    assert result.Q.shape == (5, 2, 2)
+    assert np.all(np.isfinite(result.generalization_error))
+    with pytest.raises(InputError, match="drawn vectors"):
+        simulate(study)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ('model = "hidden-manifold"\nnonlinearity = "sign"\ndimension = 10', "latent_dimension"),
+        (MANIFOLD.format(f="sign", N=10, D=5) + "latent_ratio = 0.5", "latent_ratio"),
+        (MANIFOLD.format(f="sign", N=10, D=5) + "nodes = 5", "nodes"),
+        (MANIFOLD.format(f="3", N=10, D=5), "constant"),
+        (MANIFOLD.format(f="import os", N=10, D=5), "data.nonlinearity"),
+        ('model = "generator"', "data.file"),
+        ('model = "generator"\nfile = "no.npz"', "no.npz"),
+        (MANIFOLD.format(f="sign", N=10, D=5) + 'features = "no.npy"', "no.npy"),
+    ],
+)
+def test_bad_keys_are_refused_by_name(data: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        parse_study(_study(data))
+
+
+def test_gram_matrices_are_refused() -> None:
+    text = _study(MANIFOLD.format(f="sign", N=20, D=10)).replace(
+        "runs = 12", 'runs = 2\nmethod = "gram"'
+    )
+    with pytest.raises(InputError, match=r"simulation\.method"):
+        simulate(parse_study(text))
