@@ -62,6 +62,10 @@ SOURCES: Final = {
             "relu_localization.two_constraints",
             "relu_localization.quadrant",
             "relu_localization.closed_form",
+            "relu_localization.rewritten",
+            "relu_localization.special_cases",
+            "relu_localization.other_order",
+            "relu_localization.normalised",
         ),
     ),
     "saad-solla-1995": Source(

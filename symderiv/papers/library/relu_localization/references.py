@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symderiv.papers.arithmetic import Indexed, Values, evaluate
+from symderiv.papers.arithmetic import Indexed, Values, evaluate, extended
 from symderiv.papers.claim import Point
 from symderiv.papers.library.relu_localization.variables import (
     Form,
@@ -18,7 +18,15 @@ from symderiv.papers.library.relu_localization.variables import (
 )
 from symderiv.papers.statement import Statement, parse_statement
 
-__all__ = ["Case", "cases", "gaussian_points", "moderate_points", "values_of"]
+__all__ = [
+    "Case",
+    "cases",
+    "gaussian_points",
+    "moderate_points",
+    "near_points",
+    "orthogonal_points",
+    "values_of",
+]
 
 Matrix = tuple[Form, ...]
 
@@ -155,6 +163,41 @@ def moderate_points(numbers: Any) -> Iterator[Point]:
     """Those whose densities are not too narrow for quadrature in doubles."""
     for case in cases()[:2]:
         yield Point(case.label, values_of(case, numbers))
+
+
+def _overlap(case: Case, one: Form, other: Form) -> Fraction:
+    image = [
+        sum((a * b for a, b in zip(row, other, strict=True)), Fraction()) for row in case.sigma1
+    ]
+    return sum((a * b for a, b in zip(one, image, strict=True)), Fraction())
+
+
+def orthogonal_points(numbers: Any) -> Iterator[Point]:
+    """Units orthogonal to the first in Sigma_1, but neither to each other nor in Sigma_0."""
+    for case in cases():
+        first = case.w[0]
+        own = _overlap(case, first, first)
+        others = [
+            tuple(x - _overlap(case, first, row) / own * y for x, y in zip(row, first, strict=True))
+            for row in case.w[1:]
+        ]
+        made = Case(f"{case.label}; rho_1k = 0", (first, *others), case.sigma1, case.sigma0)
+        yield Point(made.label, values_of(made, numbers))
+
+
+def near_points(numbers: Any) -> Iterator[Point]:
+    """Unit 2 almost a multiple of unit 1: ``eps`` -> 0, eps^2 = sqrt(rho_11 rho_22) - rho_12."""
+    for case in cases()[:2]:
+        for power in (3, 4, 5):
+            shift = Fraction(1, 10**power)
+            first, second, *rest = case.w
+            near = tuple(Fraction(3, 2) * x + shift * y for x, y in zip(first, second, strict=True))
+            label = f"{case.label}; w_2 = 1.5 w_1 + 1e-{power} times another vector"
+            values = values_of(Case(label, (first, near, *rest), case.sigma1, case.sigma0), numbers)
+            rho = values["rho"]
+            eps = numbers.sqrt(numbers.sqrt(rho[1, 1] * rho[2, 2]) - rho[1, 2])
+            extended_values = extended(values, {"eps": eps})
+            yield Point(label, extended_values, float(eps), series=case.label)
 
 
 @functools.lru_cache(maxsize=1)

@@ -51,7 +51,8 @@ def with_two_constraints(points: Iterable[Point], numbers: Any) -> Iterator[Poin
 
     ``Cmat(k)``, ``Umat(k)``, ``Covmat(k)`` (of S and T_k), ``Sigma1mat``, columns ``W(k)`` and
     ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1],
-    ``column(a, b)`` and ``square(a, b, c, d)``; ``Sw[k, i]`` is entry i of Sigma_1 w_k.
+    ``column(a, b)`` and ``square(a, b, c, d)``; ``Sw[k, i]`` is entry i of Sigma_1 w_k,
+    ``S0w[k, i]`` of Sigma_0 w_k; ``Sp`` and ``Tp[k]`` are S and T_k of variance 1.
     """
     for point in points:
         yield Point(
@@ -105,7 +106,10 @@ def _two_constraints(values: Mapping[str, Any], numbers: Any) -> dict[str, Calla
         "C": lambda: Indexed(lambda k, i, a: coefficients(k)[i - 1][a - 1], others, sites, one),
         "A": lambda: Indexed(rest, others, sites, sites),
         "b": lambda: Indexed(lambda k, a: S if a == 1 else T[(k,)], others, one),
+        "Sp": lambda: S / numbers.sqrt(mean(S * S)),
+        "Tp": lambda: Indexed(lambda k: T[(k,)] / numbers.sqrt(mean(T[(k,)] * T[(k,)])), (1, K)),
         "Sw": lambda: Indexed(image, (1, K), sites),
+        "S0w": lambda: Indexed(lambda k, i: values["E0"](X[(i,)] * T[(k,)]), (1, K), sites),
         "Cmat": lambda: lambda k: matrix(coefficients(k)),
         "U": lambda: Indexed(
             lambda k, a, j: values["w"][1 if a == 1 else k, j], others, one, sites
