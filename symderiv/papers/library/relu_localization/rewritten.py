@@ -104,8 +104,8 @@ CLAIMS: tuple[Claim, ...] = (
         corrected=f"{EQUATION_43} == {_equation_44('-' + _G)}",
         symmetric=_SYMMETRIC,
         regime=_REGIME,
-        note="In the coefficient of Sigma_1 w_k the minus in arccos(-gamma) of equation 43 is lost; "
-        "it stays lost in equations 45 to 47.",
+        note="In the coefficient of Sigma_1 w_k the minus in arccos(-gamma) of equation 43 is "
+        "lost; it stays lost in equations 45 to 47.",
     ),
     Claim(
         "45",
