@@ -100,6 +100,8 @@ class LinearNetwork:
         self.teacher = self._spread(case.teacher, numbers.one)
         self.student = self._spread(case.student, self.variance)
         self.cross = self._spread(case.cross, numbers.zero)
+        #: Eigenspaces that learn, counted from the first; the others stay as they are.
+        self.trained = self.L
 
     def _spread(self, values: tuple[Fraction, ...] | None, same: Any) -> list[Any]:
         if values is None:
@@ -138,7 +140,12 @@ class LinearNetwork:
             [[self.moments(self.teacher)[1]]], [n.one],
             self.eta, n.zero, n.zero, n.zero, n.zero, int(full), d_student, d_cross, [n.zero],
         )  # fmt: skip
-        return d_student[0][0], [x / rho[k] for k, x in enumerate(d_cross[0][0])]
+        frozen = [n.zero] * (self.L - self.trained)
+        learning = range(self.trained)
+        return (
+            [*(d_student[0][0][k] for k in learning), *frozen],
+            [*(d_cross[0][0][k] / rho[k] for k in learning), *frozen],
+        )
 
     def error(self, student: list[Any], cross: list[Any]) -> Any:
         """ε_g of overlaps per eigenspace."""

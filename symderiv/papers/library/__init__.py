@@ -45,7 +45,9 @@ SOURCES: Final = {
         (
             "worschech_rosenow.setup",
             "worschech_rosenow.linear",
+            "worschech_rosenow.linear_curve",
             "worschech_rosenow.linear_hierarchy",
+            "worschech_rosenow.linear_cross",
             "worschech_rosenow.linear_solution",
             "worschech_rosenow.scaling_sum",
             "worschech_rosenow.scaling_time",

@@ -36,6 +36,8 @@ __all__ = [
     "entries_of_any",
     "first_order",
     "modes",
+    "partly_trained",
+    "partly_trained_slower",
     "slower",
     "vectors",
     "vectors_of_any",
@@ -202,6 +204,35 @@ def slower(numbers: Any) -> Iterator[Point]:
             network = LinearNetwork(slow, numbers)
             values = _entry_values(network)
             yield Point(str(slow), values, float(rate), str(replace(case, rate=Fraction(0))))
+
+
+def partly_trained(numbers: Any) -> Iterator[Point]:
+    """Without the terms of order η², the first 1, 2, … eigenspaces trained."""
+    for case in DRAWN:
+        for trained in range(1, LinearNetwork(case, numbers).L + 1):
+            yield Point(f"{case}, N_l = {trained}", _partly_trained(case, trained, numbers, False))
+
+
+def partly_trained_slower(numbers: Any) -> Iterator[Point]:
+    """Series with η → 0 at fixed ηα and a part of the eigenspaces trained."""
+    for case in DRAWN:
+        size = LinearNetwork(case, numbers).L
+        for trained in sorted({1, size - 1}):
+            for power in (2, 3, 4):
+                rate = Fraction(1, 10**power)
+                slow = replace(case, rate=rate, time=case.rate * case.time / rate)
+                label = f"{slow}, N_l = {trained}"
+                values = _partly_trained(slow, trained, numbers, True)
+                yield Point(label, values, float(rate), f"{case}, N_l = {trained}")
+
+
+def _partly_trained(case: Case, trained: int, numbers: Any, full: bool) -> Values:
+    network = LinearNetwork(case, numbers)
+    network.trained = trained
+    return Values(
+        _sizes(network) | {"N_l": trained, "lam": Indexed(network.eigenvalue, (1, network.L))},
+        {"eps_g": lambda: network.error(*network.at(full))},
+    )
 
 
 def modes(numbers: Any) -> Iterator[Point]:
