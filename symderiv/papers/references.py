@@ -38,9 +38,9 @@ __all__ = [
 Vector = tuple[Fraction, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Field:
-    """The field ξ·w/√N of an input ξ, by its vector w."""
+    """The field ξ·w/√N of an input ξ, by its vector w; a network has one object per vector."""
 
     vector: Vector
 
@@ -90,15 +90,22 @@ class Network:
 
     def x(self, i: int, l: int = 0) -> Field:
         """x_i^(l), i = 1 … K."""
-        return Field(self._shifted(self.student[i - 1], l))
+        return self._field(True, i, l)
 
     def y(self, n: int, l: int = 0) -> Field:
         """y_n^(l), n = 1 … M."""
-        return Field(self._shifted(self.teacher[n - 1], l))
+        return self._field(False, n, l)
 
     def covariance(self, a: Field, b: Field) -> Fraction:
         """The covariance of two fields."""
-        return self.overlap(a.vector, b.vector, 1)
+        if (a, b) not in self._covariances:
+            value = self.overlap(a.vector, b.vector, 1)
+            self._covariances[a, b] = self._covariances[b, a] = value
+        return self._covariances[a, b]
+
+    @cached_property
+    def _covariances(self) -> dict[tuple[Field, Field], Fraction]:
+        return {}
 
     def overlap(self, a: Vector, b: Vector, power: int) -> Fraction:
         """a·Σ^power b/N."""
@@ -119,8 +126,17 @@ class Network:
         words = f", {self.words}" if self.words else ""
         return f"K = {self.K}, M = {self.M}, L = {self.L}, N = {self.N}{words}"
 
-    def _shifted(self, vector: Vector, l: int) -> Vector:
-        return tuple(w * rho**l for w, rho in zip(vector, self.variance, strict=True))
+    @cached_property
+    def _fields(self) -> dict[Any, Field]:
+        return {}
+
+    def _field(self, student: bool, unit: int, l: int) -> Field:
+        key = (student, unit, l)
+        if key not in self._fields:
+            vector = (self.student if student else self.teacher)[unit - 1]
+            shifted = tuple(w * rho**l for w, rho in zip(vector, self.variance, strict=True))
+            self._fields[key] = self._fields.setdefault(shifted, Field(shifted))
+        return self._fields[key]
 
 
 @dataclass(frozen=True)

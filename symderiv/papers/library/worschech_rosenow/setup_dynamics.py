@@ -1,0 +1,304 @@
+"""Equations 4 and 18 to 22: the hierarchy of order parameters and the covariances in it.
+
+x_i^(l) = ξ·Σ^l J_i/√N as the paper defines it; unlabelled fields are those of equation 2, x_i^(0).
+The teacher is 1/√M times the sum of its units, which is the student's architecture with M units;
+the teacher of section 3 has no factor. What holds for which is told by claims of their own.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from symderiv.papers.claim import Claim
+from symderiv.papers.library.worschech_rosenow.setup_points import points_on
+from symderiv.papers.references import networks
+from symderiv.papers.rules import Exact
+
+__all__ = ["CLAIMS"]
+
+REGIME = "K and M arbitrary, also different; eta = 0.7; exact rational states, also degenerate"
+#: A polynomial has every integral in closed form, so that g is not always erf.
+BOTH = ("erf", "x**3 - x/3")
+MEANS = points_on(activations=BOTH)
+SUM = points_on(weights="sum")
+
+_Q_RANGES = "i = 1..K, j = 1..K, l = 0..L - 1"
+_R_RANGES = "i = 1..K, n = 1..M, l = 0..L - 1"
+
+_DRIFT_OF_Q = """
+    Sum(I3(x[i, 0], x[j, l], y[m, 0]), (m, 1, M)){teacher}
+    - {ratio}*Sum(I3(x[i, 0], x[j, l], x[k, 0]), (k, 1, K))
+    + Sum(I3(x[j, 0], x[i, l], y[m, 0]), (m, 1, M)){teacher}
+    - {ratio}*Sum(I3(x[j, 0], x[i, l], x[k, 0]), (k, 1, K))
+"""
+_DRIFT = _DRIFT_OF_Q.format(ratio="M/K", teacher="")
+_NOISE = """
+    {students}*Sum(I4(x[i, 0], x[j, 0], x[k, 0], x[l, 0]), (k, 1, K), (l, 1, K))
+    + Sum(I4(x[i, 0], x[j, 0], y[n, 0], y[m, 0]), (n, 1, M), (m, 1, M))
+    - {cross}*Sum(I4(x[i, 0], x[j, 0], x[k, 0], y[n, 0]), (k, 1, K), (n, 1, M))
+"""
+_NOISE_PRINTED = _NOISE.format(students="M/K**2", cross="2/K")
+_NOISE_TRUE = _NOISE.format(students="M**2/K**2", cross="2*M/K")
+_NOISE_SUM = _NOISE.format(students="M/K**2", cross="2*sqrt(M)/K")
+
+
+def _drift_of_r(order: str, students: str) -> str:
+    return f"""
+    Sum(I3(x[i, 0], y[n, {order}], y[m, 0]), (m, 1, M))
+    - {students}Sum(I3(x[i, 0], y[n, {order}], x[j, 0]), (j, 1, K))
+    """
+
+
+_F1 = """
+    Sum(I3(x[i, 0], y[n, l], y[m, 0]), (m, 1, M))
+    - M/K*Sum(I3(x[i, 0], y[n, l], x[j, 0]), (j, 1, K))
+"""
+
+_SHAPE = [
+    Claim(
+        "4",
+        f"dR[l, i, n] == eta/K*({_F1})",
+        MEANS,
+        Exact(),
+        _R_RANGES,
+        part="R",
+        printed=0,
+        regime=REGIME,
+        given="F_1 is the bracket of equation 18 for R as it must read (see there).",
+        note="The prefactor eta/K is the one that equation 18 lacks.",
+    ),
+    Claim(
+        "4",
+        f"dQ[l, i, j] == eta/K*({_DRIFT}) + eta**2/K**2*nu[l + 1]*({_NOISE_TRUE})",
+        MEANS,
+        Exact(),
+        _Q_RANGES,
+        part="Q",
+        printed=1,
+        regime=REGIME,
+        given="F_2 and F_3 are the brackets of equation 18 as they must read (see there).",
+        symmetric=("x",),
+    ),
+    Claim(
+        "4",
+        "nu[l] == 1/N*Sum(lam[k]**l, (k, 1, N))",
+        MEANS,
+        Exact(),
+        "l = 0..L + 1",
+        part="nu",
+        printed=1,
+        definition=True,
+    ),
+]
+
+_EIGHTEEN = [
+    Claim(
+        "18",
+        f"dQ1[l, i, j] == eta/K*({_DRIFT})",
+        MEANS,
+        Exact(),
+        _Q_RANGES,
+        part="Q, first order",
+        printed=0,
+        regime=REGIME,
+        note="With the teacher 1/sqrt(M) Sum g(y_n), the student's architecture with M units.",
+    ),
+    Claim(
+        "18",
+        f"dQ1[l, i, j] == eta/K*({_DRIFT})",
+        SUM,
+        Exact(),
+        _Q_RANGES,
+        part="Q, first order, teacher of section 3",
+        printed=0,
+        regime=REGIME,
+        corrected="dQ1[l, i, j] == eta/K*("
+        + _DRIFT_OF_Q.format(ratio="M/K", teacher="*sqrt(M)")
+        + ")",
+        note="With the teacher of section 3, Sum g(y_n) without 1/sqrt(M), the terms with teachers "
+        "need a factor sqrt(M).",
+    ),
+    Claim(
+        "18",
+        f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*({_NOISE_PRINTED})",
+        MEANS,
+        Exact(),
+        _Q_RANGES,
+        part="Q, second order",
+        printed=1,
+        regime=REGIME,
+        reading="reconstructed",
+        corrected=f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*({_NOISE_TRUE})",
+        note="With the teacher 1/sqrt(M) Sum g(y_n), for which the first order holds, the "
+        "prefactors of the sums over students and over both networks need one more factor M. The "
+        "printed ones are right for M = 1 only; no teacher scaling makes all of them right.",
+    ),
+    Claim(
+        "18",
+        f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*({_NOISE_PRINTED})",
+        SUM,
+        Exact(),
+        _Q_RANGES,
+        part="Q, second order, teacher of section 3",
+        printed=1,
+        regime=REGIME,
+        reading="reconstructed",
+        corrected=f"dQ2[l, i, j] == eta**2*M/K**2*nu[l + 1]*({_NOISE_SUM})",
+        note="With the teacher of section 3 the sums over two students and over two teachers are "
+        "right relative to each other; the mixed one needs sqrt(M) and all a common factor M.",
+    ),
+    Claim(
+        "18",
+        "dR[l, i, n] == eta*(" + _drift_of_r("l + 1", "") + ")",
+        MEANS,
+        Exact(),
+        _R_RANGES,
+        part="R",
+        printed=2,
+        regime=REGIME,
+        corrected="dR[l, i, n] == eta/K*(" + _drift_of_r("l", "M/K*") + ")",
+        note="Three errors: the factor 1/K, the factor M/K of the students (both are in the "
+        "equation of Q), and the order: y_n^(l), as in equation 92, where T^(l+1) occurs.",
+    ),
+    Claim(
+        "18",
+        "dR[l, i, n] == eta*(" + _drift_of_r("l + 1", "") + ")",
+        SUM,
+        Exact(),
+        _R_RANGES,
+        part="R, teacher of section 3",
+        printed=2,
+        regime=REGIME,
+        corrected="dR[l, i, n] == eta*sqrt(M)/K*(" + _drift_of_r("l", "sqrt(M)/K*") + ")",
+        note="Also with the teacher of section 3 the prefactors and the order are not right.",
+    ),
+    Claim(
+        "18",
+        "dR[l, i, n] == eta*(" + _drift_of_r("l", "") + ")",
+        points_on(weights="ones"),
+        Exact(),
+        _R_RANGES,
+        part="R, output weights 1",
+        printed=2,
+        regime=REGIME,
+        given="The order of y_n is l.",
+        note="The printed prefactors belong to output weights 1 of both networks.",
+    ),
+]
+
+_ERROR_TERMS = """
+    {teachers}Sum(I2(y[n, 0], y[m, 0]), (m, 1, M), (n, 1, M))
+    + {students}Sum(I2(x[j, 0], x[i, 0]), (i, 1, K), (j, 1, K))
+    - {cross}*Sum(Sum(I2(x[i, 0], y[n, 0]), (n, 1, M)), (i, 1, K))
+"""
+_ERROR_PRINTED = _ERROR_TERMS.format(teachers="", students="", cross="2")
+
+_ERROR = [
+    Claim(
+        "19",
+        f"eps_g == 1/2*({_ERROR_PRINTED})",
+        MEANS,
+        Exact(),
+        regime=REGIME,
+        corrected="eps_g == 1/2*("
+        + _ERROR_TERMS.format(teachers="1/M*", students="M/K**2*", cross="2/K")
+        + ")",
+        note="The output weights are missing. (The superscripts (1) are read as those of the "
+        "covariances, not as orders of the fields; see 20, fields.)",
+    ),
+    Claim(
+        "19",
+        f"eps_g == 1/2*({_ERROR_PRINTED})",
+        points_on(weights="ones", activations=BOTH),
+        Exact(),
+        part="output weights 1",
+        regime=REGIME,
+        note="What is printed is right for output weights 1 of both networks.",
+    ),
+]
+
+_MATRIX_2 = "matrix(Q[1, i, i], Q[1, i, j], Q[1, i, j], Q[1, j, j])"
+_MATRIX_3 = """matrix(
+    Q[1, i, i], {first}, R[1, i, n],
+    Q[l + 1, i, j], Q[2*l + 1, j, j], R[l + 1, j, n],
+    R[1, i, n], R[l + 1, j, n], T[1, n, n])
+"""
+_MATRIX_3_PRINTED = _MATRIX_3.format(first="Q[1, i, j]")
+_MATRIX_3_TRUE = _MATRIX_3.format(first="Q[l + 1, i, j]")
+_MATRIX_4 = """matrix(
+    Q[1, i, i], Q[1, i, j], R[1, i, n], R[1, i, m],
+    Q[1, i, j], Q[1, j, j], R[1, j, n], R[1, j, m],
+    R[1, i, n], R[1, j, n], T[1, n, n], T[1, n, m],
+    R[1, i, m], R[1, j, m], T[1, n, m], T[1, m, m])
+"""
+_ORDERS = (
+    "With the paper's x_i^(l) = xi Sigma^l J_i/sqrt(N) the plain fields are those of order 0, and "
+    "the first one has index i. Read as labels of the covariances the superscripts (1) do no harm."
+)
+_STATES = points_on(partial(networks))
+
+_COVARIANCES = [
+    Claim(
+        "20",
+        f"C(x[i, 0], x[j, 0]) == {_MATRIX_2}",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K",
+        part="matrix",
+        symmetric=("Q",),
+    ),
+    Claim(
+        "20",
+        f"{_MATRIX_2} == C(x[j, 1], x[j, 1])",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K",
+        part="fields",
+        corrected=f"{_MATRIX_2} == C(x[i, 0], x[j, 0])",
+        note=_ORDERS,
+    ),
+    Claim(
+        "21",
+        f"C(x[i, 0], x[j, l], y[n, 0]) == {_MATRIX_3_PRINTED}",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K, n = 1..M, l = 0..L - 1",
+        part="matrix",
+        corrected=f"C(x[i, 0], x[j, l], y[n, 0]) == {_MATRIX_3_TRUE}",
+        note="A covariance matrix is symmetric: the entry 1, 2 must be Q_ij^(l+1) like the entry "
+        "2, 1. As printed it is right for l = 0 only.",
+        symmetric=("Q",),
+    ),
+    Claim(
+        "21",
+        f"{_MATRIX_3_TRUE} == C(x[j, 1], x[j, l], y[n, 1])",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K, n = 1..M, l = 0..L - 1",
+        part="fields",
+        given="The entry 1, 2 is Q_ij^(l+1).",
+        corrected=f"{_MATRIX_3_TRUE} == C(x[i, 0], x[j, l], y[n, 0])",
+        note=_ORDERS,
+    ),
+    Claim(
+        "22",
+        f"C(x[i, 0], x[j, 0], y[n, 0], y[m, 0]) == {_MATRIX_4}",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K, n = 1..M, m = 1..M",
+        part="matrix",
+        symmetric=("Q", "T"),
+    ),
+    Claim(
+        "22",
+        f"{_MATRIX_4} == C(x[j, 1], x[j, 1], y[n, 1], y[m, 1])",
+        _STATES,
+        Exact(),
+        "i = 1..K, j = 1..K, n = 1..M, m = 1..M",
+        part="fields",
+        corrected=f"{_MATRIX_4} == C(x[i, 0], x[j, 0], y[n, 0], y[m, 0])",
+        note=_ORDERS,
+    ),
+]
+
+CLAIMS = (*_SHAPE, *_EIGHTEEN, *_ERROR, *_COVARIANCES)
