@@ -190,6 +190,8 @@ def ordered(pair: Pair) -> bool:
 
 
 def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
+    if difference.is_nan():
+        return math.inf  # outside of a function's domain: a side has no value
     if not difference.contains(0):
         size = max(abs(float(pair.left)), abs(float(pair.right)))
         return float(difference.mid()) / size if size else math.inf

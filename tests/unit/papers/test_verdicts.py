@@ -130,6 +130,18 @@ def test_balls_prove_a_failure() -> None:
         verify_claim(fails)
 
 
+def test_a_mutant_without_a_value_is_rejected_by_balls() -> None:
+    def points(numbers: Any) -> Iterator[Point]:
+        x = numbers.mpf(5) / 7
+        yield Point("x = 5/7", {"x": x, "f": numbers.asin(x)})
+
+    found = verify_claim(
+        Claim("1", "f == asin(x)", points, Exact(backend="arb")), with_mutants=True
+    )
+    assert found.mutants is not None
+    assert found.mutants.caught == found.mutants.wanted == 1  # asin(2*x) is not real
+
+
 def test_symbolic_identities() -> None:
     def points(_: Any) -> Iterator[Point]:
         a, b = sp.symbols("a b")

@@ -181,7 +181,8 @@ def _steps(numbers: Any) -> Iterator[Point]:
         J, B = random.standard_normal((K, 4)), random.standard_normal((M, 4))
         z = random.standard_normal((1, 4))
         moved, eta = J * root, 0.75
-        descend.py_func(
+        step: Any = descend  # numba's functions keep the one they were made from
+        step.py_func(
             kernel.student_activation, kernel.student_activation_derivative,
             kernel.teacher_activation, moved, B * root, np.full(K, M**0.5 / K),
             np.full(M, M**-0.5), variance, z, np.zeros(1), 0, 1, np.array([eta, 0.0, 0.0, 0.0]),
@@ -246,9 +247,9 @@ def _engine_moments(numbers: Any) -> Iterator[Point]:
 
     for state in networks()[:4]:
         copies = state.N // state.L
-        arrays = [np.array(rows, dtype=float) for rows in (state.student, state.teacher)]
+        student, teacher = (np.array(v, dtype=float) for v in (state.student, state.teacher))
         variance = np.array(state.variance, dtype=float)
-        vectors = Vectors(*arrays, variance, np.arange(0, state.N + 1, copies))
+        vectors = Vectors(student, teacher, variance, np.arange(0, state.N + 1, copies))
         found = state_of_vectors(vectors, _study(state.K, state.M))
         offsets = (("Q", found.student_overlap, 0), ("R", found.cross_overlap, 1),
                    ("T", found.teacher_overlap, 2))  # fmt: skip

@@ -79,19 +79,19 @@ _SHAPE = [
         given="F_2 and F_3 are the brackets of equation 18 as they must read (see there).",
         symmetric=("x",),
     ),
+]
+
+_EIGHTEEN = [
     Claim(
-        "4",
+        "definitions of 18",
         "nu[l] == 1/N*Sum(lam[k]**l, (k, 1, N))",
         MEANS,
         Exact(),
         "l = 0..L + 1",
         part="nu",
-        printed=1,
+        printed=0,
         definition=True,
     ),
-]
-
-_EIGHTEEN = [
     Claim(
         "18",
         f"dQ1[l, i, j] == eta/K*({_DRIFT})",

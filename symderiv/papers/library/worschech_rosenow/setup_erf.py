@@ -1,4 +1,4 @@
-"""Equations 89 to 94: the integrals for erf, the rates and the generalisation error for K = M."""
+"""Equations 89 to 94: I2, I3, I4 and their closed forms for erf, rates and error for K = M."""
 
 from __future__ import annotations
 
@@ -72,6 +72,45 @@ def _determinant(rows: Sequence[Sequence[Fraction]]) -> Fraction:
         Fraction(0),
     )
 
+
+def _one_field(numbers: Any) -> Iterator[Point]:
+    """Fields that are multiples of one normal variable: the means are single integrals."""
+    root = numbers.sqrt(numbers.mpf(2))
+    engine = Integrals("erf", numbers)
+    for factors in ((1, 2, 3, -2), (Fraction(-1, 2), 3, Fraction(2, 3), 1), (0, 1, -1, 2)):
+        a = [Fraction(factor) for factor in factors]
+        rows = [[p * q for q in a] for p in a]
+        values = {
+            "a": Indexed([_number(factor, numbers) for factor in a], (1, 4)),
+            "g": lambda x: numbers.erf(x / root),
+            "dg": lambda x: 2 / root / numbers.sqrt(numbers.pi) * numbers.exp(-(x**2) / 2),
+            "w": lambda z: numbers.exp(-(z**2) / 2) / numbers.sqrt(2 * numbers.pi),
+        }
+        lazy = {f"I{n}": partial(engine.at, [row[:n] for row in rows[:n]]) for n in (2, 3, 4)}
+        yield Point(f"fields {', '.join(map(str, a))} times one normal variable",
+                    Values(values, lazy))  # fmt: skip
+
+
+#: Equation, part, display and mean.
+_MEANS = (
+    ("definition of 19", "", 0, "I2", "g(a[1]*z)*g(a[2]*z)"),
+    ("definitions of 18", "I_3", 1, "I3", "dg(a[1]*z)*a[2]*z*g(a[3]*z)"),
+    ("definitions of 18", "I_4", 2, "I4", "dg(a[1]*z)*dg(a[2]*z)*g(a[3]*z)*g(a[4]*z)"),
+)
+
+_DEFINITIONS = [
+    Claim(
+        equation,
+        f"{name} == Integral(w(z)*{mean}, (z, -oo, oo))",
+        _one_field,
+        Exact(),
+        part=part,
+        printed=display,
+        definition=True,
+        note="Checked where all fields are multiples of one normal variable.",
+    )
+    for equation, part, display, name, mean in _MEANS
+]
 
 _I2 = "I == 2/pi*asin(C[1, 2]/sqrt((1 + C[1, 1])*(1 + C[2, 2])))"
 _I3 = """I == 2/pi*1/sqrt((1 + C[1, 1])*(1 + C[3, 3]) - C[1, 3]**2)
@@ -250,4 +289,4 @@ _LEARNING = [
     ),
 ]
 
-CLAIMS = (*_INTEGRALS, *_LEARNING)
+CLAIMS = (*_DEFINITIONS, *_INTEGRALS, *_LEARNING)

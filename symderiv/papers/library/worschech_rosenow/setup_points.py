@@ -105,8 +105,10 @@ def network_points(
         return squared.factor * total
 
     def total(field: Callable[[int], Field], count: int) -> Output:
-        start = Output({})
-        return sum((Output({field(unit): one}) for unit in range(1, count + 1)), start)
+        found = Output({})
+        for unit in range(1, count + 1):  # fields may coincide
+            found = found + Output({field(unit): one})
+        return found
 
     known = {
         **moments.indexed(),
@@ -181,7 +183,7 @@ class Output:
     def __neg__(self) -> Output:
         return self * -1
 
-    def __sub__(self, other: Any) -> Output:
+    def __sub__(self, other: Output) -> Output:
         return self + (-other)
 
     def __pow__(self, exponent: int) -> Square:
