@@ -130,8 +130,10 @@ _EIGHTEEN = [
         reading="reconstructed",
         corrected=f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*({_NOISE_TRUE})",
         note="With the teacher 1/sqrt(M) Sum g(y_n), for which the first order holds, the "
-        "prefactors of the sums over students and over both networks need one more factor M. The "
-        "printed ones are right for M = 1 only; no teacher scaling makes all of them right.",
+        "prefactors of the sums over students and over both networks need one more factor M. With "
+        "output weights w of the teacher the three sums have the prefactors M**2/K**4, M w**2/K**2 "
+        "and 2 M**(3/2) w/K**3: the printed one of the students is right for M = 1 only, that of "
+        "the teachers for w = 1/sqrt(M), the mixed one for w = M**(-3/2).",
     ),
     Claim(
         "18",
@@ -143,7 +145,7 @@ _EIGHTEEN = [
         printed=1,
         regime=REGIME,
         reading="reconstructed",
-        corrected=f"dQ2[l, i, j] == eta**2*M/K**2*nu[l + 1]*({_NOISE_SUM})",
+        corrected=f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*({_NOISE_SUM})*M",
         note="With the teacher of section 3 the sums over two students and over two teachers are "
         "right relative to each other; the mixed one needs sqrt(M) and all a common factor M.",
     ),
@@ -156,7 +158,7 @@ _EIGHTEEN = [
         part="R",
         printed=2,
         regime=REGIME,
-        corrected="dR[l, i, n] == eta/K*(" + _drift_of_r("l", "M/K*") + ")",
+        corrected="dR[l, i, n] == eta*(" + _drift_of_r("l", "M/K*") + ")/K",
         note="Three errors: the factor 1/K, the factor M/K of the students (both are in the "
         "equation of Q), and the order: y_n^(l), as in equation 92, where T^(l+1) occurs.",
     ),
@@ -169,7 +171,7 @@ _EIGHTEEN = [
         part="R, teacher of section 3",
         printed=2,
         regime=REGIME,
-        corrected="dR[l, i, n] == eta*sqrt(M)/K*(" + _drift_of_r("l", "sqrt(M)/K*") + ")",
+        corrected="dR[l, i, n] == eta*(" + _drift_of_r("l", "sqrt(M)/K*") + ")*sqrt(M)/K",
         note="Also with the teacher of section 3 the prefactors and the order are not right.",
     ),
     Claim(
