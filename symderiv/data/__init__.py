@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from symderiv.data.covariance import covariance
-from symderiv.data.latent import generator, hidden_manifold, hidden_manifold_limit
+from symderiv.data.latent import (
+    generator,
+    hidden_manifold,
+    hidden_manifold_limit,
+    mixture_manifold,
+)
 from symderiv.data.model import Component, DataModel
 from symderiv.data.spectra import isotropic, power_law, spectrum
 
@@ -15,6 +20,7 @@ __all__ = [
     "hidden_manifold",
     "hidden_manifold_limit",
     "isotropic",
+    "mixture_manifold",
     "power_law",
     "spectrum",
 ]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,11 +24,18 @@ import numpy as np
 
 from symderiv.data.array_files import read_matrix
 from symderiv.data.covariance import GROUPING_TOLERANCE, group_close
+from symderiv.data.mixture import Mixture
 from symderiv.data.model import Component, DataModel
 from symderiv.data.nonlinearity import Nonlinearity, nonlinearity
 from symderiv.errors import InputError
 
-__all__ = ["Latent", "generator", "hidden_manifold", "hidden_manifold_limit"]
+__all__ = [
+    "Latent",
+    "generator",
+    "hidden_manifold",
+    "hidden_manifold_limit",
+    "mixture_manifold",
+]
 
 #: Largest dimension of inputs whose covariance is diagonalised with its eigenvectors.
 MAX_DIMENSION = 4096
@@ -48,6 +55,7 @@ class Latent:
         cross: √(N/D) axesᵀ Φ, shape (N, D): its product with W_n is φ_n; None in the limit.
         share: t_k of teachers with W W^T/D = 1, averaged over W, shape (L,).
         sampler: inputs (count, N) and latent vectors (count, D); None if inputs cannot be drawn.
+        no_equations: why the inputs can be simulated only; empty if they have equations.
     """
 
     dimension: int | None
@@ -55,6 +63,7 @@ class Latent:
     cross: np.ndarray | None
     share: np.ndarray
     sampler: Sampler | None
+    no_equations: str = ""
 
 
 def hidden_manifold(
@@ -98,6 +107,50 @@ def hidden_manifold(
         remarks,
         _sampler(F / math.sqrt(D), f),
     )
+
+
+def mixture_manifold(
+    dimension: int, function: str, features: np.ndarray, mixture: Mixture
+) -> DataModel:
+    """A hidden manifold whose latent vectors come from a Gaussian mixture; for simulations.
+
+    Spectrum, Q and R are those of the hidden manifold of normal latent vectors with the same
+    features, with which simulations are compared; E f is the normal one too.
+
+    Args:
+        dimension: N.
+        function: f.
+        features: F, shape (N, D).
+        mixture: the law of the latent vectors.
+
+    Raises:
+        InputError: see :func:`hidden_manifold`.
+    """
+    normal = hidden_manifold(dimension, mixture.means.shape[1], function, features)
+    assert normal.latent is not None
+    f = nonlinearity(function)
+    F = features / np.linalg.norm(features, axis=1)[:, None]
+    if mixture.assignment == "coordinate":
+        reason = (
+            'assignment = "coordinate" is for simulations only: the mixture is inside every '
+            "coordinate, so that there are no components to average over"
+        )
+        if mixture.standardised:
+            reason += '; its limit is data.model = "hidden-manifold"'
+    else:
+        reason = (
+            'assignment = "sample" with means of order one in every coordinate is for simulations '
+            "only: within a few examples the weights learn the directions of the means, which no "
+            "equation in examples / N describes"
+        )
+    latent = replace(normal.latent, sampler=_sampler(F, f, mixture.sample), no_equations=reason)
+    remarks = (
+        f"gaussian mixture of {mixture.probabilities.size} components drawn per "
+        f"{mixture.assignment}, {'' if mixture.standardised else 'not '}standardised; Q and R by "
+        "the covariances of normal latent vectors",
+        *normal.remarks,
+    )
+    return replace(normal, name="gaussian-mixture", latent=latent, remarks=remarks)
 
 
 def hidden_manifold_limit(ratio: float, function: str, nodes: int = NODES) -> DataModel:
@@ -252,11 +305,19 @@ def _model(
     return DataModel(name, (component,), N, remarks, latent)
 
 
-def _sampler(features: np.ndarray, f: Nonlinearity) -> Sampler:
+def _sampler(
+    features: np.ndarray,
+    f: Nonlinearity,
+    draw: Callable[[np.random.Generator, int], np.ndarray] | None = None,
+) -> Sampler:
+    """Inputs f(F c) - E f of latent vectors that are normal or drawn by a function."""
     transposed = np.ascontiguousarray(features.T)
 
     def sample(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
-        c = random.standard_normal((count, transposed.shape[0]))
+        if draw is None:
+            c = random.standard_normal((count, transposed.shape[0]))
+        else:
+            c = draw(random, count)
         return f.function(c @ transposed) - f.a, c
 
     return sample

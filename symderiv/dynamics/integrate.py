@@ -77,6 +77,9 @@ def solve(
             "sweep: a study with [sweep] is several runs; use symderiv sweep or symderiv study"
         )
     start = start or initial(study)
+    latent = None if start.data is None else start.data.latent
+    if latent is not None and latent.no_equations:
+        raise InputError(f"data.{latent.no_equations}")
     if kernel is None:
         kernel = kernel_for(study, notice=notice)
     if checkpoint is not None:

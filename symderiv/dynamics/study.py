@@ -19,8 +19,6 @@ from pydantic import PrivateAttr, ValidationError
 
 from symderiv.data import DataModel
 from symderiv.dynamics.study_tables import (
-    MODELS,
-    MODELS_LATER,
     REPLACED_BY_STATE,
     REPLACED_BY_VALUES,
     Data,
@@ -34,7 +32,7 @@ from symderiv.dynamics.study_tables import (
     known_keys,
 )
 from symderiv.dynamics.toml_text import short_text, to_toml
-from symderiv.errors import FormulaError, InputError, NotYetError
+from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import activation, evaluate_scalar
 
 
@@ -292,13 +290,6 @@ def expand_sweep(study: Study) -> list[tuple[str, Study]]:
 
 
 def _checked(tables: Mapping[str, Any], base: Path) -> Study:
-    data = tables.get("data")
-    if isinstance(data, Mapping):
-        model = data.get("model")
-        if isinstance(model, str) and model in MODELS_LATER:
-            raise NotYetError(
-                f'data.model: "{model}" is not there yet; use one of {", ".join(MODELS)}'
-            )
     try:
         study = Study.model_validate(tables)
     except ValidationError as error:

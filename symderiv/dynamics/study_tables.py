@@ -19,10 +19,12 @@ from symderiv.data import (
     hidden_manifold,
     hidden_manifold_limit,
     isotropic,
+    mixture_manifold,
     power_law,
     spectrum,
 )
 from symderiv.data.array_files import read_matrix
+from symderiv.data.mixture import Mixture, uniform_means
 from symderiv.dynamics.toml_text import short_text
 
 # Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
@@ -33,10 +35,17 @@ _NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 _Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 _Weights = _Number | list[_Number] | str
 
-MODELS_LATER = ("gaussian-mixture",)
 REPLACED_BY_STATE = ("draw", "student_std", "teacher")
 REPLACED_BY_VALUES = ("end", "points", "spacing")
-MODELS = ("isotropic", "spectrum", "power-law", "covariance", "hidden-manifold", "generator")
+MODELS = (
+    "isotropic",
+    "spectrum",
+    "power-law",
+    "covariance",
+    "hidden-manifold",
+    "generator",
+    "gaussian-mixture",
+)
 
 
 class Table(BaseModel):
@@ -155,13 +164,43 @@ class HiddenManifold(Table):
         assert self.dimension is not None
         assert self.latent_dimension is not None
         shape = self.dimension, self.latent_dimension
-        if self.features is None:
-            random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed)))
-            features = random.standard_normal(shape)
-        else:
-            _, found = read_matrix(base / self.features, ("features",), None, name=self.features)
-            features = found.astype(np.float64)
+        features = _features(self.features, shape, self.seed, base)
         return hidden_manifold(*shape, self.nonlinearity, features)
+
+
+def _features(file: str | None, shape: tuple[int, int], seed: int, base: Path) -> np.ndarray:
+    """F from a file, or independent normal numbers of a seed."""
+    if file is None:
+        random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
+        return random.standard_normal(shape)
+    _, found = read_matrix(base / file, ("features",), None, name=file)
+    return found.astype(np.float64)
+
+
+class GaussianMixture(Table):
+    """[data] model = "gaussian-mixture": a hidden manifold of mixed latent vectors."""
+
+    model: Literal["gaussian-mixture"]
+    nonlinearity: str
+    dimension: _Dimension
+    latent_dimension: _Dimension
+    components: Annotated[int, Field(ge=1, le=1000)]
+    separation: _NotNegative
+    assignment: Literal["sample", "coordinate"]
+    means: Literal["common", "coordinate"] = "coordinate"
+    probabilities: list[_Positive] | None = None
+    standardise: bool = True
+    features: Annotated[str, Field(min_length=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**128)] = 0
+
+    def build(self, base: Path) -> DataModel:
+        m = self.components
+        p = np.full(m, 1.0 / m) if self.probabilities is None else np.array(self.probabilities)
+        shape = self.dimension, self.latent_dimension
+        means = uniform_means(m, shape[1], self.separation, self.means, self.seed)
+        mixture = Mixture(means, p, self.assignment, self.standardise)
+        features = _features(self.features, shape, self.seed, base)
+        return mixture_manifold(self.dimension, self.nonlinearity, features, mixture)
 
 
 class Generator(Table):
@@ -174,9 +213,17 @@ class Generator(Table):
         return generator(base / self.file, name=self.file)
 
 
-_MODELS = (Isotropic, Spectrum, PowerLaw, Covariance, HiddenManifold, Generator)
+_MODELS = (
+    Isotropic,
+    Spectrum,
+    PowerLaw,
+    Covariance,
+    HiddenManifold,
+    Generator,
+    GaussianMixture,
+)
 Data = Annotated[
-    Isotropic | Spectrum | PowerLaw | Covariance | HiddenManifold | Generator,
+    Isotropic | Spectrum | PowerLaw | Covariance | HiddenManifold | Generator | GaussianMixture,
     Field(discriminator="model"),
 ]
 
@@ -272,7 +319,7 @@ def explain(error: ValidationError) -> str:
         elif kind in ("union_tag_not_found", "union_tag_invalid"):
             name += ".model"
             model = item["input"].get("model") if isinstance(item["input"], Mapping) else None
-            models = ", ".join((*MODELS, *MODELS_LATER))
+            models = ", ".join(MODELS)
             reason = f"must be one of {models}" + (
                 f"; got {short_text(model)}" if kind == "union_tag_invalid" else ", but is missing"
             )

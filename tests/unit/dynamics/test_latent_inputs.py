@@ -105,3 +105,32 @@ def test_gram_matrices_are_refused() -> None:
     )
     with pytest.raises(InputError, match=r"simulation\.method"):
         simulate(parse_study(text))
+
+
+MIXTURE = """
+model = "gaussian-mixture"
+nonlinearity = "sign"
+dimension = 300
+latent_dimension = 180
+components = 2
+separation = 9
+assignment = "{assignment}"
+"""
+
+
+def test_mixtures_per_coordinate_learn_like_normal_inputs_and_per_sample_do_not() -> None:
+    theory = solve(parse_study(_study(MANIFOLD.format(f="sign", N=300, D=180))))
+    exact = theory.generalization_error
+    distance = {}
+    for assignment in ("coordinate", "sample"):
+        study = parse_study(_study(MIXTURE.format(assignment=assignment)))
+        runs = simulate(study)
+        error = runs.standard_error("generalization_error")
+        difference = np.abs(runs.mean("generalization_error") - exact)
+        distance[assignment] = float(np.max(difference / exact))
+        if assignment == "coordinate":
+            assert np.all(difference <= 3.5 * error + 2.0 / np.sqrt(300) * exact)
+        with pytest.raises(InputError, match=f'data.assignment = "{assignment}"'):
+            solve(study)
+    assert distance["sample"] > 3.0 * distance["coordinate"]
+    assert distance["sample"] > 0.1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from symderiv.dynamics import expand_sweep, load_study, parse_study
-from symderiv.errors import InputError, NotYetError
+from symderiv.errors import InputError
 
 BASE = """
 [network]
@@ -192,12 +192,6 @@ def test_spectra_with_negative_or_unbalanced_values_are_refused():
         text = changed((law, f'model = "spectrum"\ndimension = 1024\n{values}'))
         with pytest.raises(InputError, match=f"^{named}"):
             parse_study(text)
-
-
-@pytest.mark.parametrize("model", ["gaussian-mixture"])
-def test_models_of_later_versions_say_not_yet(model):
-    with pytest.raises(NotYetError, match=f'^data.model: "{model}" is not there yet'):
-        parse_study(changed(('"power-law"', f'"{model}"')))
 
 
 @pytest.mark.parametrize(
