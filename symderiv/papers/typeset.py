@@ -121,6 +121,8 @@ def _name(name: str) -> str:
 
 
 def _letter(text: str) -> str:
+    if text == "oo":
+        return r"\infty"
     if _GREEK.fullmatch(text):
         return f"\\{text}"
     if len(text) == 1 or text.isdigit():

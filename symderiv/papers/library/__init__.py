@@ -60,6 +60,7 @@ SOURCES: Final = {
         ("relu-localization-notes",),
         (
             "relu_localization.flow",
+            "relu_localization.data_sets",
             "relu_localization.one_constraint",
             "relu_localization.two_constraints",
             "relu_localization.quadrant",
@@ -68,6 +69,7 @@ SOURCES: Final = {
             "relu_localization.special_cases",
             "relu_localization.other_order",
             "relu_localization.normalised",
+            "relu_localization.large_gain",
         ),
     ),
     "saad-solla-1995": Source(

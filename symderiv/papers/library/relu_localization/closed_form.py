@@ -22,8 +22,8 @@ __all__ = ["CLAIMS", "EQUATION_43", "TRUE_MOMENT"]
 _SYMMETRIC = ("rho", "Sigma1")
 _KEPT = f"E1({EVENT}*T[k]*X[i])"
 _ROOT = f"sqrt({DETERMINANT})"
-_INVERSE = "square(rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])"
-_ANGLES = f"column(rho[k, k]*acos(-{COSINE}), rho[1, k]*asin({COSINE}))"
+_INVERSE = "Matrix(2, 2, rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])"
+_ANGLES = f"Vector(rho[k, k]*acos(-{COSINE}), rho[1, k]*asin({COSINE}))"
 _ON_FIRST = f"(rho[k, k]**2*acos(-{COSINE}) - rho[1, k]**2*asin({COSINE}))"
 _ON_OTHER = f"(-rho[1, k]*rho[k, k]*acos(-{COSINE}) + rho[1, k]*rho[1, 1]*asin({COSINE}))"
 _RATIO = "rho[1, k]/(rho[1, 1]*rho[k, k])"
@@ -38,8 +38,8 @@ EQUATION_43 = (
 )
 #: What the moment is.
 TRUE_MOMENT = f"1/(2*pi)*({_ROOT}/rho[1, 1]*Sw[1, i] + acos(-{COSINE})*Sw[k, i])"
-_TRUE_ENTRIES = f"column(E1({EVENT}*S*T[k]), E1({EVENT}*T[k]**2))"
-_PRINTED_ENTRIES = f"column({FIRST_MOMENT}, {SECOND_MOMENT})"
+_TRUE_ENTRIES = f"Vector(E1({EVENT}*S*T[k]), E1({EVENT}*T[k]**2))"
+_PRINTED_ENTRIES = f"Vector({FIRST_MOMENT}, {SECOND_MOMENT})"
 _REGIME = "Gaussian X given Y = 1, every k > 1, both signs of rho_1k"
 
 CLAIMS: tuple[Claim, ...] = (
@@ -81,7 +81,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "35",
-        f"2*pi*{_PRINTED_ENTRIES} - {_RATIO}*{_ROOT}*column(rho[k, k], rho[1, k]) == {_ANGLES}",
+        f"2*pi*{_PRINTED_ENTRIES} - {_RATIO}*{_ROOT}*Vector(rho[k, k], rho[1, k]) == {_ANGLES}",
         gaussian,
         Exact(),
         UNITS,
@@ -101,7 +101,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "37",
-        f"Cmat(k)@{_ANGLES} == 1/{DETERMINANT}*SW(k)@column({_ON_FIRST}, {_ON_OTHER})",
+        f"Cmat(k)@{_ANGLES} == 1/{DETERMINANT}*SW(k)@Vector({_ON_FIRST}, {_ON_OTHER})",
         gaussian,
         Exact(),
         UNITS,
@@ -120,8 +120,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "39",
-        f"{_RATIO}*{_ROOT}*Cmat(k)@column(1, 1)"
-        f" == {_RATIO}*(1/{_ROOT})*SW(k)@column(rho[k, k] - rho[1, k], rho[1, 1] - rho[1, k])",
+        f"{_RATIO}*{_ROOT}*Cmat(k)@Vector(1, 1)"
+        f" == {_RATIO}*(1/{_ROOT})*SW(k)@Vector(rho[k, k] - rho[1, k], rho[1, 1] - rho[1, k])",
         gaussian,
         Exact(),
         UNITS,
@@ -131,14 +131,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "39",
-        f"2*pi*{_PRINTED_ENTRIES} - {_ANGLES} == {_RATIO}*{_ROOT}*column(1, 1)",
+        f"2*pi*{_PRINTED_ENTRIES} - {_ANGLES} == {_RATIO}*{_ROOT}*Vector(1, 1)",
         gaussian,
         Exact(),
         UNITS,
         part="left side from 32 and 33",
         given="equations 32 and 33",
         corrected=f"2*pi*{_PRINTED_ENTRIES} - {_ANGLES}"
-        f" == {_RATIO}*{_ROOT}*column(rho[k, k], rho[1, k])",
+        f" == {_RATIO}*{_ROOT}*Vector(rho[k, k], rho[1, k])",
         symmetric=_SYMMETRIC,
         note="The factors rho_kk and rho_1k in front of the brackets of equations 32 and 33 are "
         "lost for the roots (they are kept for the angles), so equation 43 does not follow even "

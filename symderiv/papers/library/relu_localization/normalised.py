@@ -289,7 +289,8 @@ CLAIMS: tuple[Claim, ...] = (
         _correlations,
         IN_DOUBLES,
         corrected=f"{_THIRD_TERM} == rho**2/(sqrt(2*pi)*2*sqrt(pi))*(2**(3/2)"
-        "*atan(rho/sqrt(1 - rho**2)) + rho/sqrt(2*(1 - rho**2))/(1/2*(rho**2/(2*(1 - rho**2)) + 1/2)))",
+        "*atan(rho/sqrt(1 - rho**2))"
+        " + rho/sqrt(2*(1 - rho**2))/(1/2*(rho**2/(2*(1 - rho**2)) + 1/2)))",
         regime=_REGIME,
         note="The arc tangent belongs to the complement (pi/2 minus it, arcsin(rho)), the second "
         "term has a plus, and the square of rho/sqrt(2 (1 - rho^2)) has lost its 2.",

@@ -184,6 +184,7 @@ CLAIMS: tuple[Claim, ...] = (
         IN_DOUBLES,
         UNITS,
         part="underbrace",
+        in_words=True,
         corrected=f"({_MEAN} + sqrt({_VARIANCE})*sqrt(2/pi)*exp(-{_MEAN}**2/(2*{_VARIANCE}))"
         f"/(1 + erf({_MEAN}/sqrt(2*{_VARIANCE})))) == Integral(t*{_NORMAL}, (t, 0, oo))"
         "*2/(1 + erf(rho[1, k]*s/rho[k, k]/sqrt(2*" + _VARIANCE + ")))",

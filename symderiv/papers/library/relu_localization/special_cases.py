@@ -155,6 +155,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         TWO,
         part="no competition term",
+        in_words=True,
         printed=0,
         corrected=f"{_KEPT} == E1({EVENT}*T[k]*S)/rho[1, 1]*Sw[1, i] + 1/4*Sw[k, i]",
         symmetric=_SYMMETRIC,

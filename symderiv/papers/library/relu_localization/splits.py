@@ -50,9 +50,9 @@ def with_two_constraints(points: Iterable[Point], numbers: Any) -> Iterator[Poin
     """Adds ``C[k, i, a]`` and ``A[k, i, j]`` of the split by S and T_k, and matrices.
 
     ``Cmat(k)``, ``Umat(k)``, ``Covmat(k)`` (of S and T_k), ``Sigma1mat``, columns ``W(k)`` and
-    ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1],
-    ``column(a, b)`` and ``square(a, b, c, d)``; ``Sw[k, i]`` is entry i of Sigma_1 w_k,
-    ``S0w[k, i]`` of Sigma_0 w_k; ``Sp`` and ``Tp[k]`` are S and T_k of variance 1.
+    ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1];
+    ``Sw[k, i]`` is entry i of Sigma_1 w_k, ``S0w[k, i]`` of Sigma_0 w_k;
+    ``Sp`` and ``Tp[k]`` are S and T_k of variance 1.
     """
     for point in points:
         yield Point(
@@ -126,7 +126,4 @@ def _two_constraints(values: Mapping[str, Any], numbers: Any) -> dict[str, Calla
         "W": lambda: lambda k: matrix([values["w"][k, j] for j in range(1, n + 1)]),
         "SW": lambda: lambda k: matrix([[image(1, i), image(k, i)] for i in range(1, n + 1)]),
         "TX": lambda: lambda k: matrix(kept(k)),
-        "column": lambda: lambda a, b: matrix([a, b]),
-        "square": lambda: lambda a, b, c, d: matrix([[a, b], [c, d]]),
-        "scalar": lambda: lambda a: matrix([[a]]),
     }

@@ -126,12 +126,12 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "before 21",
-        "scalar(rho[a, b]) == transpose(W(a))@Sigma1mat@transpose(W(b))",
+        "Matrix(1, 1, rho[a, b]) == transpose(W(a))@Sigma1mat@transpose(W(b))",
         gaussian,
         Exact(),
         "a = 1..K, b = 1..K",
         definition=True,
-        corrected="scalar(rho[a, b]) == transpose(W(a))@Sigma1mat@W(b)",
+        corrected="Matrix(1, 1, rho[a, b]) == transpose(W(a))@Sigma1mat@W(b)",
         note="The second weight vector is a column too (no transposition), and Sigma is Sigma_1, "
         "as before equation 59.",
     ),
@@ -139,13 +139,13 @@ CLAIMS: tuple[Claim, ...] = (
         "34",
         "Cmat(k) == Sigma1mat@transpose(Umat(k))"
         "@inverse(transpose(Umat(k))@Sigma1mat@Umat(k))"
-        f" == 1/{DETERMINANT}*SW(k)@square(rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])",
+        f" == 1/{DETERMINANT}*SW(k)@Matrix(2, 2, rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])",
         gaussian,
         Exact(),
         "k = 2..K",
         corrected="Cmat(k) == Sigma1mat@transpose(Umat(k))"
         "@inverse(Umat(k)@Sigma1mat@transpose(Umat(k)))"
-        f" == 1/{DETERMINANT}*SW(k)@square(rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])",
+        f" == 1/{DETERMINANT}*SW(k)@Matrix(2, 2, rho[k, k], -rho[1, k], -rho[1, k], rho[1, 1])",
         symmetric=("rho",),
         regime=_GAUSSIAN,
         note="The right side is C; on the left U^T Sigma_1 U stands for U Sigma_1 U^T, as in "
