@@ -21,6 +21,8 @@ def places(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
         return
     if _is_sum(one) or _is_sum(other):
         yield from _unmatched(list(_terms(one)), list(_terms(other)))
+    elif _is_reordered(one, other):
+        yield (f"order of factors in {ast.unparse(one)}", ""), 1
     elif _is_product(one) or _is_product(other):
         yield from _unmatched(list(_factors(one)), list(_factors(other)))
     else:
@@ -73,6 +75,20 @@ def _is_product(node: ast.AST) -> bool:
     if isinstance(node, ast.UnaryOp):
         return True
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)
+
+
+def _is_reordered(one: ast.AST, other: ast.AST) -> bool:
+    """The same matrices in another order?"""
+    mine, others = (sorted(map(ast.unparse, _matrices(side))) for side in (one, other))
+    return len(mine) > 1 and mine == others
+
+
+def _matrices(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        yield from _matrices(node.left)
+        yield from _matrices(node.right)
+    else:
+        yield node
 
 
 def _terms(node: ast.AST, sign: int = 1) -> Iterator[tuple[int, ast.AST]]:

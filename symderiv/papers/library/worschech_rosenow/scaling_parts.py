@@ -1,0 +1,166 @@
+"""Equations 73, 74 and 79: what a partly trained network ends in, and when, as integrals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+from symderiv.papers.arithmetic import extended
+from symderiv.papers.bounds import Bound
+from symderiv.papers.claim import Claim, Point
+from symderiv.papers.power_laws import PowerLawSum
+from symderiv.papers.rules import Converges, Exact
+
+_BETAS: Final = (Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(3))
+
+
+def _case(
+    numbers: Any, beta: Fraction, L: int, trained: int, z: str, parameter: float | None = None
+) -> Point:
+    """The first ``trained`` of L directions are trained; errors from the engine's terms."""
+    law, start = PowerLawSum(numbers, beta, L, z), PowerLawSum(numbers, beta, L, "0")
+    front = law.scale / 2
+
+    def integral() -> Any:
+        return front * start.integral(trained, L)
+
+    def end() -> Any:
+        return front * start.total(trained + 1, L)
+
+    def from_trained() -> Any:
+        return front * start.total(trained, L)
+
+    def error() -> Any:
+        return front * (law.total(1, trained) + start.total(trained + 1, L))
+
+    point = law.point(
+        f"beta = {beta}",
+        parameter,
+        epsilon_asymp=end,
+        epsilon_g=error,
+        S=lambda: 2 * end() / (1 + law.names["sigma_J"] ** 2),
+        frozen=lambda: 2 * integral() / (1 + law.names["sigma_J"] ** 2),
+        difference=lambda: abs(end() - integral()),
+        excess_from_trained=lambda: from_trained() - integral(),
+    )
+    label = f"beta = {beta}, L = {L}, N_l = {trained}, z = {z}"
+    values = extended(point.values, {"N_l": trained})
+    return Point(label, values, parameter, f"beta = {beta}")
+
+
+def _any(numbers: Any) -> Iterator[Point]:
+    for beta in _BETAS:
+        for L, trained in ((5, 2), (300, 40)):
+            yield _case(numbers, beta, L, trained, "0")
+
+
+def _many(numbers: Any) -> Iterator[Point]:
+    """More and more trained directions, a third of all."""
+    for beta in _BETAS:
+        for trained in (20, 40, 80):
+            yield _case(numbers, beta, 3 * trained, trained, "0", 1 / trained)
+
+
+def _wide(numbers: Any) -> Iterator[Point]:
+    for beta in _BETAS:
+        for L, trained in ((3, 1), (8, 2), (60, 20), (3000, 60)):
+            yield _case(numbers, beta, L, trained, "0")
+
+
+def _each(points: Callable[[Any], Iterator[Point]]) -> Callable[[Any], Iterator[Point]]:
+    """Every point is a series of its own."""
+    return lambda numbers: (
+        Point(point.label, point.values, series=point.label) for point in points(numbers)
+    )
+
+
+def _late(numbers: Any) -> Iterator[Point]:
+    """Times at which the last trained directions decay; a third of all is trained."""
+    for beta in (Fraction(1, 4), Fraction(1, 2), Fraction(1)):
+        for trained in (20, 40, 80):
+            z = trained ** (1 + float(beta))
+            yield _case(numbers, beta, 3 * trained, trained, f"{z:.8g}", 1 / trained)
+
+
+_TAIL: Final = "(1/N_l**beta - 1/L**beta)"
+_MOVING: Final = (
+    "(2*eta*lambda_plus*alpha)**(-beta/(1 + beta))/(1 + beta)"
+    "*(Gamma(beta/(1 + beta), 2*eta*lambda_plus*alpha/{}**(beta + 1))"
+    " - Gamma(beta/(1 + beta), 2*eta*lambda_plus*alpha))"
+)
+_WHOLE: Final = f"epsilon_g == (1 + sigma_J**2)/2*lambda_plus/L*(1/beta*{_TAIL} + {_MOVING})"
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "73",
+        "S == lambda_plus/L*Integral(1/i**(beta + 1), (i, N_l, L))",
+        _many,
+        Converges(1.0, digits=25),
+        part="sum",
+        given="the sum from N_l + 1 on",
+        regime="N_l to infinity, L = 3 N_l; the small parameter is 1/N_l",
+    ),
+    Claim(
+        "73",
+        "frozen == lambda_plus/L*Integral(1/i**(beta + 1), (i, N_l, L))"
+        f" == lambda_plus/(N*beta)*{_TAIL}",
+        _any,
+        Exact(25),
+        part="integral",
+        regime="N = 2 L",
+        corrected="frozen == lambda_plus/L*Integral(1/i**(beta + 1), (i, N_l, L))"
+        f" == lambda_plus/(L*beta)*{_TAIL}",
+        note="N in the denominator is right for N = L only; equation 74 has L again.",
+    ),
+    Claim(
+        "74",
+        f"epsilon_asymp == (1 + sigma_J**2)/2*lambda_plus/(L*beta)*{_TAIL}",
+        _many,
+        Converges(1.0),
+        regime="N_l to infinity, L = 3 N_l; the small parameter is 1/N_l",
+    ),
+    Claim(
+        "after 74",
+        "excess_from_trained == (1 + sigma_J**2)/4*lambda_plus/L"
+        "*(1/N_l**(1 + beta) + 1/L**(1 + beta))",
+        _many,
+        Converges(1.0),
+        part="zeroth order",
+        given="the sum from N_l on, as printed in equation 71",
+        regime="sum minus integral; the small parameter is 1/N_l",
+    ),
+    Claim(
+        "after 74",
+        "difference < (1 + sigma_J**2)/4*lambda_plus/L*(1/N_l**(1 + beta) + 1/L**(1 + beta))",
+        _wide,
+        Bound(0.95),
+        part="worst case",
+        regime="the true error, whose sum starts at N_l + 1; beta from 0.05 to 3, L up to 3000",
+    ),
+    Claim(
+        "after 74",
+        "excess_from_trained < (1 + sigma_J**2)/4*lambda_plus/L"
+        "*(1/N_l**(1 + beta) + 1/L**(1 + beta))",
+        _each(_wide),
+        Bound(0.89),
+        part="worst case of the printed sum",
+        given="the sum from N_l on, as printed in equation 71",
+        corrected="excess_from_trained < (1 + sigma_J**2)/4*lambda_plus/L"
+        "*(1/N_l**(1 + beta) + 1/L**(1 + beta)"
+        " + (1 + beta)/6*(1/N_l**(2 + beta) - 1/L**(2 + beta)))",
+        note="With the sum of equation 71 as printed the difference is always larger than its "
+        "zeroth order, because the summand is convex: the next order is needed for a bound.",
+    ),
+    Claim(
+        "79",
+        _WHOLE.format("L"),
+        _late,
+        Converges(1.0),
+        regime="N_l to infinity, L = 3 N_l, times at which the last trained directions decay "
+        "(z = N_l^(1+beta)); the small parameter is 1/N_l",
+        corrected=_WHOLE.format("N_l"),
+        note="The integral over the trained part ends at N_l. As printed the directions between "
+        "N_l and L are counted twice until they would have decayed.",
+    ),
+)
