@@ -119,6 +119,7 @@ class ScalarFunction:
             are 0, and a quotient with a vanishing denominator c/sqrt(0) is 0.
         symmetries: Permutations of the argument positions that leave the value unchanged, e.g.
             ``((2, 1, 0),)`` for f(a, b, c) = f(c, b, a). They allow sums over half of the pairs.
+        as_value: Other compiled code may be handed the function as a value.
     """
 
     name: str
@@ -129,6 +130,7 @@ class ScalarFunction:
     latex: str = ""
     guarded: bool = False
     symmetries: tuple[tuple[int, ...], ...] = ()
+    as_value: bool = False
 
     def __post_init__(self) -> None:
         where = f"function {self.name!r}"

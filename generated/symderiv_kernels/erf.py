@@ -43,8 +43,8 @@ Operations, each line of a loop counted once:
     gradients 0, noise 140, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  b7271ea0696fcc3d3a9d667ee945930ffbcea069d112523459c8a795042b24fc
-    code     6b16b0e39cf787fa99f44f5157933a402c4cf82b28f9adf744a65cf120f4183a
+    program  026b7bd8e98cd2b24e957dc3d7cf965a5b06354659e349642530be2065564af1
+    code     7cf7f11c144cd94c70e62997f6d11c555a192e71a48f694ffcc643998ae321fb
 Ordered by SymPy 1.14.
 """
 
@@ -66,6 +66,10 @@ RECIPE = {
     "recipe digest": "997c261410137ae6",
 }
 
+_compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
+_compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+
 
 _ARCSINE = (
     0.16666666666666669,
@@ -86,7 +90,7 @@ _HALF_PI = 1.5707963267948966
 _HALF_PI_REST = 6.123233995736766e-17
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _arcsines(values, count):
     """Replace the first numbers of an array by their arcsines, with an error below 2 ulp.
 
@@ -113,31 +117,31 @@ def _arcsines(values, count):
             values[k] = math.copysign(head + tail, values[k])
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation(x):
     """The student's activation g(x)."""
     return math.erf((0.5 * math.sqrt(2.0)) * x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation_derivative(x):
     """Its derivative g'(x)."""
     return (math.sqrt(2.0) / math.sqrt(math.pi)) * math.exp(-0.5 * x * x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def teacher_activation(x):
     """The teacher's activation."""
     return student_activation(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
     return (2.0 / math.pi) * math.asin(c12 / math.sqrt((c11 + 1.0) * (c22 + 1.0)))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
     one_plus_c11 = c11 + 1.0
@@ -147,7 +151,7 @@ def i2_11(c11, c12, c22):
     return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
@@ -155,7 +159,7 @@ def i2_12(c11, c12, c22):
     return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     one_plus_c11 = c11 + 1.0
@@ -184,7 +188,7 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -219,7 +223,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
@@ -277,7 +281,7 @@ def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
             )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
@@ -303,7 +307,7 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
         dv[i] = sum_over_p - sum_over_m
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -323,7 +327,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -443,7 +447,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+@_compiled_sums
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -474,7 +478,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -499,7 +503,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,

@@ -46,8 +46,8 @@ Operations, each line of a loop counted once:
     right_hand_side 34
 
 Digests (SHA-256):
-    program  45849cfad709239aae45a3603931286d3f3d4bbe93b2816135e13e10074614a0
-    code     44a707d2fda1ac4d8394074de056e5020f8ed8c39b999bb54e433de08831e1dd
+    program  f620d9fa99b4ef8c83e7b85f5603a0d0ae48cfd1f0ca6a7cc8b6995c7c0839c8
+    code     31c0950ce046c79c6d1f9d5c99968b361a22e05deca9ae1c3142544fdf3bdc73
 Ordered by SymPy 1.14.
 """
 
@@ -69,8 +69,12 @@ RECIPE = {
     "recipe digest": "83d8b072166c998b",
 }
 
+_compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
+_compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
 
-@njit(cache=True, error_model="numpy")
+
+@_compiled
 def _sign(x):
     """1 for positive x, -1 for negative x, 0 at 0."""
     if x > 0.0:
@@ -78,13 +82,13 @@ def _sign(x):
     return -1.0 if x < 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _clipped_sqrt(x):
     """Square root; a negative rounding error is taken for 0."""
     return 0.0 if x < 0.0 else math.sqrt(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _clipped_asin(x):
     """Arcsine; a rounding error beyond -1 or 1 is taken for the edge."""
     if x > 1.0:
@@ -92,13 +96,13 @@ def _clipped_asin(x):
     return -0.5 * math.pi if x < -1.0 else math.asin(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _ratio(numerator, denominator):
     """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
     return 0.0 if denominator == 0.0 else numerator / denominator
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_product(a, b):
     """Product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
@@ -112,7 +116,7 @@ def _two_product(a, b):
     return high, low
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
     """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
@@ -122,7 +126,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
     return high, low - (high - s)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _minor(a, b, c, d):
     """a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
@@ -130,19 +134,19 @@ def _minor(a, b, c, d):
     return _two_difference(p, p_low, q, q_low)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _unit_scale(variance):
     """The power of two that brings a standard deviation near 1 without rounding."""
     return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _angle(along, across):
     """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
     return math.atan2(along, across)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _root_of_minor(c11, c12, c22):
     """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
@@ -150,25 +154,25 @@ def _root_of_minor(c11, c12, c22):
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation(x):
     """The student's activation g(x)."""
     return math.erf((0.5 * math.sqrt(2.0)) * x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation_derivative(x):
     """Its derivative g'(x)."""
     return (math.sqrt(2.0) / math.sqrt(math.pi)) * math.exp(-0.5 * x * x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def teacher_activation(x):
     """The teacher's activation."""
     return _sign(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11_ss(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
     one_plus_c11 = c11 + 1.0
@@ -178,7 +182,7 @@ def i2_11_ss(c11, c12, c22):
     return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11_st(c11, c12, c22):
     """1/2 E[g''(a) h(b)] = dI2/dc11."""
     one_plus_c11 = c11 + 1.0
@@ -191,7 +195,7 @@ def i2_11_st(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12_ss(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
@@ -199,7 +203,7 @@ def i2_12_ss(c11, c12, c22):
     return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12_st(c11, c12, c22):
     """E[g'(a) h'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
@@ -207,13 +211,13 @@ def i2_12_st(c11, c12, c22):
     return _ratio((2.0 / math.pi), _clipped_sqrt(c_2_2_given_s1) * _clipped_sqrt(one_plus_c11))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_ss(c11, c12, c22):
     """E[g(a) g(b)]."""
     return (2.0 / math.pi) * math.asin(c12 / math.sqrt((c11 + 1.0) * (c22 + 1.0)))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_st(c11, c12, c22):
     """E[g(a) h(b)]."""
     return (
@@ -221,14 +225,14 @@ def i2_st(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_tt(c11, c12, c22):
     """E[h(a) h(b)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
     return (2.0 / math.pi) * _angle(c12, volume_12)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_ss(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     one_plus_c11 = c11 + 1.0
@@ -257,7 +261,7 @@ def i4_ss(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_st(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) h(d)]."""
     one_plus_c11 = c11 + 1.0
@@ -293,7 +297,7 @@ def i4_st(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_tt(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) h(c) h(d)]."""
     one_plus_c11 = c11 + 1.0
@@ -329,13 +333,13 @@ def i4_tt(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_tt_aabb(c11, c12, c22):
     """E[g'(a) g'(a) h(b) h(b)]."""
     return (math.sqrt(2.0) / math.pi) / math.sqrt(c11 + 0.5)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_tt_aabc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(a) h(b) h(c)]."""
     total = c11 + 0.5
@@ -356,7 +360,7 @@ def i4_tt_aabc(c11, c12, c13, c22, c23, c33):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_tt_abcc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) h(c) h(c)]."""
     one_plus_c11 = c11 + 1.0
@@ -364,7 +368,7 @@ def i4_tt_abcc(c11, c12, c13, c22, c23, c33):
     return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -403,7 +407,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
@@ -453,7 +457,7 @@ def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
             B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
@@ -479,7 +483,7 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
         dv[i] = sum_over_p - sum_over_m
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -499,7 +503,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -570,7 +574,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+@_compiled_sums
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -601,7 +605,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -626,7 +630,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,

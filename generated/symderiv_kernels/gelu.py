@@ -43,8 +43,8 @@ Operations, each line of a loop counted once:
     gradients 0, noise 64, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  19c3a89219c5b3cabe0cb3a014eec84a7b89248fa3b6b3333bdbb82ccf1c6928
-    code     2acc0016505802fc509ae2729a2f43973061f08639dc190847304297ec3325b0
+    program  97447b1a720f53478576b95dd81f47a4ebe0892aec9ff4286254c30c854756a0
+    code     be0022b4cc7403aa8e1d0d3b62ed6a98032a39d7f6c95e77f23a8db754be1121
 Ordered by SymPy 1.14.
 """
 
@@ -66,6 +66,10 @@ RECIPE = {
     "recipe digest": "0e4d3391c74ce11f",
 }
 
+_compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
+_compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+
 
 _EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
 _EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
@@ -73,7 +77,7 @@ _NODES = np.polynomial.legendre.leggauss(12)[0]
 _WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_product(a, b):
     """Product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
@@ -87,7 +91,7 @@ def _two_product(a, b):
     return high, low
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
     """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
@@ -97,7 +101,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
     return high, low - (high - s)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _minor(a, b, c, d):
     """a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
@@ -105,7 +109,7 @@ def _minor(a, b, c, d):
     return _two_difference(p, p_low, q, q_low)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _minor_of_doubled(a, b, c, d):
     """a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
@@ -115,26 +119,26 @@ def _minor_of_doubled(a, b, c, d):
     return _two_difference(p, p_low, q, q_low)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _arcsine(variance_product_minus_square, covariance):
     """asin of a correlation, from the covariance and the 2 x 2 determinant."""
     return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _determinant3(a, b, c, ab, ac, bc):
     """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
     return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _partner_angle(cc, ss, root, r, p, start, end):
     """One partner's part of the integrand at sigma^2 = ss/cc; ``root`` is 1/sqrt(d3 cc + d4 ss)."""
     width = 1.0 / math.sqrt(max(cc + p * ss, 1e-300))
     return r * width * math.atan((start * cc + end * ss) * width * root)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
 
@@ -272,19 +276,19 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     return scale * total
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def sign_mean4(r12, r13, r14, r23, r24, r34):
     """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
     return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation(x):
     """The student's activation g(x)."""
     return 0.5 * x * (math.erf((0.5 * math.sqrt(2.0)) * x) + 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation_derivative(x):
     """Its derivative g'(x)."""
     return (
@@ -294,13 +298,13 @@ def student_activation_derivative(x):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def teacher_activation(x):
     """The teacher's activation."""
     return student_activation(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
     one_plus_c22 = c22 + 1.0
@@ -321,7 +325,7 @@ def i2(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
     one_plus_c11 = c11 + 1.0
@@ -344,7 +348,7 @@ def i2_11(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     one_plus_c11 = c11 + 1.0
@@ -366,7 +370,7 @@ def i2_12(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     one_plus_c11 = c11 + 1.0
@@ -665,7 +669,7 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -700,7 +704,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
@@ -806,7 +810,7 @@ def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
             )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
@@ -832,7 +836,7 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
         dv[i] = sum_over_p - sum_over_m
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -852,7 +856,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -936,7 +940,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+@_compiled_sums
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -967,7 +971,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -992,7 +996,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,

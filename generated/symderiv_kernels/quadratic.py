@@ -43,8 +43,8 @@ Operations, each line of a loop counted once:
     gradients 0, noise 91, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  dad48b4c7e9ceef86d31f90eeceafdb4327cdf477b380319aa79a657c0fd7725
-    code     c423aa8b107450e9fa64079098809a9bdab738a83f3b55c6ebe299ac8a068416
+    program  29cee5d23db6d2e899553004f4ec94251ad00894512b6c4cc4bcb6e0512725ca
+    code     b24aa97c97f6f8380be717f9b154b3a9356d65f31f65d4b0d634b5392ba36385
 Ordered by SymPy 1.14.
 """
 
@@ -66,44 +66,48 @@ RECIPE = {
     "recipe digest": "b1d6c2c522296949",
 }
 
+_compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
+_compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
 
-@njit(cache=True, error_model="numpy")
+
+@_compiled_value
 def student_activation(x):
     """The student's activation g(x)."""
     return x * x
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation_derivative(x):
     """Its derivative g'(x)."""
     return 2.0 * x
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def teacher_activation(x):
     """The teacher's activation."""
     return student_activation(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
     return c11 * c22 + 2.0 * c12 * c12
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
     return c22
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     return 4.0 * c12
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     return (
@@ -116,7 +120,7 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -151,7 +155,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
@@ -183,7 +187,7 @@ def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
             B[i, n] = -4.0 * R[i, n] * v[i] * v_teacher[n]
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
@@ -209,7 +213,7 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
         dv[i] = sum_over_p - sum_over_m
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -229,7 +233,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -308,7 +312,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+@_compiled_sums
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -339,7 +343,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -364,7 +368,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,

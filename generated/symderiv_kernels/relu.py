@@ -44,8 +44,8 @@ Operations, each line of a loop counted once:
     8, gradients 0, noise 56, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  457d41afb881a786b2c5aec02f76cd7a0f5c0afd89b8c4f5e8a03d37bd4a2996
-    code     4addb6fff04c7d8f41cd215b834a945d054a7b1d307a1a83b0400407784fd4e2
+    program  3e1df0c5d3bb30af3ad0337b8ad17f3f7aaaafc650ab52581684602ff01ad734
+    code     ed2ab9480378248f7aafa0d4c772c21e0b3cbae3e6edfd4873682d51bc842a61
 Ordered by SymPy 1.14.
 """
 
@@ -67,8 +67,12 @@ RECIPE = {
     "recipe digest": "00d05048fdcffc6a",
 }
 
+_compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
+_compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
 
-@njit(cache=True, error_model="numpy")
+
+@_compiled
 def _unit_step(x):
     """1 for positive x, 0 for negative x, 1/2 at 0."""
     if x > 0.0:
@@ -76,13 +80,13 @@ def _unit_step(x):
     return 0.5 if x == 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _clipped_sqrt(x):
     """Square root; a negative rounding error is taken for 0."""
     return 0.0 if x < 0.0 else math.sqrt(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _ratio(numerator, denominator):
     """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
     return 0.0 if denominator == 0.0 else numerator / denominator
@@ -96,7 +100,7 @@ _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_product(a, b):
     """Product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
@@ -110,7 +114,7 @@ def _two_product(a, b):
     return high, low
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
     """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
@@ -120,7 +124,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
     return high, low - (high - s)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _minor(a, b, c, d):
     """a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
@@ -128,7 +132,7 @@ def _minor(a, b, c, d):
     return _two_difference(p, p_low, q, q_low)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _minor_of_doubled(a, b, c, d):
     """a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
@@ -138,26 +142,26 @@ def _minor_of_doubled(a, b, c, d):
     return _two_difference(p, p_low, q, q_low)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _arcsine(variance_product_minus_square, covariance):
     """asin of a correlation, from the covariance and the 2 x 2 determinant."""
     return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _determinant3(a, b, c, ab, ac, bc):
     """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
     return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _partner_angle(cc, ss, root, r, p, start, end):
     """One partner's part of the integrand at sigma^2 = ss/cc; ``root`` is 1/sqrt(d3 cc + d4 ss)."""
     width = 1.0 / math.sqrt(max(cc + p * ss, 1e-300))
     return r * width * math.atan((start * cc + end * ss) * width * root)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
 
@@ -295,37 +299,37 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     return scale * total
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _unit_scale(variance):
     """The power of two that brings a standard deviation near 1 without rounding."""
     return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _angle(along, across):
     """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
     return math.atan2(along, across)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _bounded(part, pivot):
     """No field has a larger part along a pivot than the pivot itself (up to the scale of two)."""
     return max(min(part, 2.0 * pivot), -2.0 * pivot)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _scaled3(x, s):
     """A vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _scaled4(x, s):
     """A vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _root_of_minor(c11, c12, c22):
     """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
@@ -333,7 +337,7 @@ def _root_of_minor(c11, c12, c22):
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _fields3(c11, c12, c13, c22, c23, c33):
     """Vectors with the given inner products, and the volume they span."""
     s1, s2, s3 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33)
@@ -366,7 +370,7 @@ def _fields3(c11, c12, c13, c22, c23, c33):
     return _scaled3(x1, 1.0 / s1), _scaled3(x2, 1.0 / s2), _scaled3(x3, 1.0 / s3), volume
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """Vectors with the given inner products, and the volume they span."""
     s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
@@ -432,7 +436,7 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _plane3(x, y):
     """x ^ y, components 12, 13, 23."""
     return (
@@ -442,7 +446,7 @@ def _plane3(x, y):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _plane4(x, y):
     """x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
     return (
@@ -455,7 +459,7 @@ def _plane4(x, y):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _alternating(a, x, b, y, c, z):
     """a x - b y + c z, its products and sums in doubled precision."""
     p, p_low = _minor_of_doubled(a, (x, 0.0), b, (y, 0.0))
@@ -464,7 +468,7 @@ def _alternating(a, x, b, y, c, z):
     return high
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _space4(p, z):
     """p ^ z for a plane p, components 123, 124, 134, 234."""
     return (
@@ -475,44 +479,44 @@ def _space4(p, z):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _inner3(a, b):
     """Inner product of planes of three-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _inner4(a, b):
     """Inner product of three-dimensional subspaces of four-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _inner6(a, b):
     """Inner product of planes of four-dimensional space."""
     first = a[0][0] * b[0][0] + a[1][0] * b[1][0] + a[2][0] * b[2][0]
     return first + a[3][0] * b[3][0] + a[4][0] * b[4][0] + a[5][0] * b[5][0]
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation(x):
     """The student's activation g(x)."""
     return x * _unit_step(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def student_activation_derivative(x):
     """Its derivative g'(x)."""
     return _unit_step(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled_value
 def teacher_activation(x):
     """The teacher's activation."""
     return student_activation(x)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -524,7 +528,7 @@ def i2(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -532,20 +536,20 @@ def i2_11(c11, c12, c22):
     return (0.25 / math.pi) * _ratio(_clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
     volume_12 = _root_of_minor(c11, c12, c22)
     return (0.5 / math.pi) * _angle(c12, volume_12) + 0.25
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i2_aa(c11):
     """E[g(a) g(a)]."""
     return 0.5 * c11
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
     x1, x2, x3, x4, volume_1234 = _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
@@ -638,13 +642,13 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_aaaa(c11):
     """E[g'(a) g'(a) g(a) g(a)]."""
     return 0.5 * c11
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_aaab(c11, c12, c22):
     """E[g'(a) g'(a) g(a) g(b)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -656,7 +660,7 @@ def i4_aaab(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_aabb(c11, c12, c22):
     """E[g'(a) g'(a) g(b) g(b)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -668,7 +672,7 @@ def i4_aabb(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_aabc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(a) g(b) g(c)]."""
     x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
@@ -700,7 +704,7 @@ def i4_aabc(c11, c12, c13, c22, c23, c33):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_abaa(c11, c12, c22):
     """E[g'(a) g'(b) g(a) g(a)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -715,7 +719,7 @@ def i4_abaa(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_abab(c11, c12, c22):
     """E[g'(a) g'(b) g(a) g(b)]."""
     volume_12 = _root_of_minor(c11, c12, c22)
@@ -727,7 +731,7 @@ def i4_abab(c11, c12, c22):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_abac(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) g(a) g(c)]."""
     x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
@@ -757,7 +761,7 @@ def i4_abac(c11, c12, c13, c22, c23, c33):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def i4_abcc(c11, c12, c13, c22, c23, c33):
     """E[g'(a) g'(b) g(c) g(c)]."""
     x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
@@ -789,7 +793,7 @@ def i4_abcc(c11, c12, c13, c22, c23, c33):
     )
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
@@ -832,7 +836,7 @@ def generalization_error(Q, R, T, v, v_teacher):
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
@@ -869,7 +873,7 @@ def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
             B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
@@ -899,7 +903,7 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
         dv[i] = sum_over_p - sum_over_m
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
@@ -919,7 +923,7 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
@@ -1038,7 +1042,7 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
             Gamma[j, i] = Gamma[i, j]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+@_compiled_sums
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
@@ -1069,7 +1073,7 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
             R[i, n] = sum_over_k_2
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
@@ -1094,7 +1098,7 @@ def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teac
     return error
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def right_hand_side(
     student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,

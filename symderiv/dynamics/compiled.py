@@ -26,11 +26,16 @@ SCALAR_FUNCTION = types.FunctionType(types.float64(types.float64))
 def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
     """Return numba's decorator, kept on disk, with divisions by zero giving infinities.
 
+    Sums are made in the order in which they are written, unless ``fastmath`` says otherwise: what
+    is not said numba takes from whichever function calls first. The functions are not values for
+    other compiled code.
+
     An explicit signature makes the function compile (or load) at import, so that a later call does
     not depend on what was passed first.
     """
+    given = {"error_model": "numpy", "fastmath": False, "nogil": True, "no_cfunc_wrapper": True}
     decorator: Callable[[Function], Function] = numba.njit(
-        *signature, cache=True, error_model="numpy", nogil=True, **options
+        *signature, cache=True, **{**given, **options}
     )
 
     def decorate(function: Function) -> Function:

@@ -134,16 +134,17 @@ def activation_functions(
     if approximation:
         stable = NumericActivation(student, problem.student.text)
         student, slope = stable.derivative(0), stable.derivative(1)
-    result = [
-        ScalarFunction("student_activation", (X,), (), student, "The student's activation g(x)."),
-        ScalarFunction("student_activation_derivative", (X,), (), slope, "Its derivative g'(x)."),
-    ]
+
+    def function(name: str, value: sp.Expr, doc: str) -> ScalarFunction:
+        return ScalarFunction(name, (X,), (), value, doc, as_value=True)
+
     same = problem.same_activation
     teacher = sp.Function("student_activation")(X) if same else problem.teacher.expression
-    result.append(
-        ScalarFunction("teacher_activation", (X,), (), teacher, "The teacher's activation.")
+    return (
+        function("student_activation", student, "The student's activation g(x)."),
+        function("student_activation_derivative", slope, "Its derivative g'(x)."),
+        function("teacher_activation", teacher, "The teacher's activation."),
     )
-    return tuple(result)
 
 
 def error_procedures(lowered: Lowered) -> tuple[Procedure, ...]:

@@ -158,7 +158,8 @@ class Quadrature:
                     if self.student.slope_jumps
                     else "Half of its second derivative.",
                 )
-                result.append(ScalarFunction(_NAMES[order].format(name), (X,), (), value, doc))
+                name_of = _NAMES[order].format(name)
+                result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
         return tuple(result)
 
     def functions(
@@ -221,7 +222,8 @@ class Quadrature:
     def _plain(self) -> dict[str, Any]:
         """The activations as Python functions of floats."""
         text = print_numba(Program("plain", "", {}, (), (), self.activation_functions(), ()))
-        lines = [line for line in text.splitlines() if not line.startswith(("@", "from numba"))]
+        compiled = "@", "from numba", "_compiled"
+        lines = [line for line in text.splitlines() if not line.startswith(compiled)]
         names: dict[str, Any] = {}
         exec("\n".join(lines), names)  # text that was printed here, nothing from outside
         return names

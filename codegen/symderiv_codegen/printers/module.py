@@ -55,7 +55,7 @@ class ModulePrinter:
         """A printer of expressions in this dialect."""
         raise NotImplementedError
 
-    def decorator(self) -> str:
+    def decorator(self, function: Function | None = None) -> str:
         """The line in front of a function, or nothing."""
         return ""
 
@@ -103,7 +103,7 @@ class ModulePrinter:
         self.operations[function.name] = code.operations
         printer = self.expressions(function.guarded)
         arguments = [str(argument) for argument in function.arguments]
-        lines = [self._head(function.name, arguments, self.decorator())]
+        lines = [self._head(function.name, arguments, self.decorator(function))]
         lines += docstring([function.doc])
         if vectors.targets:
             targets = ", ".join(str(symbol) for symbol in vectors.targets)

@@ -17,14 +17,30 @@ from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
 from symderiv_codegen.printers.specialised import IMPORTS, STACK, specialised
 from symderiv_codegen.printers.table_sums import NestPrinter
-from symderiv_codegen.program import Array, Constant, Procedure, Program
+from symderiv_codegen.program import (
+    Array,
+    Constant,
+    Function,
+    Procedure,
+    Program,
+    ScalarFunction,
+)
 from symderiv_codegen.runtime.helpers import NUMBA
 from symderiv_codegen.runtime.snippets import filled_template, pasted
 from symderiv_codegen.table_loops import table_nests
 from symderiv_codegen.tables import TableSum
 from symderiv_codegen.templates import TemplateFunction
 
-DECORATOR = '@njit(cache=True, error_model="numpy")'
+DECORATOR = "@_compiled"
+AS_VALUE = "@_compiled_value"
+IN_ANY_ORDER = "@_compiled_sums"
+# All are given: numba takes the floating-point rules that are not from whichever function calls
+# first, so that results would depend on what was compiled before. Only values have a second entry.
+DECORATORS = {
+    DECORATOR: 'error_model="numpy", fastmath=False, no_cfunc_wrapper=True',
+    AS_VALUE: 'error_model="numpy", fastmath=False',
+    IN_ANY_ORDER: 'error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True',
+}
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
 # Sums may be made in any order, which is what vector instructions need; nothing else is given up,
 # and scalar functions, with their own decorators, keep their order.
@@ -77,13 +93,14 @@ class NumbaModule(ModulePrinter):
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         return NumbaExpressions(self._defined, guarded)
 
-    def decorator(self) -> str:
-        return DECORATOR
+    def decorator(self, function: Function | None = None) -> str:
+        as_value = isinstance(function, ScalarFunction) and function.as_value
+        return AS_VALUE if as_value else DECORATOR
 
     def procedure_decorator(self, procedure: Procedure) -> str:
         """Long sums may be made in any order."""
         if self.program.small and sums_long_range(procedure, self.program.small):
-            return '@njit(cache=True, error_model="numpy", fastmath={"reassoc"})'
+            return IN_ANY_ORDER
         return DECORATOR
 
     def allocation(self, array: Array) -> str:
@@ -155,7 +172,7 @@ class NumbaModule(ModulePrinter):
         imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"
         if self.program.small:
             imports += IMPORTS
-        code = "\n".join([imports, _constants(self.program), "", body, ""])
+        code = "\n".join([imports, _constants(self.program), *_decorators(body), body, ""])
         top = header(self.program, code, self.operations, "math, numpy and numba")
         return f"{top}\n\n{code}"
 
@@ -210,6 +227,12 @@ def _constants(program: Program) -> str:
     lines += [f"    {_literal(k)}: {_literal(v)}," for k, v in program.recipe.items()]
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _decorators(body: str) -> list[str]:
+    """The decorators that are used, and an empty line."""
+    used = {name: options for name, options in DECORATORS.items() if f"{name}\n" in body}
+    return [*(f"{name[1:]} = njit(cache=True, {rest})" for name, rest in used.items()), "\n"]
 
 
 def _literal(value: Constant) -> str:
