@@ -22,7 +22,7 @@ from symderiv.learning.moments import closure_coefficients
 from symderiv.precision import numbers
 from symderiv.precision.moment_system import moment_module
 
-__all__ = ["Committee", "at_precision"]
+__all__ = ["DIGITS", "Committee", "Flow", "at_precision"]
 
 DIGITS: Final = 90
 #: Derivatives are central differences over 10^-STEP.
@@ -134,7 +134,7 @@ class Committee:
     def generalization_error(self, state: Numbers) -> Any:
         """ε_g of a state of this form, an mpmath number."""
         with numbers(DIGITS, "arb") as balls:
-            error = _Flow(self, balls).error([balls.mpf(x) for x in state])
+            error = Flow(self, balls).error([balls.mpf(x) for x in state])
             return balls.as_mpf(error)
 
     def jacobian(self, state: Numbers) -> Any:
@@ -154,11 +154,11 @@ class Committee:
                     result[row, column] = balls.as_mpf((after - before) / (2 * step))
             return result
 
-    def _flow(self, context: Any) -> _Flow:
-        return _Flow(self, context)
+    def _flow(self, context: Any) -> Flow:
+        return Flow(self, context)
 
 
-class _Flow:
+class Flow:
     """Rates and error of a committee in one kind of numbers."""
 
     def __init__(self, committee: Committee, context: Any) -> None:

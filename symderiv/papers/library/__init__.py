@@ -57,6 +57,9 @@ SOURCES: Final = {
             "worschech_rosenow.scaling_blocks",
             "worschech_rosenow.escape",
             "worschech_rosenow.escape_reduced",
+            "worschech_rosenow.escape_time",
+            "worschech_rosenow.escape_scaling",
+            "worschech_rosenow.escape_length",
         ),
     ),
     "relu-localization-notes": Source(
