@@ -38,7 +38,6 @@ EQUATION_43 = (
 )
 #: What the moment is.
 TRUE_MOMENT = f"1/(2*pi)*({_ROOT}/rho[1, 1]*Sw[1, i] + acos(-{COSINE})*Sw[k, i])"
-_TRUE_ENTRIES = f"Vector(E1({EVENT}*S*T[k]), E1({EVENT}*T[k]**2))"
 _PRINTED_ENTRIES = f"Vector({FIRST_MOMENT}, {SECOND_MOMENT})"
 _REGIME = "Gaussian X given Y = 1, every k > 1, both signs of rho_1k"
 
@@ -49,10 +48,10 @@ CLAIMS: tuple[Claim, ...] = (
         gaussian,
         Exact(),
         UNITS,
-        corrected=f"TX(k) == Cmat(k)@{_TRUE_ENTRIES}",
+        corrected="TX(k) == Cmat(k)@Tb(k)",
         regime=_REGIME,
-        note="C multiplies the two scalar moments, not the vector E[TX], which has n entries; with "
-        "them the result is E[TX] itself. The events are kept.",
+        note="C multiplies the two scalar moments E[Tb], not E[TX], which has n entries; with them "
+        "the result is E[TX] itself. The events are kept.",
     ),
     Claim(
         "32",
@@ -168,9 +167,9 @@ CLAIMS: tuple[Claim, ...] = (
         gaussian,
         Exact(),
         UNITS,
-        corrected=f"TX(k) == Cmat(k)@{_TRUE_ENTRIES}",
+        corrected="TX(k) == Cmat(k)@Tb(k)",
         regime=_REGIME,
-        note="As in equation 31: C multiplies the scalar moments E[ST] and E[T^2].",
+        note="As in equation 31: C multiplies E[Tb], that is E[ST] and E[T^2].",
     ),
     Claim(
         "43",

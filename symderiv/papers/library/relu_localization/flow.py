@@ -82,8 +82,9 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         definition=True,
         regime=_GENERAL,
-        note="For Gaussian classes the left side is made of E[ReLU(S)] and E[ReLU(S) ReLU(T)] in "
-        "closed form.",
+        note="E is the mean over both classes, E1 and E0 are the means given Y = 1 and Y = 0; S = "
+        "<w_1, X>, T[k] = <w_k, X>. For Gaussian classes the left side is made of E[ReLU(S)] and "
+        "E[ReLU(S) ReLU(T)] in closed form.",
     ),
     Claim(
         "4",
@@ -118,8 +119,8 @@ CLAIMS: tuple[Claim, ...] = (
         "i = 1..n",
         given="equation 4",
         regime=_GENERAL,
-        note="The events are kept in the integrand: E[X 1(S > 0) | Y = 1] and E[T X 1(S > 0) "
-        "1(T > 0)]. Read as conditional means, the terms would lack the probabilities of these "
-        "events. The second mean is over both classes, 1/2 each.",
+        note="theta(S) is 1 if S > 0, else 0, so that the events are kept in the integrand: "
+        "E[X 1(S > 0) | Y = 1] and E[T X 1(S > 0) 1(T > 0)]. Read as conditional means, the terms would lack the probabilities of these "
+        "events, and the line would be wrong. The second mean is over both classes, 1/2 each.",
     ),
 )

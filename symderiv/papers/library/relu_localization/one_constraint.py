@@ -48,8 +48,10 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         "i = 1..n",
         regime="any input",
-        note="Left the event is kept (E[X 1(S > 0) | Y = 1]); right the outer mean is conditional, "
-        "so the factor P(S > 0 | Y = 1) belongs there.",
+        note="E1(theta(S) f) is E[f 1(S > 0) | Y = 1], the event kept; E1given(f, theta(S)) is the "
+        "conditional mean E[f | S > 0, Y = 1], the same over P1(theta(S)) = P(S > 0 | Y = 1); "
+        "E1of(X, S) is E[X | S, Y = 1]. Left the event is kept; right the outer mean is "
+        "conditional, so the factor P(S > 0 | Y = 1) belongs there.",
     ),
     Claim(
         "7",

@@ -50,7 +50,8 @@ def with_two_constraints(points: Iterable[Point], numbers: Any) -> Iterator[Poin
     """Adds ``C[k, i, a]`` and ``A[k, i, j]`` of the split by S and T_k, and matrices.
 
     ``Cmat(k)``, ``Umat(k)``, ``Covmat(k)`` (of S and T_k), ``Sigma1mat``, columns ``W(k)`` and
-    ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1];
+    ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1],
+    ``Tb(k)`` the same with b = (S, T) for X;
     ``Sw[k, i]`` is entry i of Sigma_1 w_k, ``S0w[k, i]`` of Sigma_0 w_k;
     ``Sp`` and ``Tp[k]`` are S and T_k of variance 1.
     """
@@ -90,6 +91,11 @@ def _two_constraints(values: Mapping[str, Any], numbers: Any) -> dict[str, Calla
         event = values["theta"](S) * values["theta"](T[(k,)])
         return [mean(event * T[(k,)] * X[(i,)]) for i in range(1, n + 1)]
 
+    def kept_scalars(k: int) -> list[Any]:
+        t = T[(k,)]
+        event = values["theta"](S) * values["theta"](t)
+        return [mean(event * S * t), mean(event * t * t)]
+
     def rows(k: int) -> list[list[Any]]:
         return [[values["w"][unit, j] for j in range(1, n + 1)] for unit in (1, k)]
 
@@ -126,4 +132,5 @@ def _two_constraints(values: Mapping[str, Any], numbers: Any) -> dict[str, Calla
         "W": lambda: lambda k: matrix([values["w"][k, j] for j in range(1, n + 1)]),
         "SW": lambda: lambda k: matrix([[image(1, i), image(k, i)] for i in range(1, n + 1)]),
         "TX": lambda: lambda k: matrix(kept(k)),
+        "Tb": lambda: lambda k: matrix(kept_scalars(k)),
     }
