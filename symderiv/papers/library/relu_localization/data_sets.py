@@ -10,7 +10,7 @@ from typing import Any
 from symderiv.papers.arithmetic import Indexed, Values, evaluate
 from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.relu_localization.populations import FiniteClasses, single_pulses
-from symderiv.papers.library.relu_localization.quadrant import IN_DOUBLES
+from symderiv.papers.library.relu_localization.rules import IN_DOUBLES
 from symderiv.papers.rules import Converges, Exact
 from symderiv.papers.statement import Statement, parse_statement
 

@@ -121,6 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
         regime=_GENERAL,
         note="theta(S) is 1 if S > 0, else 0, so that the events are kept in the integrand: "
         "E[X 1(S > 0) | Y = 1] and E[T X 1(S > 0) 1(T > 0)]. Read as conditional means, the terms "
-        "would lack the probabilities of these events, and the line would be wrong. The second mean is over both classes, 1/2 each.",
+        "would lack the probabilities of these events, and the line would be wrong. The second "
+        "mean is over both classes, 1/2 each.",
     ),
 )

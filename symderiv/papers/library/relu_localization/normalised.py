@@ -8,8 +8,9 @@ from typing import Any
 
 from symderiv.papers.arithmetic import evaluate
 from symderiv.papers.claim import Claim, Point
-from symderiv.papers.library.relu_localization.quadrant import IN_DOUBLES, UNITS
+from symderiv.papers.library.relu_localization.quadrant import UNITS
 from symderiv.papers.library.relu_localization.references import gaussian_points, moderate_points
+from symderiv.papers.library.relu_localization.rules import IN_DOUBLES
 from symderiv.papers.library.relu_localization.splits import with_two_constraints
 from symderiv.papers.library.relu_localization.two_constraints import EVENT, TWO, gaussian
 from symderiv.papers.library.relu_localization.variables import moment_formula

@@ -10,8 +10,8 @@ from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.relu_localization.flow import all_points
 from symderiv.papers.library.relu_localization.populations import population_points
 from symderiv.papers.library.relu_localization.references import gaussian_points
+from symderiv.papers.library.relu_localization.rules import IN_BALLS
 from symderiv.papers.library.relu_localization.splits import with_one_constraint
-from symderiv.papers.rules import Exact
 
 __all__ = ["CLAIMS"]
 
@@ -45,7 +45,7 @@ CLAIMS: tuple[Claim, ...] = (
         "6",
         "E1(theta(S)*X[i]) == E1given(E1of(X[i], S), theta(S))*P1(theta(S))",
         _any_input,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         regime="any input",
         note="E1(theta(S) f) is E[f 1(S > 0) | Y = 1], the event kept; E1given(f, theta(S)) is the "
@@ -57,7 +57,7 @@ CLAIMS: tuple[Claim, ...] = (
         "7",
         "x[i] == Sum(A[i, j]*x[j], (j, 1, n)) + s*v[i]",
         _any_input,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         given="equations 8 and 9",
         regime="an identity for every x; s = <w_1, x>",
@@ -66,7 +66,7 @@ CLAIMS: tuple[Claim, ...] = (
         "8",
         f"E1(X[i]*S)/E1(S**2) == 1/{_NORM}*{_IMAGE}",
         _any_input,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         definition=True,
         symmetric=_SYMMETRIC,
@@ -77,7 +77,7 @@ CLAIMS: tuple[Claim, ...] = (
         "E1((X[i] - S*E1(X[i]*S)/E1(S**2))*X[l])"
         " == Sum((delta(i, j) - v[i]*w[1, j])*Sigma1[j, l], (j, 1, n))",
         _any_input,
-        Exact(),
+        IN_BALLS,
         "i = 1..n, l = 1..n",
         definition=True,
         symmetric=_SYMMETRIC,
@@ -87,7 +87,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 9",
         f"0 == E1({_REST}*S)",
         _any_input,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="zero covariance",
         regime="any input",
@@ -96,7 +96,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 9",
         f"E1({_REST}**2*theta(S)) == E1({_REST}**2)*P1(theta(S))",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="independent, Gaussian X",
         regime=_GAUSSIAN,
@@ -105,7 +105,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 9",
         f"Sum(E1({_REST}*theta(S))**2, (i, 1, n)) > 0",
         _not_gaussian,
-        Exact(),
+        IN_BALLS,
         part="dependent, other X",
         regime="single pulses, symmetric or not, and inputs of the NLGP at gain 3",
         note="E[AX 1(S > 0)] does not vanish, so that equations 10 to 12 get another term for such "
@@ -115,7 +115,7 @@ CLAIMS: tuple[Claim, ...] = (
         "10",
         "E1(theta(S)*X[i])/P1(theta(S)) == E1given(S*v[i], theta(S))*P1(theta(S))",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         corrected="E1(theta(S)*X[i]) == E1given(S*v[i], theta(S))*P1(theta(S))",
         regime=_GAUSSIAN,
@@ -127,7 +127,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 10",
         "E1(E1of(X[i], S)*X[l]) == E1(S*v[i]*X[l])",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n, l = 1..n",
         part="mean of X given S",
         regime=_GAUSSIAN,
@@ -137,7 +137,7 @@ CLAIMS: tuple[Claim, ...] = (
         "E1((X[i] - E1of(X[i], S))*(X[l] - E1of(X[l], S)))"
         " == Sum(A[i, a]*Sigma1[a, b]*A[l, b], (a, 1, n), (b, 1, n))",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n, l = 1..n",
         part="covariance of X given S",
         symmetric=_SYMMETRIC,
@@ -147,7 +147,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 10",
         f"E1given(S, theta(S)) == (2/pi*{_NORM})**(1/2)",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         part="mean of a positive part",
         symmetric=_SYMMETRIC,
         regime=_GAUSSIAN,
@@ -156,7 +156,7 @@ CLAIMS: tuple[Claim, ...] = (
         "11",
         f"E1(theta(S)*X[i]) == 1/sqrt(2*pi)*({_NORM})**(-1/2)*{_IMAGE}",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         symmetric=_SYMMETRIC,
         regime=_GAUSSIAN,
@@ -168,7 +168,7 @@ CLAIMS: tuple[Claim, ...] = (
         "E1(theta(S)*S*X[i])/P1(theta(S)) == E1given(S*E1of(X[i], S), theta(S))*P1(theta(S))"
         " == 1/2*E1given(S**2, theta(S))*v[i]",
         _gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         corrected="E1(theta(S)*S*X[i]) == E1given(S*E1of(X[i], S), theta(S))*P1(theta(S))"
         " == 1/2*E1given(S**2, theta(S))*v[i]",
@@ -180,7 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 12",
         f"E1given(S**2, theta(S)) == E1(S**2) == {_NORM}",
         _symmetric,
-        Exact(),
+        IN_BALLS,
         symmetric=_SYMMETRIC,
         regime="any X that is symmetric about 0",
         note="Single pulses with support {0, 1} are not symmetric; there it does not hold.",
@@ -189,7 +189,7 @@ CLAIMS: tuple[Claim, ...] = (
         "13",
         f"E1(theta(S)*S*X[i]) == 1/2*{_NORM}*(1/{_NORM}*{_IMAGE}) == 1/2*{_IMAGE}",
         _symmetric,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         symmetric=_SYMMETRIC,
         regime="any X that is symmetric about 0, Gaussian or not, because S X is even",

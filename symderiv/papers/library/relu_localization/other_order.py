@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from symderiv.papers.claim import Claim
-from symderiv.papers.library.relu_localization.quadrant import IN_DOUBLES, UNITS, density
+from symderiv.papers.library.relu_localization.quadrant import UNITS, density
 from symderiv.papers.library.relu_localization.references import gaussian_points, moderate_points
+from symderiv.papers.library.relu_localization.rules import IN_DOUBLES
 from symderiv.papers.library.relu_localization.two_constraints import DETERMINANT, EVENT
 from symderiv.papers.rules import Exact
 

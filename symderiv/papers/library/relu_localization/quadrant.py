@@ -11,13 +11,11 @@ from typing import Any
 from symderiv.papers.arithmetic import extended
 from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.relu_localization.references import gaussian_points, moderate_points
+from symderiv.papers.library.relu_localization.rules import IN_BALLS, IN_DOUBLES
 from symderiv.papers.library.relu_localization.two_constraints import DETERMINANT, EVENT
-from symderiv.papers.rules import Exact
 
-__all__ = ["CLAIMS", "COSINE", "FIRST_MOMENT", "IN_DOUBLES", "SECOND_MOMENT", "UNITS", "density"]
+__all__ = ["CLAIMS", "COSINE", "FIRST_MOMENT", "SECOND_MOMENT", "UNITS", "density"]
 
-#: Integrals in doubles: 10 digits.
-IN_DOUBLES = Exact(digits=16, backend="float64", lost=6)
 UNITS = "k = 2..K"
 _SYMMETRIC = ("rho",)
 _BOTH = "every k > 1, both signs of rho_1k, rho_11 different from rho_kk"
@@ -81,7 +79,7 @@ CLAIMS: tuple[Claim, ...] = (
         "21",
         f"E1({EVENT}*S**2) == E1given(S**2, {EVENT})*P1({EVENT})",
         gaussian_points,
-        Exact(),
+        IN_BALLS,
         UNITS,
         definition=True,
         note="The left side of equations 22 to 25, which integrate over the quadrant without "
@@ -136,7 +134,7 @@ CLAIMS: tuple[Claim, ...] = (
         "25",
         f"E1({EVENT}*S**2) == {FIRST_MOMENT}",
         gaussian_points,
-        Exact(),
+        IN_BALLS,
         UNITS,
         part="end",
         corrected=f"E1({EVENT}*S**2) == {_squared('rho[1, 1]')}",
@@ -150,7 +148,7 @@ CLAIMS: tuple[Claim, ...] = (
         "26",
         f"E1({EVENT}*S*T[k]) == E1given(S*T[k], {EVENT})*P1({EVENT})",
         gaussian_points,
-        Exact(),
+        IN_BALLS,
         UNITS,
         definition=True,
         note="The left side of equations 27 to 30: the event is kept.",
@@ -207,7 +205,7 @@ CLAIMS: tuple[Claim, ...] = (
         "30",
         f"E1({EVENT}*S*T[k]) == {SECOND_MOMENT}",
         gaussian_points,
-        Exact(),
+        IN_BALLS,
         UNITS,
         corrected=f"E1({EVENT}*S*T[k]) == {_TRUE_SECOND}",
         symmetric=_SYMMETRIC,

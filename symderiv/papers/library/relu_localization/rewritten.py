@@ -5,8 +5,8 @@ from __future__ import annotations
 from symderiv.papers.claim import Claim
 from symderiv.papers.library.relu_localization.closed_form import EQUATION_43
 from symderiv.papers.library.relu_localization.quadrant import UNITS
+from symderiv.papers.library.relu_localization.rules import IN_BALLS
 from symderiv.papers.library.relu_localization.two_constraints import EVENT, TWO, gaussian
-from symderiv.papers.rules import Exact
 
 __all__ = ["CLAIMS"]
 
@@ -73,7 +73,7 @@ CLAIMS: tuple[Claim, ...] = (
         "before 44",
         "E1(S*T[k])/sqrt(E1(S**2)*E1(T[k]**2)) == rho[1, k]/sqrt(rho[1, 1]*rho[k, k])",
         gaussian,
-        Exact(),
+        IN_BALLS,
         UNITS,
         part="gamma",
         printed=0,
@@ -84,7 +84,7 @@ CLAIMS: tuple[Claim, ...] = (
         "before 44",
         "acos(-gamma[k]) == pi - acos(gamma[k])",
         gaussian,
-        Exact(),
+        IN_BALLS,
         UNITS,
         part="cosine identity",
         printed=1,
@@ -98,7 +98,7 @@ CLAIMS: tuple[Claim, ...] = (
         "44",
         f"{EQUATION_43} == {_equation_44(_G)}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         TWO,
         given="equation 43",
         corrected=f"{EQUATION_43} == {_equation_44('-' + _G)}",
@@ -111,7 +111,7 @@ CLAIMS: tuple[Claim, ...] = (
         "45",
         f"{_equation_44(_G)} == {_equation_45(_ROOT_PART)}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         TWO,
         given="equation 44",
         corrected=f"{_equation_44(_G)} == "
@@ -125,7 +125,7 @@ CLAIMS: tuple[Claim, ...] = (
         "46",
         f"{_equation_45(_ROOT_PART)} == {_EQUATION_46}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         TWO,
         given="equation 45",
         symmetric=_SYMMETRIC,
@@ -135,7 +135,7 @@ CLAIMS: tuple[Claim, ...] = (
         "47",
         f"{_EQUATION_46} == {_FIRST_47}*Sw[1, i] + {_SECOND_47}*Sw[k, i]",
         gaussian,
-        Exact(),
+        IN_BALLS,
         TWO,
         given="equation 46",
         symmetric=_SYMMETRIC,
@@ -145,7 +145,7 @@ CLAIMS: tuple[Claim, ...] = (
         "48",
         f"{_FIRST_47} == {_FIRST_48}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         UNITS,
         part="first coefficient",
         given="equation 47",
@@ -157,7 +157,7 @@ CLAIMS: tuple[Claim, ...] = (
         "48",
         f"{_SECOND_47} == {_OPEN_48}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         UNITS,
         part="second coefficient",
         given="equation 47",
@@ -171,7 +171,7 @@ CLAIMS: tuple[Claim, ...] = (
         "48",
         f"E1({EVENT}*T[k]*X[i]) == {_FIRST_48}*Sw[1, i] + {_OPEN_48}*Sw[k, i]",
         gaussian,
-        Exact(),
+        IN_BALLS,
         TWO,
         part="end",
         corrected=f"E1({EVENT}*T[k]*X[i]) == {_TRUE}",

@@ -9,6 +9,7 @@ from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.relu_localization.closed_form import EQUATION_43
 from symderiv.papers.library.relu_localization.flow import RESIDUAL, all_points
 from symderiv.papers.library.relu_localization.references import near_points, orthogonal_points
+from symderiv.papers.library.relu_localization.rules import IN_BALLS
 from symderiv.papers.library.relu_localization.splits import with_two_constraints
 from symderiv.papers.library.relu_localization.two_constraints import EVENT, TWO, gaussian
 from symderiv.papers.rules import Converges, Exact
@@ -65,7 +66,7 @@ CLAIMS: tuple[Claim, ...] = (
         f"{EQUATION_43} == 1/(2*pi)*(1/(rho[1, 1]*rho[k, k]))*(rho[k, k]**2*(pi/2)*Sw[1, i])"
         " == rho[k, k]/(4*rho[1, 1])*Sw[1, i]",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         TWO,
         part="given 43",
         given="equation 43",
@@ -76,7 +77,7 @@ CLAIMS: tuple[Claim, ...] = (
         "49",
         f"{_KEPT} == rho[k, k]/(4*rho[1, 1])*Sw[1, i]",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         TWO,
         part="end",
         corrected=f"{_KEPT} == 1/(2*pi)*sqrt(rho[k, k]/rho[1, 1])*Sw[1, i] + 1/4*Sw[k, i]",
@@ -101,7 +102,7 @@ CLAIMS: tuple[Claim, ...] = (
         " - 1/K*(1/2*Sw[1, i] + Sum(rho[k, k]/(4*rho[1, 1])*Sw[1, i], (k, 2, K)))"
         f" == {_EQUATION_51}",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="given 49",
         given="equations 5, 13 and 49, and the mean over both classes replaced by that of Y = 1",
@@ -114,7 +115,7 @@ CLAIMS: tuple[Claim, ...] = (
         "51",
         f"{_FLOW} == {_EQUATION_51}",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="end",
         corrected=f"{_FLOW} == {_TRUE_ORTHOGONAL}",
@@ -128,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
         "52",
         f"{_EQUATION_51} == {_EQUATION_52}",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="given 51",
         given="equation 51",
@@ -139,7 +140,7 @@ CLAIMS: tuple[Claim, ...] = (
         "52",
         f"{_FLOW} == {_EQUATION_52}",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="end",
         corrected=f"{_FLOW} == {_TRUE_ORTHOGONAL}",
@@ -152,7 +153,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 52",
         f"{_KEPT} == E1({EVENT}*T[k]*S)/rho[1, 1]*Sw[1, i]",
         _orthogonal,
-        Exact(),
+        IN_BALLS,
         TWO,
         part="no competition term",
         in_words=True,
@@ -170,7 +171,7 @@ CLAIMS: tuple[Claim, ...] = (
         "after 52",
         f"{_FLOW} == {_TRUE_FLOW}",
         gaussian,
-        Exact(),
+        IN_BALLS,
         "i = 1..n",
         part="flow with both classes",
         printed=1,
@@ -186,7 +187,7 @@ CLAIMS: tuple[Claim, ...] = (
         "before 53",
         "E1(S*T[k]) == sqrt(rho[1, 1]*rho[k, k]) + eps**2",
         _near,
-        Exact(),
+        IN_BALLS,
         "k = 2..2",
         corrected="E1(S*T[k]) == sqrt(rho[1, 1]*rho[k, k]) - eps**2",
         symmetric=_SYMMETRIC,
@@ -198,7 +199,7 @@ CLAIMS: tuple[Claim, ...] = (
         "53",
         f"{_KEPT} == E1given(T[k]*X[i], {EVENT})*P1({EVENT})",
         _near,
-        Exact(),
+        IN_BALLS,
         _NEAR,
         definition=True,
         note="The left side of equation 54: the events are kept.",
