@@ -46,6 +46,7 @@ SOURCES: Final = {
             "worschech_rosenow.setup",
             "worschech_rosenow.linear",
             "worschech_rosenow.linear_curve",
+            "worschech_rosenow.linear_sgd",
             "worschech_rosenow.linear_hierarchy",
             "worschech_rosenow.linear_cross",
             "worschech_rosenow.linear_solution",

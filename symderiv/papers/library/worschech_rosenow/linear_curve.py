@@ -161,6 +161,10 @@ _TEN: Final = (
     "eps_g == (1 + sigma_J**2)/(2*L)*(Sum(lam[k]*exp(-2*eta*lam[k]*alpha), (k, 1, N_l))"
     " + Sum(lam[k], (k, N_l + 1, L)))"
 )
+#: Eq. (9), and Eq. (11) as printed and corrected.
+NINE: Final = f"epsilon_g == {_NINE}"
+ELEVEN: Final = f"eps_g == {_FROZEN} + {_NINE}"
+ELEVEN_CORRECTED: Final = f"eps_g == {_FROZEN} + {_TRAINED}"
 _UPPER: Final = "2*eta*lambda_plus*alpha/L**(1 + beta)"
 
 CLAIMS: tuple[Claim, ...] = (
@@ -174,7 +178,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "9",
-        f"epsilon_g == {_NINE}",
+        NINE,
         _sums,
         Converges(1.0),
         regime="eta -> 0, the middle of the window, L = 64 ... 1024; the small parameter is "
@@ -184,7 +188,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "9",
-        f"epsilon_g == {_NINE}",
+        NINE,
         _from_the_start,
         Within(1.4, relative_to="half_ends"),
         part="early",
@@ -272,21 +276,21 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "11",
-        f"eps_g == {_FROZEN} + {_NINE}",
+        ELEVEN,
         _partly_integrals,
         Exact(),
         part="integrals",
         given="integrals from 1 to N_l and from N_l to L in place of the sums of Eq. (10)",
-        corrected=f"eps_g == {_FROZEN} + {_TRAINED}",
+        corrected=ELEVEN_CORRECTED,
         note="N_l^(beta+1) must stand in the first gamma function, not L^(beta+1).",
     ),
     Claim(
         "11",
-        f"eps_g == {_FROZEN} + {_NINE}",
+        ELEVEN,
         _partly,
         Converges(1.0),
         regime="eta -> 0, z = N_l^(1+beta)/3, L = 4 N_l; the small parameter is 1/N_l",
-        corrected=f"eps_g == {_FROZEN} + {_TRAINED}",
+        corrected=ELEVEN_CORRECTED,
         note="The integral over the trained directions ends at N_l: Eq. (9) with N_l^(beta+1) in "
         "the first gamma function. With Eq. (9) itself the directions from N_l to L count twice.",
     ),

@@ -35,6 +35,7 @@ __all__ = [
     "entries_from_zero",
     "entries_of_any",
     "first_order",
+    "mode_values",
     "modes",
     "partly_trained",
     "partly_trained_slower",
@@ -241,10 +242,11 @@ def modes(numbers: Any) -> Iterator[Point]:
     ``eigenvalue(A, k)`` in ascending order, ``eigenvectors(A)`` with first entries 1, ``entry``.
     """
     for label, network in _networks(DRAWN, numbers):
-        yield Point(label, _mode_values(network))
+        yield Point(label, mode_values(network))
 
 
-def _mode_values(network: LinearNetwork) -> Values:
+def mode_values(network: LinearNetwork) -> Values:
+    """The names of :func:`modes` for one network."""
     n, L = network.numbers, network.L
     known: dict[tuple[Any, ...], tuple[list[Any], Any]] = {}
 

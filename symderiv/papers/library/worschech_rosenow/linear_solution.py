@@ -99,8 +99,9 @@ CLAIMS: tuple[Claim, ...] = (
         corrected="Q == expm(eta*A_4*alpha)@Q_0"
         " + 2*(expm(eta*A_1*alpha) - expm(eta*A_4*alpha))@inverse(A_1)@u"
         " + (2 - eta)*expm(eta*A_4*alpha)@inverse(A_4)@(identity(L) - expm(-eta*A_4*alpha))@u",
-        note="The exponentials of A_1 and A_4 are multiplied as if the matrices commuted. With "
-        "A_3 = 2(A_1 - A_4) the integral can be done without that, and Eq. (45) is right.",
+        note="Eqs. (42) and (43) are one formula. The exponentials of A_1 and A_4 are multiplied "
+        "as if the matrices commuted. With A_3 = 2(A_1 - A_4) the integral can be done without "
+        "that, and Eq. (45) is right.",
     ),
     Claim(
         "43",
