@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from symderiv.papers.statement import BINDERS, Statement
 
 __all__ = ["are_equivalent"]
+
+#: Numbers of units, eigenvalues and dimensions: integers, as powers of -1 need to know.
+_SIZES: Final = frozenset("KLMN")
 
 
 def are_equivalent(
@@ -84,6 +87,8 @@ class _Translation:
             return sp.Rational(str(node.value))
         if isinstance(node, ast.Name):
             name = bound.get(node.id, self.equal.get(node.id, node.id))
+            if name in _SIZES:
+                return sp.Symbol(name, positive=True, integer=True)
             return sp.pi if name == "pi" else sp.Symbol(name, positive=True)
         if isinstance(node, ast.UnaryOp):
             value = self.expression(node.operand, bound)

@@ -15,11 +15,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from symderiv.papers.arithmetic import Indexed, Values, extended
 from symderiv.papers.claim import Point
 from symderiv.papers.power_laws import eigenvalues, fraction, largest
 
-__all__ = ["VectorFlow", "blocks", "diagonal", "random_covariance"]
+__all__ = ["VectorFlow", "block_flows", "blocks", "diagonal", "random_covariance", "sgd_error"]
 
 #: Late enough for everything that is trained to have settled.
 END = Fraction(4000)
@@ -209,6 +211,37 @@ class VectorFlow:
         return Point(label, Values(known, lazy | more))
 
 
+def sgd_error(
+    covariance: Any, trained: Sequence[bool], learning_rate: float, deviation: float, steps: int
+) -> float:
+    """⟨ε_g⟩ of SGD after so many steps, exactly: finite N, any learning rate, Gaussian inputs.
+
+    One step is d ← (1 - (η/N) P ξ ξᵀ) d. The second moments C = ⟨d dᵀ⟩ close on themselves because
+    ⟨ξ ξᵀ C ξ ξᵀ⟩ = 2 Σ C Σ + Σ tr(ΣC).
+
+    Args:
+        covariance: Σ, shape (N, N).
+        trained: P, per component.
+        learning_rate: η.
+        deviation: Mean square of every entry of d at the start, 1 + σ_J².
+        steps: Number of examples.
+    """
+    N = len(trained)
+    Sigma = np.array(covariance.tolist(), dtype=float)
+    mask = np.array(trained, dtype=float)
+    small = learning_rate / N
+
+    def after_one(C: Any) -> Any:
+        moved = mask[:, None] * (Sigma @ C) + mask * (C @ Sigma)
+        noise = 2.0 * Sigma @ C @ Sigma + Sigma * np.trace(Sigma @ C)
+        return C - small * moved + small**2 * np.outer(mask, mask) * noise
+
+    images = [after_one(unit.reshape(N, N)).ravel() for unit in np.eye(N * N)]
+    power = np.linalg.matrix_power(np.array(images).T, steps)
+    C = (power @ (deviation * np.eye(N)).ravel()).reshape(N, N)
+    return float(np.trace(Sigma @ C)) / (2 * N)
+
+
 def random_covariance(numbers: Any, N: int, seed: int, copies: int = 1) -> Any:
     """A positive definite matrix of rational entries with trace N, in general position.
 
@@ -279,8 +312,14 @@ def diagonal(
 
 def blocks(numbers: Any, time: Fraction) -> Iterator[Point]:
     """Training outside of the eigenbasis, general covariances."""
+    for flow in block_flows(numbers, time):
+        label = f"N = {flow.N}, N_l = {flow.N_l}, covariance {flow.seed}, alpha = {time}"
+        yield flow.point(label)
+
+
+def block_flows(numbers: Any, time: Fraction) -> Iterator[VectorFlow]:
+    """Random covariances with N/L = 2, 1, 3, of which the first components are trained."""
     for N, trained, seed, copies in ((6, 2, 3, 2), (4, 3, 4, 1), (6, 3, 5, 3)):
         matrix = random_covariance(numbers, N, seed, copies)
         mask = tuple(k < trained for k in range(N))
-        flow = VectorFlow(numbers, matrix, mask, time, N // copies, seed=seed)
-        yield flow.point(f"N = {N}, N_l = {trained}, covariance {seed}, alpha = {time}")
+        yield VectorFlow(numbers, matrix, mask, time, N // copies, seed=seed)

@@ -10,11 +10,12 @@ import pytest
 from symderiv.analysis.linear import (
     coordinate_directions,
     eigendirections,
+    finite_dimension,
     generalization_error,
     small_learning_rate,
 )
 from symderiv.papers.companion import Companion
-from symderiv.papers.linear_flows import END, VectorFlow, random_covariance
+from symderiv.papers.linear_flows import END, VectorFlow, random_covariance, sgd_error
 from symderiv.papers.power_laws import PowerLawSum, largest, periodized_bernoulli
 from symderiv.precision.contexts import numbers
 
@@ -96,3 +97,14 @@ def test_mean_overlaps_are_those_of_random_weights() -> None:
         for samples, mean in ((R, flow.means[0]), (Q, flow.means[1])):
             error = np.std(samples) / np.sqrt(len(samples))
             assert abs(np.mean(samples) - float(mean)) < 4 * error
+
+
+def test_exact_moments_of_sgd_by_the_engine_in_doubles() -> None:
+    eigenvalue, count = np.array([1.8, 0.8, 0.4]), np.array([2.0, 2.0, 2.0])
+    curve = finite_dimension(eigenvalue, count, 0.6, 1.3, trainable=2)
+    with numbers(20, "mpmath") as context:
+        matrix = context.diag([context.mpf(x) for x in np.repeat(eigenvalue, 2)])
+        trained = (True,) * 4 + (False,) * 2
+        for steps in (1, 7, 100):
+            expected = float(curve.after(np.array([steps]))[0])
+            assert sgd_error(matrix, trained, 0.6, 1.3, steps) == pytest.approx(expected, rel=1e-12)

@@ -11,6 +11,7 @@ import sympy as sp
 from symderiv.errors import FormulaError, ToleranceError
 from symderiv.papers.arithmetic import Indexed, Values, evaluate
 from symderiv.papers.claim import Claim, Point
+from symderiv.papers.differences import places
 from symderiv.papers.equivalence import are_equivalent
 from symderiv.papers.mutations import mutants
 from symderiv.papers.rules import Converges, Exact, Measured, Symbolic, Within, WithinErrorBars
@@ -222,3 +223,18 @@ def test_equivalent_mutants_are_proved() -> None:
     assert same(
         "a == Sum(Q[i, j], (i, 1, K), (j, 1, K))", "a == Sum(Q[j, i], (i, 1, K), (j, 1, K))"
     )
+
+
+def test_matrices_in_the_wrong_order_are_one_small_place() -> None:
+    def sizes(a: str, b: str) -> list[int]:
+        return [size for _, size in places(parse_statement(a).tree, parse_statement(b).tree)]
+
+    assert sizes("a == b + c @ (d + e) @ f", "a == b + f @ (c @ (d + e))") == [1]
+    assert sizes("a == b @ c", "a == c @ b") == [1]
+    assert sizes("a == b @ c", "a == c @ d") != [1]
+
+
+def test_signs_of_integer_powers_are_proved_equivalent() -> None:
+    one, other = (parse_statement(f"a == (-1)**({power})*b") for power in ("L - 1", "-L - 1"))
+    assert are_equivalent(one, other)
+    assert not are_equivalent(one, parse_statement("a == (-1)**L*b"))

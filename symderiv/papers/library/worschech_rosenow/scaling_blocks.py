@@ -13,7 +13,7 @@ from symderiv.analysis.linear import rotated_covariance
 from symderiv.papers.arithmetic import Indexed, extended
 from symderiv.papers.bounds import Bound
 from symderiv.papers.claim import Claim, Point
-from symderiv.papers.linear_flows import END, VectorFlow, blocks, diagonal
+from symderiv.papers.linear_flows import END, VectorFlow, block_flows, blocks, diagonal, sgd_error
 from symderiv.papers.power_laws import PowerLawSum, eigenvalues, fraction
 from symderiv.papers.rules import Converges, Exact, Measured, WithinErrorBars
 
@@ -36,6 +36,18 @@ def _blocks(time: Fraction) -> Points:
             yield Point(point.label, extended(names, more))
 
     return points
+
+
+def _small_rates(numbers: Any) -> Iterator[Point]:
+    """Exact SGD at finite N, run to its end, η to 0."""
+    for flow in block_flows(numbers, Fraction(1)):
+        deviation = 1 + float(flow.student_std) ** 2
+        for part in (8, 16, 32):
+            exact = sgd_error(flow.covariance, flow.trained, 1 / part, deviation, 10**6)
+            series = f"N = {flow.N}, covariance {flow.seed}"
+            point = flow.point(f"{series}, eta = 1/{part}")
+            more = {"epsilon_g": numbers.mpf(exact)}
+            yield Point(point.label, extended(point.values, more), 1 / part, series)
 
 
 def _in_eigenbasis(numbers: Any) -> Iterator[Point]:
@@ -263,7 +275,15 @@ CLAIMS: tuple[Claim, ...] = (
         part="Q",
         printed=1,
     ),
-    Claim("88", f"epsilon_g == {_EQUATION_88}", _blocks(END), Exact()),
+    Claim("88", f"epsilon_g == {_EQUATION_88}", _blocks(END), Exact(), regime="eta to 0"),
+    Claim(
+        "88",
+        f"epsilon_g == {_EQUATION_88}",
+        _small_rates,
+        Converges(1.0),
+        part="SGD",
+        regime="eta to 0: exact mean of SGD with its fluctuations at N = 6 and 4, after 10^6 steps",
+    ),
     Claim(
         "after 88",
         f"{_EQUATION_88} == (1 + sigma_J**2)/(2*L)*Sum(lambda_[k], (k, N_l + 1, L))",

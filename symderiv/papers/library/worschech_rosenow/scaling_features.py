@@ -9,8 +9,15 @@ from typing import Any, Final
 from symderiv.papers.arithmetic import Indexed, extended
 from symderiv.papers.claim import Claim, Point
 from symderiv.papers.companion import Companion
-from symderiv.papers.linear_flows import END, VectorFlow, blocks, diagonal, random_covariance
-from symderiv.papers.rules import Exact
+from symderiv.papers.linear_flows import (
+    END,
+    VectorFlow,
+    blocks,
+    diagonal,
+    random_covariance,
+    sgd_error,
+)
+from symderiv.papers.rules import Converges, Exact
 
 Points = Callable[[Any], Iterator[Point]]
 
@@ -25,6 +32,22 @@ def _all_trained(numbers: Any) -> Iterator[Point]:
     yield diagonal(numbers, _UNEQUAL, 2, 6, _TIME)
     yield diagonal(numbers, _FOUR, 1, 4, Fraction(1, 3))
     yield diagonal(numbers, (2, Fraction(2)), 3, 6, Fraction(5))
+
+
+def _small_rates(numbers: Any) -> Iterator[Point]:
+    """Exact SGD at finite N, η to 0 at fixed η α."""
+    for spectrum, copies in ((_UNEQUAL, 2), (_FOUR, 1)):
+        N = copies * len(spectrum)
+        for part in (16, 32, 64):
+            eta = Fraction(1, part)
+            steps = N * part // 2
+            point = diagonal(numbers, spectrum, copies, N, Fraction(part, 2))
+            names = point.values
+            matrix, deviation = names["covariance"], 1 + float(names["sigma_J"]) ** 2
+            exact = sgd_error(matrix, (True,) * N, float(eta), deviation, steps)
+            more = {"eta": numbers.one / part, "epsilon_g": numbers.mpf(exact)}
+            series = f"N = {N}, L = {len(spectrum)}"
+            yield Point(f"{series}, eta = {eta}", extended(names, more), float(eta), series)
 
 
 def _some_trained(time: Fraction) -> Points:
@@ -45,6 +68,7 @@ def _some_spaces(time: Fraction) -> Points:
         yield diagonal(numbers, _UNEQUAL, 2, 2, time, spaces=True)
         yield diagonal(numbers, _FOUR, 1, 2, time, spaces=True)
         yield diagonal(numbers, _POWER, 1, 3, time, spaces=True)
+        yield diagonal(numbers, _UNEQUAL, 1, 3, time, spaces=True)
 
     return points
 
@@ -202,6 +226,15 @@ CLAIMS: tuple[Claim, ...] = (
         f" == (1 + sigma_J**2)/(2*L)*Sum({_FASTER}, (k, 1, L))",
         _all_trained,
         Exact(),
+    ),
+    Claim(
+        "67",
+        f"epsilon_g == (1 + sigma_J**2)/(2*N)*Sum({_FASTER}, (k, 1, N))"
+        f" == (1 + sigma_J**2)/(2*L)*Sum({_FASTER}, (k, 1, L))",
+        _small_rates,
+        Converges(1.0),
+        part="SGD",
+        regime="eta to 0 at eta alpha = 1/2: exact mean of SGD with fluctuations, N = 6 and 4",
     ),
     Claim(
         "after 67",

@@ -41,6 +41,7 @@ def _case(
         epsilon_g=error,
         S=lambda: 2 * end() / (1 + law.names["sigma_J"] ** 2),
         frozen=lambda: 2 * integral() / (1 + law.names["sigma_J"] ** 2),
+        integrals=lambda: front * law.integral(1, trained) + integral(),
         difference=lambda: abs(end() - integral()),
         excess_from_trained=lambda: from_trained() - integral(),
     )
@@ -75,6 +76,12 @@ def _each(points: Callable[[Any], Iterator[Point]]) -> Callable[[Any], Iterator[
     )
 
 
+def _early_and_late(numbers: Any) -> Iterator[Point]:
+    for beta in _BETAS:
+        for z in ("0.3", "9"):
+            yield _case(numbers, beta, 9, 4, z)
+
+
 def _late(numbers: Any) -> Iterator[Point]:
     """Times at which the last trained directions decay; a third of all is trained."""
     for beta in (Fraction(1, 4), Fraction(1, 2), Fraction(1)):
@@ -90,6 +97,8 @@ _MOVING: Final = (
     " - Gamma(beta/(1 + beta), 2*eta*lambda_plus*alpha))"
 )
 _WHOLE: Final = f"epsilon_g == (1 + sigma_J**2)/2*lambda_plus/L*(1/beta*{_TAIL} + {_MOVING})"
+
+_INTEGRALS: Final = _WHOLE.replace("epsilon_g", "integrals", 1)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -154,9 +163,20 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "79",
+        _INTEGRALS.format("L"),
+        _early_and_late,
+        Exact(25),
+        part="integrals",
+        given="the sums of equation 78 as integrals from 1 to N_l and from N_l to L",
+        corrected=_INTEGRALS.format("N_l"),
+        note="The integral over the trained part ends at N_l.",
+    ),
+    Claim(
+        "79",
         _WHOLE.format("L"),
         _late,
         Converges(1.0),
+        part="end",
         regime="N_l to infinity, L = 3 N_l, times at which the last trained directions decay "
         "(z = N_l^(1+beta)); the small parameter is 1/N_l",
         corrected=_WHOLE.format("N_l"),
