@@ -1,8 +1,9 @@
-"""The Python side of the compiled stepper: slices of steps, progress, interrupts, the result."""
+"""The Python side of the compiled stepper: first step, slices of steps, progress, interrupts."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -19,10 +20,12 @@ from symderiv.dynamics.stepper import (
     ERROR_SUM,
     EVALUATIONS,
     INTERRUPTED,
+    LAST_ERROR,
     NEXT_OUTPUT,
     NOT_A_NUMBER,
     REJECTED,
     RUNNING,
+    STARTED,
     STEP,
     STEP_LIMIT,
     STEP_UNDERFLOW,
@@ -193,6 +196,8 @@ def integrate_flat(
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
         with listening:
+            if memory.counts[STARTED] == 0:
+                memory.code = _begin(rhs, memory, sizes, parameters, bounds[0], bounds[1])
             while memory.code == RUNNING:
                 if checkpoint is not None:
                     if checkpoint.stop_asked:
@@ -244,3 +249,63 @@ def integrate_flat(
     if checkpoint is not None and memory.code != INTERRUPTED:
         memory.keep(checkpoint, key)
     return memory.result()
+
+
+def _begin(
+    rhs: Callable[..., None],
+    memory: _Memory,
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    rtol: float,
+    atol: float,
+) -> int:
+    """The results at alpha = 0, the slope there and the first step; returns how that went."""
+    y, slope, asked, counts = memory.y, memory.stages[0], memory.asked, memory.counts
+    counts[STARTED] = 1
+    counts[NEXT_OUTPUT] = np.count_nonzero(asked <= 0.0)
+    memory.results[: counts[NEXT_OUTPUT]] = y
+    rhs(0.0, y, sizes, parameters, slope)
+    counts[EVALUATIONS] += 1
+    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(slope))):
+        return NOT_A_NUMBER
+    if counts[NEXT_OUTPUT] == asked.size:
+        return DONE
+    with np.errstate(all="ignore"):
+        memory.reals[STEP] = _first_step(
+            rhs, y, slope, sizes, parameters, float(asked[-1]), rtol, atol
+        )
+    counts[EVALUATIONS] += 1
+    memory.reals[LAST_ERROR] = 1e-4
+    return RUNNING
+
+
+def _first_step(
+    rhs: Callable[..., None],
+    y: np.ndarray,
+    slope: np.ndarray,
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    end: float,
+    rtol: float,
+    atol: float,
+) -> float:
+    """A first step from the sizes of the solution, its slope and its curvature.
+
+    Source: :cite:`HairerNorsettWanner1993`, II.4.
+    """
+    scale = atol + rtol * np.abs(y)
+    counted = scale > 0.0
+
+    def norm(values: np.ndarray) -> float:
+        squares = np.square(values[counted] / scale[counted])
+        return math.sqrt(float(np.sum(squares)) / y.size)
+
+    d0, d1 = norm(y), norm(slope)
+    step = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, end)
+    moved = np.empty_like(y)
+    rhs(step, y + step * slope, sizes, parameters, moved)
+    largest = max(d1, norm((moved - slope) / step))
+    if not math.isfinite(largest):
+        return step
+    guess = max(1e-6, 1e-3 * step) if largest <= 1e-15 else (0.01 / largest) ** 0.125
+    return min(100.0 * step, guess, end)

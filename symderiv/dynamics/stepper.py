@@ -3,8 +3,10 @@
 The compiled function :func:`advance` takes the right-hand side as a value, so it is compiled once
 for all solver modules. It works in slices: it makes at most a given number of steps, leaves its
 whole state in the arrays it was given and returns, so that Python can show progress or be stopped.
+What happens once, the first step, is plain Python in :mod:`symderiv.dynamics.flat_run`: the first
+run on a machine waits for all that is here to be compiled.
 
-Source: :cite:`HairerNorsettWanner1993`, II.4 (step control, first step), II.10 (error norm of
+Source: :cite:`HairerNorsettWanner1993`, II.4 (step control), II.10 (error norm of
 the 8(5,3) pair).
 """
 
@@ -25,8 +27,8 @@ ALPHA, STEP, LAST_ERROR, ERROR_SUM, CONE_VALUE = range(5)
 ACCEPTED, REJECTED, EVALUATIONS, NEXT_OUTPUT, IN_A_ROW, STARTED = range(6)
 
 _NODES = table.NODES
-_STAGES = table.STAGES
-_SOLUTION = table.SOLUTION
+# The solution is one more stage at which the equations are not evaluated.
+_WEIGHTS = np.vstack([table.STAGES, table.SOLUTION])
 _ERROR_5 = table.ERROR_5
 _ERROR_3 = table.ERROR_3
 
@@ -104,13 +106,6 @@ def outside_cone(covariance: np.ndarray, tolerance: float) -> bool:
     return False
 
 
-@compiled()
-def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    # an assignment of slices does the same, but takes numba a second longer to compile
-    for c in range(source.size):
-        target[c] = source[c]
-
-
 @compiled(fastmath=_ANY_ORDER)
 def _combine(
     weights: np.ndarray, stages: np.ndarray, last: int, scale: float, y: np.ndarray, out: np.ndarray
@@ -162,74 +157,6 @@ def _error_norm(
     return abs(step) * fifth / math.sqrt(denominator * y.size)
 
 
-@compiled()
-def _all_finite(values: np.ndarray) -> bool:
-    for value in values:  # noqa: SIM110 - numba compiles loops, not generators
-        if not math.isfinite(value):
-            return False
-    return True
-
-
-@compiled()
-def _scaled_norm(values: np.ndarray, y: np.ndarray, rtol: float, atol: float) -> float:
-    total = 0.0
-    for c in range(y.size):
-        scale = atol + rtol * abs(y[c])
-        if scale > 0.0:
-            total += (values[c] / scale) ** 2
-    return math.sqrt(total / y.size)
-
-
-@compiled()
-def _first_step(
-    rhs: Callable[..., None],
-    y: np.ndarray,
-    f: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    end: float,
-    rtol: float,
-    atol: float,
-    work: np.ndarray,
-    derivative: np.ndarray,
-) -> float:
-    """A first step from the sizes of the solution, its slope and its curvature."""
-    d0 = _scaled_norm(y, y, rtol, atol)
-    d1 = _scaled_norm(f, y, rtol, atol)
-    step = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-    step = min(step, end)
-    for c in range(y.size):
-        work[c] = y[c] + step * f[c]
-    rhs(step, work, sizes, parameters, derivative)
-    for c in range(y.size):
-        work[c] = (derivative[c] - f[c]) / step
-    d2 = _scaled_norm(work, y, rtol, atol)
-    largest = max(d1, d2)
-    if not math.isfinite(largest):
-        return step
-    guess = max(1e-6, 1e-3 * step) if largest <= 1e-15 else (0.01 / largest) ** 0.125
-    return min(100.0 * step, guess, end)
-
-
-@compiled()
-def _attempt(
-    rhs: Callable[..., None],
-    alpha: float,
-    step: float,
-    y: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    stages: np.ndarray,
-    scratch: np.ndarray,
-    y_new: np.ndarray,
-) -> None:
-    """One step of order 8 from ``y``, whose slope is stages[0]; 11 evaluations."""
-    for s in range(1, 12):
-        _combine(_STAGES[s], stages, s, step, y, scratch)
-        rhs(alpha + _NODES[s] * step, scratch, sizes, parameters, stages[s])
-    _combine(_SOLUTION, stages, 12, step, y, y_new)
-
-
 @compiled(
     (
         RIGHT_HAND_SIDE,
@@ -277,69 +204,70 @@ def advance(
     rtol, atol, cone_tolerance = limits[0], limits[1], limits[2]
     end = asked[asked.size - 1]
     alpha = reals[ALPHA]
+    arrived = alpha
     step = reals[STEP]
-    y_new = work[0]
-    scratch = work[1]
-    slope = work[2]
-    if counts[STARTED] == 0:
-        counts[STARTED] = 1
-        while counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] <= alpha:
-            _copy(y, results[counts[NEXT_OUTPUT]])
-            counts[NEXT_OUTPUT] += 1
-        rhs(alpha, y, sizes, parameters, stages[0])
-        counts[EVALUATIONS] += 1
-        if not (_all_finite(y) and _all_finite(stages[0])):
-            return NOT_A_NUMBER
-        if counts[NEXT_OUTPUT] == asked.size:
-            return DONE
-        step = _first_step(
-            rhs, y, stages[0], sizes, parameters, end - alpha, rtol, atol, scratch, y_new
-        )
-        counts[EVALUATIONS] += 1
-        reals[LAST_ERROR] = 1e-4
-    for _ in range(slice_steps[0]):
-        if alpha + 1.01 * step >= end:
-            step = end - alpha
-        _attempt(rhs, alpha, step, y, sizes, parameters, stages, scratch, y_new)
-        counts[EVALUATIONS] += 11
-        error = _error_norm(stages, step, y, y_new, rtol, atol)
-        accepted = error <= 1.0
-        if accepted:
-            rhs(alpha + step, y_new, sizes, parameters, slope)
-            counts[EVALUATIONS] += 1
-            if not _all_finite(slope):
-                accepted = False
-                error = math.nan
-        if not accepted:
-            counts[REJECTED] += 1
-            counts[IN_A_ROW] += 1
-            if math.isfinite(error):
-                step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
-            else:
-                step *= 0.25
-            if counts[IN_A_ROW] > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
-                reals[ALPHA] = alpha
-                return STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
-            continue
-        field_covariance(y_new, sizes, parameters, covariance)
-        if outside_cone(covariance, cone_tolerance):
-            reals[ALPHA] = alpha
-            reals[CONE_VALUE] = alpha + step
-            return CONE_LEFT
-        arrived = alpha + step
-        if step == end - alpha:
-            arrived = end
+    error = 0.0
+    scratch, new, slope = work[0], work[1], work[2]
+    made = 0
+    inside = False
+    while inside or made < slice_steps[0]:
         # A result inside the step is a shorter step of its own: the usual dense output of order 7
         # costs less but is a hundred times less accurate than the steps.
-        while counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] <= arrived:
-            index = counts[NEXT_OUTPUT]
-            if asked[index] == arrived:
-                _copy(y_new, results[index])
+        target = new
+        if inside:
+            length = asked[counts[NEXT_OUTPUT]] - alpha
+            target = results[counts[NEXT_OUTPUT]]
+        else:
+            if alpha + 1.01 * step >= end:
+                step = end - alpha
+            length = step
+        # One step of order 8 from y, whose slope is stages[0]; 11 evaluations.
+        for s in range(1, 13):
+            if s < 12:
+                _combine(_WEIGHTS[s], stages, s, length, y, scratch)
+                rhs(alpha + _NODES[s] * length, scratch, sizes, parameters, stages[s])
             else:
-                part = asked[index] - alpha
-                _attempt(rhs, alpha, part, y, sizes, parameters, stages, scratch, results[index])
-                counts[EVALUATIONS] += 11
+                _combine(_WEIGHTS[s], stages, s, length, y, target)
+        counts[EVALUATIONS] += 11
+        if inside:
             counts[NEXT_OUTPUT] += 1
+        else:
+            made += 1
+            error = _error_norm(stages, step, y, new, rtol, atol)
+            accepted = error <= 1.0
+            if accepted:
+                rhs(alpha + step, new, sizes, parameters, slope)
+                counts[EVALUATIONS] += 1
+                for c in range(y.size):
+                    if not math.isfinite(slope[c]):
+                        accepted = False
+                        error = math.nan
+            if not accepted:
+                counts[REJECTED] += 1
+                counts[IN_A_ROW] += 1
+                if math.isfinite(error):
+                    step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
+                else:
+                    step *= 0.25
+                if counts[IN_A_ROW] > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
+                    reals[ALPHA] = alpha
+                    return STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
+                continue
+            field_covariance(new, sizes, parameters, covariance)
+            if outside_cone(covariance, cone_tolerance):
+                reals[ALPHA] = alpha
+                reals[CONE_VALUE] = alpha + step
+                return CONE_LEFT
+            arrived = alpha + step
+            if step == end - alpha:
+                arrived = end
+        if counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] == arrived:
+            for c in range(y.size):
+                results[counts[NEXT_OUTPUT], c] = new[c]
+            counts[NEXT_OUTPUT] += 1
+        inside = counts[NEXT_OUTPUT] < asked.size and asked[counts[NEXT_OUTPUT]] <= arrived
+        if inside:
+            continue
         growth = _LARGEST_GROWTH
         if error > 0.0:
             growth = _SAFETY * reals[LAST_ERROR] ** _INTEGRAL / error**_EXPONENT
@@ -350,8 +278,9 @@ def advance(
         reals[ERROR_SUM] += error * rtol
         counts[IN_A_ROW] = 0
         counts[ACCEPTED] += 1
-        _copy(y_new, y)
-        _copy(slope, stages[0])
+        for c in range(y.size):
+            y[c] = new[c]
+            stages[0, c] = slope[c]
         alpha = arrived
         step *= growth
         if counts[NEXT_OUTPUT] == asked.size:
