@@ -242,6 +242,7 @@ def _explain(records: Sequence[dict[str, Any]]) -> None:
             line("reading", "the print had to be reconstructed; the verdict is on that reading")
         line("statement", record["statement"])
         line("  for all", record["ranges"])
+        line("  where", record["where"])
         line("regime", record["regime"])
         line("given", record["given"])
         line("verdict", record["verdict"], _COLOURS[record["verdict"]])

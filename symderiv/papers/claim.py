@@ -110,6 +110,7 @@ class Claim:
         diagonal: Names of matrices that are diagonal, for the same proofs.
         thorough: The claim needs minutes (simulations); tried with ``--thorough`` only.
         reading: ``"printed"`` or ``"reconstructed"``; empty: as the paper's file of prints says.
+        where: What names of the statement stand for that the paper does not print, in words.
         in_words: The paper says it in words: if it fails it is false, however little is to be
             changed in the statement.
     """
@@ -132,6 +133,7 @@ class Claim:
     diagonal: tuple[str, ...] = ()
     thorough: bool = False
     reading: str = ""
+    where: str = ""
     in_words: bool = False
 
     @property

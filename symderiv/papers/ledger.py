@@ -20,6 +20,7 @@ _COMPARED: Final = (
     "reading",
     "statement",
     "ranges",
+    "where",
     "verdict",
     "corrected",
     "regime",
@@ -80,7 +81,7 @@ def differences(
             yield f"{where} is missing"
             continue
         for name in _COMPARED:
-            if record[name] != old[key][name]:
+            if record[name] != old[key].get(name):
                 yield f"{where}: the {name} has changed"
         if _counted(record) != _counted(old[key]):
             yield f"{where}: other mutants are caught"

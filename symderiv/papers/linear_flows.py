@@ -189,7 +189,7 @@ class VectorFlow:
             "mean_Q": lambda: self.means[1],
             "epsilon_g": lambda: self.means[2],
             "drift": lambda: column(self.drift()),
-            "gradient_of_error": lambda: column(self.gradient_of_error()),
+            "grad_epsilon_g": lambda: column(self.gradient_of_error()),
             "step": lambda: column(self.step()[0]),
             "gradient": lambda: column(self.step()[1]),
             "lambda_": lambda: column([self.covariance[i, i] for i in range(N)]),

@@ -4,8 +4,8 @@ A file has ``name`` and ``title`` and a table ``[[claim]]`` per claim: ``equatio
 (LaTeX), ``reference`` (where the true values come from, see
 :data:`symderiv.papers.quantities.REFERENCES`), and the claim itself, either as ``statement`` in the
 statement language or, for an integral, as ``formula`` in LaTeX or SymPy text as in
-``symderiv check``. ``corrected``, ``ranges``, ``part``, ``note``, ``regime``, ``reading``,
-``symmetric`` are optional, as are the parameters of the reference.
+``symderiv check``. ``corrected``, ``ranges``, ``where``, ``part``, ``note``, ``regime``,
+``reading``, ``symmetric`` are optional, as are the parameters of the reference.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from symderiv.papers.library import SOURCES, paper
 
 __all__ = ["load_paper", "paper_from_toml"]
 
-_TEXTS: Final = ("part", "ranges", "regime", "note", "given", "reading", "not_checkable")
+_TEXTS: Final = ("part", "ranges", "where", "regime", "note", "given", "reading", "not_checkable")
 _KEYS: Final = {
     "equation", "printed", "statement", "formula", "corrected", "corrected_formula", "reference",
     "digits", "symmetric", "equal", "definition", *_TEXTS,

@@ -132,6 +132,7 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "statement": _text(claim.statement),
         "statement_latex": _latex(claim.statement),
         "ranges": claim.ranges,
+        "where": claim.where,
         "verdict": finding.verdict,
         "corrected": (_text(claim.corrected) or None) if failed else None,
         "corrected_latex": (_latex(claim.corrected) or None) if failed else None,

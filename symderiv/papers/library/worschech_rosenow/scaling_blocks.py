@@ -210,6 +210,7 @@ CLAIMS: tuple[Claim, ...] = (
         _blocks(Fraction(0)),
         Exact(),
         definition=True,
+        where="E_1 and E_2 put trained and other components into their places",
     ),
     Claim(
         "83",
@@ -219,13 +220,14 @@ CLAIMS: tuple[Claim, ...] = (
         ranges="i = 1..N_l",
         symmetric=("Sigma",),
         regime="the mean over inputs, at any eta",
+        where="drift is the mean change of J per unit of alpha",
     ),
     Claim(
         "84",
         f"tilde_J == E @ tilde_J0 + tilde_B @ {_LEARNING} + ({_SHIFT}) @ {_LEARNING}",
         _blocks(Fraction(13, 10)),
         Exact(),
-        given="E for the exponential",
+        where="E is the exponential",
         corrected=f"tilde_J == E @ tilde_J0 + {_LEARNING} @ tilde_B + {_LEARNING} @ ({_SHIFT})",
         note="A column cannot stand left of the matrix; the factors belong in the other order.",
     ),
@@ -246,6 +248,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="R",
         printed=0,
+        where="R_1 is R^(1); J_vector and B_vector are all components",
     ),
     Claim(
         "86",
@@ -257,6 +260,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="Q",
         printed=1,
+        where="Q_1 is Q^(1); J_vector is all components",
     ),
     Claim(
         "87",
@@ -311,6 +315,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="exponent in the eigenbasis",
         printed=1,
         regime="N_l to 2 N_l, L = N_l^6; the small parameter is 1/N_l",
+        where="ratio is the error with 2 N_l over that with N_l trained directions",
     ),
     Claim(
         "after 88",
@@ -321,6 +326,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=1,
         regime="N_l from 16 to 32 to 64 in N = 4000 dimensions, 12 random bases; 3 % are allowed "
         "for the finite sizes",
+        where="ratio is the error with 2 N_l over that with N_l trained directions",
     ),
     Claim(
         "after 88",
@@ -330,6 +336,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="random bases",
         printed=3,
         regime="400 of the engine's random bases",
+        where="square is the mean of the square of an entry of W",
     ),
     Claim(
         "appendix D",
@@ -341,6 +348,7 @@ CLAIMS: tuple[Claim, ...] = (
         regime="the power l = L - 1, N = 2 L",
         corrected="trace == N/L*lambda_plus**(L - 1)*Sum(1/i**((1 + beta)*(L - 1)), (i, 1, L))",
         note="Every eigenvalue occurs N/L times.",
+        where="trace is that of the power L - 1 of the covariance",
     ),
     Claim(
         "appendix D",
@@ -351,6 +359,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=0,
         regime="N = L, the power l = L - 1; the small parameter is 2^(-(1+beta)(L-1))",
         equal=(("L", "N"),),
+        where="trace is that of the power L - 1 of the covariance",
     ),
     Claim(
         "appendix D",
@@ -360,6 +369,7 @@ CLAIMS: tuple[Claim, ...] = (
         ranges="l = 0..L, n = 1..M, m = 1..M",
         part="mean over teachers",
         printed=1,
+        where="Tr[l] is the trace of the l-th power of the covariance",
     ),
     Claim(
         "appendix D",
@@ -369,5 +379,6 @@ CLAIMS: tuple[Claim, ...] = (
         part="growth",
         printed=2,
         regime="faster than any exponential: the factor from L to L + 1 grows itself",
+        where="growth[L] is lambda_+^(L-1) for L + 1 over that for L",
     ),
 )

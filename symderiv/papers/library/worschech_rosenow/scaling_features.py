@@ -151,18 +151,20 @@ CLAIMS: tuple[Claim, ...] = (
         ranges="a = 1..N",
         regime="the engine's step -eta/sqrt(N) delta xi for one input",
         definition=True,
+        where="step is J after minus J before, gradient that of the loss of one example",
     ),
     Claim(
         "59",
-        "drift[a] == -eta*gradient_of_error[a]",
+        "drift[a] == -eta*grad_epsilon_g[a]",
         _general,
         Exact(),
         ranges="a = 1..N",
         part="drift",
         given="epsilon_g = (J - B) Sigma (J - B)/(2 N) and one step of equation 58 per example, N "
         "of them per unit of alpha",
-        corrected="drift[a] == -eta*N*gradient_of_error[a]",
+        corrected="drift[a] == -eta*N*grad_epsilon_g[a]",
         note="A unit of alpha has N steps, each with the gradient of epsilon_g on average.",
+        where="drift is the mean change of J per unit of alpha",
     ),
     Claim(
         "59",
@@ -172,14 +174,15 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "60",
-        "drift[a] == -eta*gradient_of_error[a] == -eta*Sum(Sigma[a, b]*(J0[b] - B[b]), (b, 1, N))",
+        "drift[a] == -eta*grad_epsilon_g[a] == -eta*Sum(Sigma[a, b]*(J0[b] - B[b]), (b, 1, N))",
         _general,
         Exact(),
         ranges="a = 1..N",
         symmetric=("Sigma",),
-        corrected="drift[a] == -eta*N*gradient_of_error[a]"
+        corrected="drift[a] == -eta*N*grad_epsilon_g[a]"
         " == -eta*Sum(Sigma[a, b]*(J0[b] - B[b]), (b, 1, N))",
         note="As in equation 59: the gradient of epsilon_g is Sigma (J - B)/N.",
+        where="drift is the mean change of J per unit of alpha",
     ),
     Claim(
         "60",
@@ -190,6 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="end",
         symmetric=("Sigma",),
         regime="the mean over inputs, at any eta",
+        where="drift is the mean change of J per unit of alpha",
     ),
     Claim("61", f"J[k] == {_SOLUTION}", _all_trained, Exact(), ranges="k = 1..N"),
     Claim(
@@ -198,6 +202,7 @@ CLAIMS: tuple[Claim, ...] = (
         f" == 1/N*Sum(({_SOLUTION})*lambda_[k]*B[k], (k, 1, N))",
         _all_trained,
         Exact(),
+        where="R and Q are J Sigma B/N and J Sigma J/N",
     ),
     Claim(
         "63",
@@ -205,6 +210,7 @@ CLAIMS: tuple[Claim, ...] = (
         f" == 1/N*Sum(({_SOLUTION})**2*lambda_[k], (k, 1, N))",
         _all_trained,
         Exact(),
+        where="R and Q are J Sigma B/N and J Sigma J/N",
     ),
     Claim("64", f"mean_R == 1 - 1/N*Sum({_DECAY}, (k, 1, N))", _all_trained, Exact()),
     Claim(
@@ -242,6 +248,7 @@ CLAIMS: tuple[Claim, ...] = (
         _without_fluctuations,
         Exact(),
         regime="equation 24 without its terms of order eta squared, against the mean flow",
+        where="T = (T^(0), ..., T^(L-1)), e_2 picks the second entry",
     ),
     Claim(
         "68",
@@ -259,6 +266,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="R",
         printed=0,
+        where="R and Q are J Sigma B/N and J Sigma J/N for the J of equation 68",
     ),
     Claim(
         "69",
@@ -267,6 +275,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="Q",
         printed=1,
+        where="R and Q are J Sigma B/N and J Sigma J/N for the J of equation 68",
     ),
     Claim(
         "70",
@@ -322,6 +331,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         ranges="k = 1..N",
         definition=True,
+        where="J is what the mean flow of N_l components gives",
     ),
     Claim(
         "76",
@@ -335,6 +345,7 @@ CLAIMS: tuple[Claim, ...] = (
         f" == 1/N*(Sum(lambda_[k]*J[k]*B[k], (k, 1, N_l)) + {_FROZEN_R})",
         note="The factor B_k is missing in the first sum of the second form.",
         reading="printed",
+        where="R and Q are J Sigma B/N and J Sigma J/N for the J of equation 75",
     ),
     Claim(
         "76",
@@ -346,6 +357,7 @@ CLAIMS: tuple[Claim, ...] = (
         corrected=f"R == 1/N*Sum(lambda_[k]*({_SOLUTION})*B[k], (k, 1, N_l)) + 1/N*{_FROZEN_R}",
         note="The first sum ends at N_l; the limit could not be read with certainty.",
         reading="reconstructed",
+        where="R and Q are J Sigma B/N and J Sigma J/N for the J of equation 75",
     ),
     Claim(
         "76",
@@ -356,6 +368,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="Q",
         printed=1,
+        where="R and Q are J Sigma B/N and J Sigma J/N for the J of equation 75",
     ),
     Claim(
         "77",
@@ -393,6 +406,7 @@ CLAIMS: tuple[Claim, ...] = (
         _rotated,
         Exact(),
         ranges="i = 1..N",
+        where="rate[i] is the i-th eigenvalue, entry i of D",
     ),
     Claim(
         "81",

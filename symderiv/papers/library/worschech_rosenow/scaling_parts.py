@@ -109,6 +109,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="sum",
         given="the sum from N_l + 1 on",
         regime="N_l to infinity, L = 3 N_l; the small parameter is 1/N_l",
+        where="S is the sum of the untrained eigenvalues over L",
     ),
     Claim(
         "73",
@@ -121,6 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
         corrected="frozen == lambda_plus/L*Integral(1/i**(beta + 1), (i, N_l, L))"
         f" == lambda_plus/(L*beta)*{_TAIL}",
         note="N in the denominator is right for N = L only; equation 74 has L again.",
+        where="frozen is the integral in the place of S, by quadrature",
     ),
     Claim(
         "74",
@@ -138,6 +140,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="zeroth order",
         given="the sum from N_l on, as printed in equation 71",
         regime="sum minus integral; the small parameter is 1/N_l",
+        where="excess_from_trained is sum minus integral",
     ),
     Claim(
         "after 74",
@@ -146,6 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
         Bound(0.95),
         part="worst case",
         regime="the true error, whose sum starts at N_l + 1; beta from 0.05 to 3, L up to 3000",
+        where="difference is that of the error and equation 74, in absolute value",
     ),
     Claim(
         "after 74",
@@ -160,6 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
         " + (1 + beta)/6*(1/N_l**(2 + beta) - 1/L**(2 + beta)))",
         note="With the sum of equation 71 as printed the difference is always larger than its "
         "zeroth order, because the summand is convex: the next order is needed for a bound.",
+        where="excess_from_trained is sum minus integral",
     ),
     Claim(
         "79",
@@ -170,6 +175,7 @@ CLAIMS: tuple[Claim, ...] = (
         given="the sums of equation 78 as integrals from 1 to N_l and from N_l to L",
         corrected=_INTEGRALS.format("N_l"),
         note="The integral over the trained part ends at N_l.",
+        where="integrals is their sum, by quadrature",
     ),
     Claim(
         "79",

@@ -58,6 +58,8 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(40, lost=18),
         part="exponential",
         printed=0,
+        where="the left side is exp(eta B alpha), V_4 has the eigenvectors as columns, "
+        "exponentials is diagonal",
     ),
     Claim(
         "before 54",
@@ -68,6 +70,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=1,
         regime="a = 2 and epsilon = eta, against the engine's equations of the deviation's moments",
         definition=True,
+        where="generator is that of the moments, per unit of alpha",
     ),
     Claim(
         "eigenvectors of B",
@@ -118,6 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         ranges="k = 1..L, l = 1..L-1",
         part="first rows",
+        where="rows[l, k] is the l-th entry for the k-th eigenvector",
     ),
     Claim(
         "B v - lambda v",
@@ -128,6 +132,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="last row",
         corrected="rows[L, k] == Sum(c_B[j]*lambda_B[k]**j, (j, 0, L))",
         note="The sum starts at j = 0 (with c_{B,0} of equation 54); the eigenvalue is the k-th.",
+        where="rows[l, k] is the l-th entry for the k-th eigenvector",
     ),
     Claim("54", "c_B[0] == a*c[0]", _general(), Exact(), part="constant", printed=0),
     Claim(
@@ -184,6 +189,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=1,
         corrected=_B_K.format("V_inverse", "l - 1"),
         note=_MOMENTS,
+        where="V_inverse is the inverse of V_B",
     ),
     Claim(
         "companion of B",
@@ -270,6 +276,7 @@ CLAIMS: tuple[Claim, ...] = (
         ranges="k = 1..L",
         corrected=_B_K.format("SV_inverse", "l - 1"),
         note=_MOMENTS,
+        where="SV_inverse is the inverse of S times the Vandermonde matrix",
     ),
     Claim(
         "after 57",

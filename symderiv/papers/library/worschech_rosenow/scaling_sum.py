@@ -127,6 +127,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(20),
         regime="m to n from 1 to 6, p from 1 to 5; R is (-1)^(p+1) times the integral of the p-th "
         "derivative times P_p/p!",
+        where="total is the sum, D(j, x) the j-th derivative of f",
     ),
     Claim(
         "after 48",
@@ -138,6 +139,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="two steps",
         printed=0,
         regime="sum minus integral of f; integrals are taken from one integer to the next",
+        where="excess is sum minus integral of f from m to n, D(j, x) its j-th derivative",
     ),
     Claim(
         "after 48",
@@ -150,6 +152,7 @@ CLAIMS: tuple[Claim, ...] = (
         corrected=f"term[k] == {_F.format('2*')}",
         note="A factor 1/2 is missing: the sum of f is twice the error of equation 47. What "
         "follows uses f as printed in some places and half of it in others.",
+        where="term[k] is the k-th summand of the error",
     ),
     Claim(
         "after 48",
@@ -177,6 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
         regime="z > 0; at z = 0 both sides are equal. The terms u^2 e^(-zu) that the derivative "
         "by z sums decrease for z < 2, and later the maximum of f is too small",
         given=_AS_PRINTED,
+        where="excess is sum minus integral of f from m to n; f0 is f at z = 0, D0 its derivatives",
     ),
     Claim(
         "after 48",
@@ -187,6 +191,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=3,
         regime="beta from 0.05 to 3, L from 2 to 1000, z from 1e-9 to 100",
         given=_AS_PRINTED,
+        where="excess is sum minus integral of f from 1 to L; f0 is f at z = 0",
     ),
     Claim(
         "after 48",
@@ -198,6 +203,7 @@ CLAIMS: tuple[Claim, ...] = (
         printed=4,
         given=_AS_PRINTED,
         definition=True,
+        where="D0(1, x) is the derivative of f at z = 0",
     ),
     Claim(
         "after 48",
@@ -257,6 +263,7 @@ CLAIMS: tuple[Claim, ...] = (
         "*(1/L**(beta + 1) + 2*zeta(beta + 1) - 2/beta)",
         note="(f(1) + f(L))/2 plus the sum of the Delta_k gives 2 zeta(beta + 1) - 2/beta; only "
         "the term of f(L) is printed with its 1/2.",
+        where="excess is sum minus integral from 1 to L",
     ),
     Claim(
         "worst case after 48",
@@ -266,6 +273,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="end",
         given="the summand of equation 47, half of the printed f",
         note="For the error itself the bound holds; with 1/(2 L^(beta+1)) it would be reached.",
+        where="excess is sum minus integral from 1 to L",
     ),
     Claim(
         "49",
@@ -279,6 +287,7 @@ CLAIMS: tuple[Claim, ...] = (
         "dominate: for beta = 1, L = 1000 sum minus integral is larger than f(1)/2 at z = 1 "
         "already, and many times larger at z = 12. What holds in the window is the largest value "
         "of f, 1/(e z), because f has one maximum.",
+        where="excess is sum minus integral from 1 to L",
     ),
     Claim(
         "after 49",

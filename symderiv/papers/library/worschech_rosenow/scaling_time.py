@@ -133,6 +133,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="integral",
         given="half of the printed f",
         note="Twice that is the integral of the printed f.",
+        where="integral is that of half of the printed f from 1 to L, by quadrature",
     ),
     Claim(
         "50",
@@ -151,6 +152,7 @@ CLAIMS: tuple[Claim, ...] = (
         _small_argument,
         Converges(1.0),
         regime="z to 0; the error goes like z^(s+1)",
+        where="value is the incomplete gamma function by quadrature",
     ),
     Claim(
         "52",
@@ -160,6 +162,7 @@ CLAIMS: tuple[Claim, ...] = (
         part="step",
         given="equation 50",
         regime="z = 4, 8, 16: the error falls faster than any power of 1/z",
+        where="integral is that of half of the printed f from 1 to L, by quadrature",
     ),
     Claim(
         "52",
@@ -177,6 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="end of the window",
         printed=0,
+        where="the end is the root of Gamma(s) = z^s/s, z the argument at the upper limit L",
     ),
     Claim(
         "after 52",
@@ -194,6 +198,7 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         part="scaled time",
         printed=2,
+        where="the end is the root of Gamma(s) = z^s/s, z the argument at the upper limit L",
     ),
     Claim(
         "53",
@@ -204,6 +209,7 @@ CLAIMS: tuple[Claim, ...] = (
         given="equation 50",
         regime="the middle of the window, z = L^((1+beta)/2), L to infinity; the small parameter "
         "is L^(-beta/2)",
+        where="integral is that of half of the printed f from 1 to L, by quadrature",
     ),
     Claim(
         "53",
