@@ -69,6 +69,7 @@ SOURCES: Final = {
         (
             "relu_localization.flow",
             "relu_localization.data_sets",
+            "relu_localization.training",
             "relu_localization.one_constraint",
             "relu_localization.two_constraints",
             "relu_localization.quadrant",

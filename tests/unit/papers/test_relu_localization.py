@@ -11,6 +11,10 @@ import pytest
 from symderiv.errors import FormulaError
 from symderiv.papers.library.relu_localization.populations import population_points, single_pulses
 from symderiv.papers.library.relu_localization.references import cases, gaussian_points, values_of
+from symderiv.papers.library.relu_localization.training import (
+    neighbour_correlation,
+    participation,
+)
 from symderiv.papers.library.relu_localization.variables import Variable, step
 from symderiv.precision.contexts import numbers
 
@@ -87,3 +91,15 @@ def test_populations_are_counted_exactly() -> None:
         assert first["E0"](first["X"][(1,)]) == pytest.approx(0.5)
         regressed = first["E1of"](first["X"][(2,)], first["S"])
         assert first["E1"](regressed) == pytest.approx(0.5)
+
+
+def test_measures_of_localisation_of_known_weights() -> None:
+    n = 40
+    site, flat = np.zeros((1, n)), np.ones((1, n))
+    site[0, 3] = 2.0
+    wave = np.cos(2 * np.pi * 3 * np.arange(n) / n)[None, :]
+    assert participation(site) == pytest.approx(1)
+    assert participation(flat) == pytest.approx(1 / n)
+    assert participation(wave) == pytest.approx(1.5 / n)
+    assert neighbour_correlation(wave) == pytest.approx(np.cos(2 * np.pi * 3 / n))
+    assert neighbour_correlation(flat * (-1.0) ** np.arange(n)) == pytest.approx(-1)

@@ -52,7 +52,8 @@ CLAIMS: tuple[Claim, ...] = (
         corrected="TX(k) == Cmat(k)@Tb(k)",
         regime=_REGIME,
         note="C multiplies the two scalar moments E[Tb], not E[TX], which has n entries; with them "
-        "the result is E[TX] itself. The events are kept.",
+        "the result is E[TX] itself. The events are kept; TX(k) and Tb(k) are the vectors of "
+        "these means.",
     ),
     Claim(
         "32",
@@ -117,6 +118,7 @@ CLAIMS: tuple[Claim, ...] = (
         TWO,
         given="equation 37",
         symmetric=_SYMMETRIC,
+        note="Sw[k, i] is entry i of Sigma_1 w_k.",
     ),
     Claim(
         "39",

@@ -169,10 +169,12 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         corrected=f"kept2/kept0 == {_FOLDED} + {_EDGE} == {_FOLDED_OTHERWISE} + {_EDGE}",
         regime=_REGIME,
-        note="The second moment of a folded normal is that of the normal itself, but S' given T' "
-        "and S' > 0 is a truncated normal: a term from the edge is missing (the mean is not 0, so "
-        "the symmetry argument of equation 13 does not apply). Right only for rho T' = 0, with the "
-        "conditional mean meant; with the event kept it is wrong for every rho.",
+        note="kept0, kept1 and kept2 are the engine's E[(S')^p 1(S' > 0) | T'], so that their "
+        "quotients are means given S' > 0 and T' = t. The second moment of a folded normal is "
+        "that of the normal itself, but S' given T' and S' > 0 is a truncated normal: a term "
+        "from the edge is missing (the mean is not 0, so the symmetry argument of equation 13 "
+        "does not apply). Right only for rho T' = 0, with the conditional mean meant; with the "
+        "event kept it is wrong for every rho.",
     ),
     Claim(
         "64",
@@ -209,9 +211,9 @@ CLAIMS: tuple[Claim, ...] = (
         part="end",
         corrected=f"second == {_EQUATION_67} + {_EDGE_TERM}",
         regime=_REGIME,
-        note="Because of equation 63 the edge term is missing, rho (1 - rho^2)^(3/2)/(2 pi). True "
-        "is, events kept, E[(S')^2] = (arccos(-rho) + rho sqrt(1 - rho^2))/(2 pi), the corrected "
-        "equation 25.",
+        note="second is the engine's E[(S')^2 1(S' > 0) 1(T' > 0)]. Because of equation 63 the "
+        "edge term is missing, rho (1 - rho^2)^(3/2)/(2 pi). True is, events kept, E[(S')^2] = "
+        "(arccos(-rho) + rho sqrt(1 - rho^2))/(2 pi), the corrected equation 25.",
     ),
     Claim(
         "68",

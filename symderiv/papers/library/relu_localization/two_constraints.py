@@ -56,7 +56,8 @@ CLAIMS: tuple[Claim, ...] = (
         Exact(),
         "k = 2..K, i = 1..n, l = 1..n",
         regime=_GAUSSIAN,
-        note="The mean of X given UX = b is Cb, with the C of the corrected equation 18.",
+        note="C[k, i, a] is C for the unit k. The mean of X given UX = b is Cb, with the C of "
+        "the corrected equation 18.",
     ),
     Claim(
         "17",
