@@ -15,11 +15,16 @@ from symderiv.gaussian import Expectation, covariance_symbols, i2, i3, i4
 from symderiv.papers.points import points
 from symderiv.precision import ball
 
-__all__ = ["Integrals", "covariances", "is_singular"]
+__all__ = ["Integrals", "as_number", "covariances", "is_singular"]
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
 _FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "mpf")
+
+
+def as_number(value: Fraction | int, numbers: Any) -> Any:
+    """An exact rational in an arithmetic."""
+    return numbers.mpf(value.numerator) / value.denominator
 
 
 def covariances(size: int, seed: int = 0) -> list[tuple[str, Rows]]:
@@ -85,7 +90,7 @@ class Integrals:
 
     def _number(self, value: Any) -> Any:
         if isinstance(value, Fraction):
-            return self.numbers.mpf(value.numerator) / value.denominator
+            return as_number(value, self.numbers)
         return self.numbers.mpf(value)
 
     def _at_exact(self, rows: Sequence[Sequence[Fraction]], pattern: tuple[int, ...]) -> Any:

@@ -19,6 +19,7 @@ from symderiv.analysis.plateau import PlateauForms, plateau_forms
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.moments import closure_coefficients
 from symderiv.papers.arithmetic import Indexed
+from symderiv.papers.integral_references import as_number
 from symderiv.papers.references import Moments, flow, generalization_error
 from symderiv.precision.moment_system import moment_module
 
@@ -88,10 +89,10 @@ class Homogeneous:
         top = 2 * self.L + 2
         moments = {"T": self.T, "D": self.D, "nu": self.nu}
         found: dict[str, Any] = {
-            name: Indexed([_number(of(l), numbers) for l in range(top + 1)], (0, top))
+            name: Indexed([as_number(of(l), numbers) for l in range(top + 1)], (0, top))
             for name, of in moments.items()
         }
-        eigenvalues = [_number(rho, numbers) for rho in self.eigenvalues]
+        eigenvalues = [as_number(rho, numbers) for rho in self.eigenvalues]
         found["lam"] = Indexed(eigenvalues, (1, self.L))
         found["c"] = Indexed([*self.closure(numbers), 1], (0, self.L))
         return {**found, "M": self.M, "K": self.M, "L": self.L}
@@ -99,7 +100,7 @@ class Homogeneous:
     def closure(self, numbers: Any) -> list[Any]:
         """c_0 … c_(L-1) as numbers."""
         exact = closure_coefficients(list(self.eigenvalues))
-        return [_number(Fraction(value), numbers) for value in exact]
+        return [as_number(Fraction(value), numbers) for value in exact]
 
 
 @lru_cache(maxsize=16)
@@ -133,10 +134,6 @@ def _teacher(M: int, L: int, orthonormal: bool, with_off_diagonal: bool) -> Homo
             return Homogeneous(M, tuple(scale * s for s in shape), tuple(diagonal), tuple(row))
 
 
-def _number(value: Fraction, numbers: Any) -> Any:
-    return numbers.mpf(value.numerator) / value.denominator
-
-
 # -- states ---------------------------------------------------------------------------------------
 
 
@@ -160,8 +157,8 @@ def ansatz_moments(
     return Moments(
         rows(Q, C),
         rows(R, S),
-        [[[_number(e, numbers) for e in row] for row in teacher.rows(l)] for l in orders],
-        [_number(teacher.nu(l), numbers) for l in orders],
+        [[[as_number(e, numbers) for e in row] for row in teacher.rows(l)] for l in orders],
+        [as_number(teacher.nu(l), numbers) for l in orders],
         teacher.closure(numbers),
         [weight] * teacher.M,
         [weight] * teacher.M,
@@ -245,14 +242,14 @@ def closed_plateau(teacher: Homogeneous, numbers: Any, name: str, activation: st
     function = sp.lambdify(
         (*symbols, sp.Symbol("D", real=True)), closed[name], modules=[names, "mpmath"]
     )
-    T, D = (_number(value, numbers) for value in (teacher.T(1), teacher.D(1)))
+    T, D = (as_number(value, numbers) for value in (teacher.T(1), teacher.D(1)))
     return function(numbers.mpf(teacher.M), T, D)
 
 
 def plateau_moments(teacher: Homogeneous, length: Any, numbers: Any, top: int = 0) -> Moments:
     """The state J_i = length Σ_n B_n of all students, orders 0 … max(L, top)."""
     orders = range(max(teacher.L, top) + 1)
-    sums = [_number(teacher.T(l) + teacher.D(l), numbers) for l in orders]
+    sums = [as_number(teacher.T(l) + teacher.D(l), numbers) for l in orders]
     R = [length * value for value in sums]
     Q = [length**2 * teacher.M * value for value in sums]
     return ansatz_moments(teacher, R, R, Q, Q, numbers)

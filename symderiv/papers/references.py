@@ -19,7 +19,7 @@ from typing import Any
 
 from symderiv.learning.moments import closure_coefficients
 from symderiv.papers.arithmetic import Indexed
-from symderiv.papers.integral_references import Integrals, random_fraction
+from symderiv.papers.integral_references import Integrals, as_number, random_fraction
 from symderiv.precision.moment_system import moment_module
 
 __all__ = [
@@ -230,7 +230,7 @@ def moments_of(
 def _in_numbers(value: Any, numbers: Any) -> Any:
     if isinstance(value, list):
         return [_in_numbers(entry, numbers) for entry in value]
-    return numbers.mpf(value.numerator) / value.denominator
+    return as_number(value, numbers)
 
 
 def flow(

@@ -7,6 +7,9 @@ from symderiv.papers.library.worschech_rosenow import (
     setup_definitions,
     setup_dynamics,
     setup_erf,
+    setup_plateau,
+    setup_simulated,
+    setup_teachers,
 )
 
 __all__ = ["CLAIMS"]
@@ -14,5 +17,8 @@ __all__ = ["CLAIMS"]
 CLAIMS: tuple[Claim, ...] = (
     *setup_definitions.CLAIMS,
     *setup_dynamics.CLAIMS,
+    *setup_simulated.CLAIMS,
     *setup_erf.CLAIMS,
+    *setup_teachers.CLAIMS,
+    *setup_plateau.CLAIMS,
 )

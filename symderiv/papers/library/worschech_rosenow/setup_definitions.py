@@ -14,6 +14,7 @@ from symderiv.analysis.teacher import teacher_of_power_law
 from symderiv.expressions import activation as named_activation
 from symderiv.papers.arithmetic import Indexed
 from symderiv.papers.claim import Claim, Point
+from symderiv.papers.integral_references import as_number
 from symderiv.papers.library.worschech_rosenow.setup_points import network_points, points_on
 from symderiv.papers.references import Moments, flow, moments_of, networks
 from symderiv.papers.rules import Exact, Measured, WithinErrorBars
@@ -33,7 +34,7 @@ def _spectra(numbers: Any) -> Iterator[Point]:
         values = {
             "lam": Indexed(eigenvalues, (1, L)),
             "lam_plus": eigenvalues[0],
-            "beta": numbers.mpf(beta.numerator) / beta.denominator,
+            "beta": as_number(beta, numbers),
             "L": L,
             "M": 3,
             "N": 5 * L,
@@ -102,7 +103,7 @@ def _arguments(numbers: Any) -> Iterator[Point]:
     names = {"erf": numbers.erf, "sqrt": numbers.sqrt, "mpf": numbers.mpf}
     function = sp.lambdify(x, expression, modules=[names, "mpmath"])
     for u in (Fraction(-5, 2), Fraction(0), Fraction(1, 3), Fraction(7)):
-        value = numbers.mpf(u.numerator) / u.denominator
+        value = as_number(u, numbers)
         yield Point(f"x = {u}", {"u": value, "activation": function(value)})
 
 
@@ -310,7 +311,7 @@ def _polynomials(numbers: Any) -> Iterator[Point]:
     """The engine's closure coefficients, at eigenvalues and elsewhere."""
     for state in networks():
         moments = moments_of(state, numbers)
-        rho = [numbers.mpf(e.numerator) / e.denominator for e in state.eigenvalues]
+        rho = [as_number(e, numbers) for e in state.eigenvalues]
         places = [numbers.mpf(-2) / 3, numbers.mpf(5) / 7, *rho]
         values = {
             "c": moments.indexed()["c"],

@@ -7,6 +7,7 @@ the teacher of section 3 has no factor. What holds for which is told by claims o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from symderiv.papers.claim import Claim
@@ -14,7 +15,7 @@ from symderiv.papers.library.worschech_rosenow.setup_points import points_on
 from symderiv.papers.references import networks
 from symderiv.papers.rules import Exact
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "Q_RATE", "R_RATE", "Rate"]
 
 REGIME = "K and M arbitrary, also different; eta = 0.7; exact rational states, also degenerate"
 #: A polynomial has every integral in closed form, so that g is not always erf.
@@ -49,6 +50,26 @@ def _drift_of_r(order: str, students: str) -> str:
     """
 
 
+@dataclass(frozen=True)
+class Rate:
+    """A rate of 18 as printed and as it must read, for the teacher 1/sqrt(M) Sum g(y_n)."""
+
+    printed: str
+    true: str
+    ranges: str
+    reading: str = ""
+
+
+_Q_FIRST = f"dQ[l, i, j] == eta/K*({_DRIFT}) + eta**2/K**2*nu[l + 1]"
+Q_RATE = Rate(
+    f"{_Q_FIRST}*({_NOISE_PRINTED})", f"{_Q_FIRST}*({_NOISE_TRUE})", _Q_RANGES, "reconstructed"
+)
+R_RATE = Rate(
+    f"dR[l, i, n] == eta*({_drift_of_r('l + 1', '')})",
+    f"dR[l, i, n] == eta*({_drift_of_r('l', 'M/K*')})/K",
+    _R_RANGES,
+)
+
 _F1 = """
     Sum(I3(x[i, 0], y[n, l], y[m, 0]), (m, 1, M))
     - M/K*Sum(I3(x[i, 0], y[n, l], x[j, 0]), (j, 1, K))
@@ -69,7 +90,7 @@ _SHAPE = [
     ),
     Claim(
         "4",
-        f"dQ[l, i, j] == eta/K*({_DRIFT}) + eta**2/K**2*nu[l + 1]*({_NOISE_TRUE})",
+        Q_RATE.true,
         MEANS,
         Exact(),
         _Q_RANGES,
@@ -151,20 +172,20 @@ _EIGHTEEN = [
     ),
     Claim(
         "18",
-        "dR[l, i, n] == eta*(" + _drift_of_r("l + 1", "") + ")",
+        R_RATE.printed,
         MEANS,
         Exact(),
         _R_RANGES,
         part="R",
         printed=2,
         regime=REGIME,
-        corrected="dR[l, i, n] == eta*(" + _drift_of_r("l", "M/K*") + ")/K",
+        corrected=R_RATE.true,
         note="Three errors: the factor 1/K, the factor M/K of the students (both are in the "
         "equation of Q), and the order: y_n^(l), as in equation 92, where T^(l+1) occurs.",
     ),
     Claim(
         "18",
-        "dR[l, i, n] == eta*(" + _drift_of_r("l + 1", "") + ")",
+        R_RATE.printed,
         SUM,
         Exact(),
         _R_RANGES,

@@ -9,7 +9,7 @@ from typing import Any
 
 from symderiv.papers.arithmetic import Indexed, Values
 from symderiv.papers.claim import Claim, Point
-from symderiv.papers.integral_references import Integrals, covariances
+from symderiv.papers.integral_references import Integrals, as_number, covariances
 from symderiv.papers.library.worschech_rosenow.setup_points import points_on
 from symderiv.papers.references import flow, moments_of, networks
 from symderiv.papers.rules import Converges, Exact
@@ -31,7 +31,7 @@ def _covariances(count: int) -> Callable[[Any], Iterator[Point]]:
     def points(numbers: Any) -> Iterator[Point]:
         engine = Integrals("erf", numbers)
         for kind, rows in covariances(count):
-            entries = [[_number(e, numbers) for e in row] for row in rows]
+            entries = [[as_number(e, numbers) for e in row] for row in rows]
             values = {"C": Indexed(entries, (1, count), (1, count))}
             if count == 4:
                 minors = (
@@ -41,16 +41,12 @@ def _covariances(count: int) -> Callable[[Any], Iterator[Point]]:
                     ("A4", (0, 1), (0, 1)),
                 )
                 values |= {
-                    name: _number(_minor(rows, left, right), numbers)
+                    name: as_number(_minor(rows, left, right), numbers)
                     for name, left, right in minors
                 }
             yield Point(kind, Values(values, {"I": partial(engine.at, rows)}))
 
     return points
-
-
-def _number(value: Fraction, numbers: Any) -> Any:
-    return numbers.mpf(value.numerator) / value.denominator
 
 
 def _minor(
@@ -81,7 +77,7 @@ def _one_field(numbers: Any) -> Iterator[Point]:
         a = [Fraction(factor) for factor in factors]
         rows = [[p * q for q in a] for p in a]
         values = {
-            "a": Indexed([_number(factor, numbers) for factor in a], (1, 4)),
+            "a": Indexed([as_number(factor, numbers) for factor in a], (1, 4)),
             "g": lambda x: numbers.erf(x / root),
             "dg": lambda x: 2 / root / numbers.sqrt(numbers.pi) * numbers.exp(-(x**2) / 2),
             "w": lambda z: numbers.exp(-(z**2) / 2) / numbers.sqrt(2 * numbers.pi),

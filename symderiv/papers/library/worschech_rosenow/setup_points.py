@@ -8,7 +8,7 @@ from typing import Any
 
 from symderiv.papers.arithmetic import Indexed, Values
 from symderiv.papers.claim import Point
-from symderiv.papers.integral_references import Integrals
+from symderiv.papers.integral_references import Integrals, as_number
 from symderiv.papers.references import (
     Field,
     Network,
@@ -93,11 +93,10 @@ def network_points(
         ]
         return Indexed(rows, (0, state.L - 1), (1, state.K), (1, state.K))
 
-    def number(value: Any) -> Any:
-        return numbers.mpf(value.numerator) / value.denominator
-
     def vectors(rows: Sequence[Sequence[Any]]) -> Indexed:
-        return Indexed([[number(w) for w in row] for row in rows], (1, len(rows)), units)
+        return Indexed(
+            [[as_number(w, numbers) for w in row] for row in rows], (1, len(rows)), units
+        )
 
     def mean(squared: Square) -> Any:
         terms = itertools.product(squared.output.terms.items(), repeat=2)
@@ -114,12 +113,12 @@ def network_points(
         **moments.indexed(),
         "N": state.N,
         "eta": eta,
-        "lam": Indexed([number(rho) for rho in state.variance], units),
+        "lam": Indexed([as_number(rho, numbers) for rho in state.variance], units),
         "J": vectors(state.student),
         "B": vectors(state.teacher),
         "x": Indexed(state.x, (1, state.K), top),
         "y": Indexed(state.y, (1, state.M), top),
-        "cov": lambda a, b: number(state.covariance(a, b)),
+        "cov": lambda a, b: as_number(state.covariance(a, b), numbers),
         "C": lambda *fields: covariance_matrix(state, fields, numbers),
         "matrix": lambda *entries: matrix_of(entries, numbers),
         "g": lambda field: Output({field: numbers.one}),
@@ -144,7 +143,7 @@ def network_points(
 def covariance_matrix(state: Network, fields: Sequence[Field], numbers: Any) -> Any:
     """The covariance matrix of fields."""
     entries = [state.covariance(a, b) for a in fields for b in fields]
-    return matrix_of([numbers.mpf(e.numerator) / e.denominator for e in entries], numbers)
+    return matrix_of([as_number(e, numbers) for e in entries], numbers)
 
 
 def matrix_of(entries: Sequence[Any], numbers: Any) -> Any:
