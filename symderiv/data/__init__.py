@@ -10,7 +10,7 @@ from symderiv.data.latent import (
     mixture_manifold,
 )
 from symderiv.data.model import Component, DataModel
-from symderiv.data.spectra import isotropic, power_law, spectrum
+from symderiv.data.spectra import isotropic, mixed_spectra, power_law, spectrum
 
 __all__ = [
     "Component",
@@ -20,6 +20,7 @@ __all__ = [
     "hidden_manifold",
     "hidden_manifold_limit",
     "isotropic",
+    "mixed_spectra",
     "mixture_manifold",
     "power_law",
     "spectrum",

@@ -56,6 +56,7 @@ class Latent:
         share: t_k of teachers with W W^T/D = 1, averaged over W, shape (L,).
         sampler: inputs (count, N) and latent vectors (count, D); None if inputs cannot be drawn.
         no_equations: why the inputs can be simulated only; empty if they have equations.
+        variance: variances of the independent coordinates of c, shape (D,); None: all 1.
     """
 
     dimension: int | None
@@ -64,6 +65,7 @@ class Latent:
     share: np.ndarray
     sampler: Sampler | None
     no_equations: str = ""
+    variance: np.ndarray | None = None
 
 
 def hidden_manifold(

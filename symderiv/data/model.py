@@ -99,6 +99,13 @@ class DataModel:
             )
         return self.components[0]
 
+    def average(self) -> Component:
+        """The inputs of an example of any component: averaged eigenvalues."""
+        if len(self.components) == 1:
+            return self.components[0]
+        eigenvalue = sum(c.probability * c.eigenvalue for c in self.components)
+        return Component(1.0, np.asarray(eigenvalue), self.components[0].weight)
+
     def multiplicities(self) -> np.ndarray:
         """How many coordinates each eigenvalue has, shape (L,), int64, sum N.
 
@@ -107,13 +114,13 @@ class DataModel:
         """
         if self.dimension is None:
             raise InputError("data.dimension: missing; vectors cannot be drawn without it")
-        exact = self.dimension * self.single().weight
+        exact = self.dimension * self.average().weight
         counts: np.ndarray = np.rint(exact).astype(np.int64)
         off = np.abs(exact - counts)
         if np.any(off > 1e-6) or np.any(counts < 1):
             k = int(np.argmax(np.where(counts < 1, np.inf, off)))
             raise InputError(
-                f"data.weights: {self.single().weight[k]:g} of {self.dimension} coordinates is "
+                f"data.weights: {self.average().weight[k]:g} of {self.dimension} coordinates is "
                 f"{exact[k]:g}, not a whole number; change the weight or data.dimension"
             )
         return counts
@@ -130,8 +137,8 @@ class DataModel:
         """
         if self.dimension is None:
             raise InputError("data.dimension: missing; the limit has infinitely many directions")
-        counts = self.dimension * self.single().weight
-        eigenvalue = self.single().eigenvalue
+        counts = self.dimension * self.average().weight
+        eigenvalue = self.average().eigenvalue
         return float((counts @ eigenvalue) ** 2 / (counts @ eigenvalue**2))
 
     def warnings(self) -> tuple[str, ...]:
@@ -143,8 +150,8 @@ class DataModel:
         """
         if self.dimension is None:
             return ()
-        counts = self.dimension * self.single().weight
-        eigenvalue = self.single().eigenvalue
+        counts = self.dimension * self.average().weight
+        eigenvalue = self.average().eigenvalue
         smallest = float(counts.min())
         if smallest >= SMALL_MULTIPLICITY or self.latent is not None:
             # with a latent teacher all eigenvalues are simple, none of them large

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from symderiv.data.latent import Latent
 from symderiv.data.model import Component, DataModel
 from symderiv.errors import InputError
+
+#: Largest dimension in which inputs of several components are simulated.
+MAX_SIMULATED = 4096
 
 
 def isotropic(dimension: int | None = None) -> DataModel:
@@ -41,6 +46,55 @@ def spectrum(
         weights = np.full(eigenvalue.shape, 1.0 / max(eigenvalue.size, 1))
     weight = np.asarray(weights, dtype=np.float64)
     return DataModel("spectrum", (Component(1.0, eigenvalue, weight),), dimension)
+
+
+def mixed_spectra(
+    probabilities: Sequence[float],
+    eigenvalues: Sequence[Sequence[float]],
+    weights: Sequence[float] | None = None,
+    dimension: int | None = None,
+) -> DataModel:
+    """Centred inputs of several components, each with eigenvalues of its own in a common basis.
+
+    Args:
+        probabilities: of the components, shape (C,), sum 1.
+        eigenvalues: shape (C, L), >= 0.
+        weights, dimension: as for :func:`spectrum`.
+
+    Raises:
+        InputError: see :func:`spectrum`; or the lists have different lengths.
+    """
+    if len(eigenvalues) != len(probabilities):
+        raise InputError(
+            f"eigenvalues: {len(eigenvalues)} lists for {len(probabilities)} probabilities"
+        )
+    if len({len(one) for one in eigenvalues}) != 1:
+        raise InputError(
+            "eigenvalues: every component needs as many; they belong to common eigenspaces"
+        )
+    components = []
+    for probability, one in zip(probabilities, eigenvalues, strict=True):
+        model = spectrum(one, weights, dimension)
+        components.append(Component(probability, model.single().eigenvalue, model.single().weight))
+    if len(components) == 1:
+        return DataModel("gaussian-mixture", tuple(components), dimension)
+    made = DataModel("gaussian-mixture", tuple(components), dimension)
+    if dimension is None or dimension > MAX_SIMULATED:
+        return made
+    counts = made.multiplicities()
+    edges = np.cumsum([component.probability for component in components])[:-1]
+    deviations = np.sqrt([np.repeat(one.eigenvalue, counts) for one in components])
+    mean = np.repeat(made.average().eigenvalue, counts)
+
+    def sample(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        chosen = np.searchsorted(edges, random.random(count), side="right")
+        x = random.standard_normal((count, mean.size)) * deviations[chosen]
+        return x, x
+
+    # the teacher sees the inputs: what it acts on are the inputs themselves
+    share = made.average().eigenvalue ** 2
+    latent = Latent(dimension, np.eye(mean.size), np.diag(mean), share, sample, variance=mean)
+    return replace(made, latent=latent)
 
 
 def power_law(

@@ -108,7 +108,7 @@ def _draw(study: Study, data: DataModel) -> Vectors:
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    variance = np.repeat(data.single().eigenvalue, counts)
+    variance = np.repeat(data.average().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
 
 
@@ -121,13 +121,13 @@ def _draw_latent(study: Study, data: DataModel, latent: Latent) -> LatentVectors
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    variance = np.repeat(data.single().eigenvalue, counts)
+    variance = np.repeat(data.average().eigenvalue, counts)
     J, phi = student @ latent.axes, teacher @ latent.cross.T
     return LatentVectors(student, teacher, J, phi, variance, latent)
 
 
 def _state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
-    component = data.single()
+    component = data.average()
     counts = data.multiplicities()
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
 
@@ -136,13 +136,15 @@ def _state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> S
         return np.ascontiguousarray(np.moveaxis(means, 2, 0))
 
     J, phi, W = vectors.student_axes, vectors.teacher_axes, vectors.teacher
+    variance = vectors.latent.variance
+    T = (W if variance is None else W * variance) @ W.T / W.shape[1]
     return State(
         eigenvalue=component.eigenvalue,
         weight=component.weight,
         student_overlap=_symmetric(overlap(J, J)),
         cross_overlap=overlap(J, phi),
         teacher_overlap=_symmetric(overlap(phi, phi)),
-        teacher_covariance=_symmetric(W @ W.T / W.shape[1]),
+        teacher_covariance=_symmetric(T),
         student_weights=study.student_weights,
         teacher_weights=study.teacher_weights,
     )
@@ -213,7 +215,7 @@ def drawn_state(study: Study, data: DataModel) -> State:
         means: np.ndarray = np.einsum("kia,kja->kij", a, b) / counts[:, None, None]
         return means
 
-    eigenvalue = data.single().eigenvalue
+    eigenvalue = data.average().eigenvalue
     return _state(study, eigenvalue, counts, overlap(J, J), overlap(J, B), overlap(B, B))
 
 
@@ -246,13 +248,15 @@ def _symmetric(matrices: np.ndarray) -> np.ndarray:
 
 
 def _mean_state(study: Study, data: DataModel) -> State:
-    component = data.single()
+    component = data.average()
     rho, weight = component.eigenvalue, component.weight
     students = study.initial.student_std**2 * np.eye(study.K)
     teachers = np.eye(study.M)
     share, total = rho**2, float(weight @ rho)
     if data.latent is not None:
-        share, total = data.latent.share, 1.0
+        share = data.latent.share
+        if data.latent.variance is None:
+            total = 1.0
     return State(
         eigenvalue=rho,
         weight=weight,
@@ -277,7 +281,7 @@ def _from_file(study: Study, data: DataModel | None) -> Initial:
                 f"network.{key}: is {expected}, but the state file is for {found}; make them equal"
             )
     if data is not None:
-        component = data.single()
+        component = data.average()
         same = (
             component.eigenvalue.shape == state.eigenvalue.shape
             and np.allclose(component.eigenvalue, state.eigenvalue, rtol=1e-9, atol=0.0)

@@ -82,6 +82,10 @@ def solve(
         raise InputError(f"data.{latent.no_equations}")
     if kernel is None:
         kernel = kernel_for(study, notice=notice)
+    if start.data is not None and len(start.data.components) > 1:
+        from symderiv.dynamics.components import solve_components
+
+        return solve_components(study, kernel, start.state, start.data, start.warnings)
     if checkpoint is not None:
         checkpoint.open(identity(study, kernel.sha256, command="solve"))
     started = time.perf_counter()

@@ -19,6 +19,7 @@ from symderiv.data import (
     hidden_manifold,
     hidden_manifold_limit,
     isotropic,
+    mixed_spectra,
     mixture_manifold,
     power_law,
     spectrum,
@@ -178,22 +179,62 @@ def _features(file: str | None, shape: tuple[int, int], seed: int, base: Path) -
 
 
 class GaussianMixture(Table):
-    """[data] model = "gaussian-mixture": a hidden manifold of mixed latent vectors."""
+    """[data] model = "gaussian-mixture": components of inputs, or of what inputs are made from.
+
+    With ``eigenvalues`` each component has centred inputs with a spectrum of its own in a common
+    eigenbasis. Otherwise it is a hidden manifold of mixed latent vectors.
+    """
 
     model: Literal["gaussian-mixture"]
-    nonlinearity: str
-    dimension: _Dimension
-    latent_dimension: _Dimension
-    components: Annotated[int, Field(ge=1, le=1000)]
-    separation: _NotNegative
-    assignment: Literal["sample", "coordinate"]
-    means: Literal["common", "coordinate"] = "coordinate"
+    dimension: _Dimension | None = None
     probabilities: list[_Positive] | None = None
+    eigenvalues: list[list[_Number]] | None = None
+    weights: list[_Number] | None = None
+    nonlinearity: str | None = None
+    latent_dimension: _Dimension | None = None
+    components: Annotated[int, Field(ge=1, le=1000)] | None = None
+    separation: _NotNegative | None = None
+    assignment: Literal["sample", "coordinate"] | None = None
+    means: Literal["common", "coordinate"] = "coordinate"
     standardise: bool = True
     features: Annotated[str, Field(min_length=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**128)] = 0
 
+    @model_validator(mode="after")
+    def _one_kind(self) -> GaussianMixture:
+        latent = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
+        if self.eigenvalues is None:
+            for key in ("dimension", *latent):
+                if getattr(self, key) is None:
+                    raise PydanticCustomError(
+                        "missing_end", f"{key}: missing; give it, or eigenvalues per component"
+                    )
+            if self.weights is not None:
+                raise PydanticCustomError("conflict", "weights: belongs to eigenvalues; remove it")
+            return self
+        given = [
+            key
+            for key in (*latent, "means", "standardise", "features", "seed")
+            if key in self.model_fields_set
+        ]
+        if given:
+            raise PydanticCustomError(
+                "conflict", f"eigenvalues: given together with {given[0]}; remove one"
+            )
+        if self.probabilities is None:
+            raise PydanticCustomError("missing_end", "probabilities: missing")
+        return self
+
     def build(self, base: Path) -> DataModel:
+        if self.eigenvalues is not None:
+            assert self.probabilities is not None
+            return mixed_spectra(self.probabilities, self.eigenvalues, self.weights, self.dimension)
+        assert self.dimension is not None
+        assert self.latent_dimension is not None
+        assert self.components is not None
+        assert self.separation is not None
+        assert self.assignment is not None
+        assert self.nonlinearity is not None
         m = self.components
         p = np.full(m, 1.0 / m) if self.probabilities is None else np.array(self.probabilities)
         shape = self.dimension, self.latent_dimension
