@@ -126,6 +126,7 @@ CLAIMS: tuple[Claim, ...] = (
         "i = 1..L, j = 1..L",
         part="U",
         regime=_AVERAGES,
+        note="For L = 1 there is no e_2; then R^(1) = lambda_1 R^(0) closes the equations.",
     ),
     Claim(
         "28",

@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.linear import finite_dimension
+from symderiv.analysis.linear import (
+    eigendirections,
+    finite_dimension,
+    generalization_error,
+)
 from symderiv.papers.arithmetic import Indexed, Values, extended
 from symderiv.papers.claim import Claim, Point
 from symderiv.papers.library.worschech_rosenow.linear import SIX, SIX_CORRECTED
@@ -29,7 +33,7 @@ from symderiv.papers.library.worschech_rosenow.linear_curve import (
 from symderiv.papers.library.worschech_rosenow.linear_points import mode_values
 from symderiv.papers.linear_networks import Case, LinearNetwork
 from symderiv.papers.power_laws import PowerLawSum, eigenvalues, fraction
-from symderiv.papers.rules import Converges, Measured, Within, WithinErrorBars
+from symderiv.papers.rules import Converges, Exact, Measured, Within, WithinErrorBars
 
 _CASES = (
     Case((Fraction(2), Fraction(1)), Fraction(7, 10), Fraction(3, 2), law=True),
@@ -89,6 +93,36 @@ def _sum_values(network: LinearNetwork) -> dict[str, Any]:
         "sigma_J": n.sqrt(network.variance),
         "lam": Indexed(network.eigenvalue, (1, network.L)),
     }
+
+
+def _not_small(numbers: Any) -> Iterator[Point]:
+    """One coordinate per eigenvalue; at β = 1 SGD is unstable from η = 1.001 on."""
+    for beta, rate in product((Fraction(1, 2), Fraction(1)), (Fraction(1, 10), Fraction(9, 10))):
+        for alpha in (1, 10, 100):
+            case = Case((Fraction(128), beta), rate, Fraction(alpha), law=True)
+            network = LinearNetwork(case, numbers)
+            mean = _mean(network.eigenvalue, 1, rate, case.time, case.variance)
+            yield Point(str(case), _sum_values(network) | {"eps_g": numbers.mpf(mean)})
+
+
+def _middle_of_windows(numbers: Any) -> Iterator[Point]:
+    """-d ln ε_g/d ln α at any learning rate, at z = L^((1+β)/2)."""
+    for beta, rate in product((1, 2), (Fraction(1, 10), Fraction(1, 2), Fraction(1))):
+        for L in (64, 256, 1024):
+            law = PowerLawSum(numbers, Fraction(beta), L, "1", learning_rate=rate)
+            spectrum = np.array([float(x) for x in eigenvalues(numbers, law.beta, L)])
+            curve = generalization_error(
+                eigendirections(spectrum, np.full(L, 1.0 / L)), float(rate)
+            )
+            time = L ** ((1 + beta) / 2) / (2 * float(rate) * spectrum[0])
+            terms = curve.weight * np.exp(-curve.rate * time)
+            exponent = time * float(np.sum(curve.rate * terms) / np.sum(terms))
+            yield Point(
+                f"eta = {rate}, beta = {beta}, L = {L}",
+                law.names | {"exponent": numbers.mpf(exponent)},
+                L ** (-beta / 2),
+                f"eta = {rate}, beta = {beta}",
+            )
 
 
 def _figure(
@@ -218,6 +252,29 @@ CLAIMS: tuple[Claim, ...] = (
         part="SGD, L = N",
         regime="exact mean of SGD, one coordinate per eigenvalue, L = N = 48, eta -> 0 at fixed "
         "eta*alpha",
+    ),
+    Claim(
+        "after 8",
+        "eps_g - (1 + sigma_J**2)/(2*L)*Sum(lam[k]*exp(-2*eta*lam[k]*alpha), (k, 1, L)) > 0",
+        _not_small,
+        Exact(),
+        part="SGD, L = N",
+        regime="exact mean of SGD at L = N = 128, eta = 0.1 and 0.9",
+        note="With one coordinate per eigenvalue the excess is larger than in the limit N -> "
+        "infinity, and SGD at beta = 1 is stable for eta < 1.001 only; figure 2, left, and figure "
+        "13 are drawn up to eta = 1.",
+    ),
+    Claim(
+        "after 8",
+        "exponent == beta/(1 + beta)",
+        _middle_of_windows,
+        Converges(1.0),
+        part="scaling",
+        regime="Eq. (6) corrected, eta = 0.1, 0.5, 1; the middle of the window, L = 64 ... 1024, "
+        "L^(-beta/2) the small parameter",
+        note="A finite learning rate does not change the power law (figure 13); in the window it "
+        "makes the error larger by the factor 2/(2 - eta).",
+        in_words=True,
     ),
     Claim(
         "9",
