@@ -177,6 +177,19 @@ CLAIMS: tuple[Claim, ...] = (
         "event kept it is wrong for every rho.",
     ),
     Claim(
+        "63",
+        f"kept2 == {_FOLDED} == {_FOLDED_OTHERWISE}",
+        _scalars,
+        Exact(),
+        part="event kept",
+        given="that the inner event is kept too",
+        corrected=f"kept2 == 1/2*(1 + {_ERF})*({_FOLDED} + {_EDGE})"
+        f" == 1/2*(1 + {_ERF})*({_FOLDED_OTHERWISE} + {_EDGE})",
+        regime=_REGIME,
+        note="The other reading of the condition S' > 0 before the bar. Equation 61, which "
+        "multiplies by its probability, excludes it.",
+    ),
+    Claim(
         "64",
         f"kept0 == Integral({_NORMAL}, (s, 0, oo))",
         _scalars,
@@ -236,6 +249,19 @@ CLAIMS: tuple[Claim, ...] = (
         "1/2 and that of (T')^2 is 1/2: the first term is 1/2. With the conditional mean they are "
         "1 and 1 and it is 1. The print takes 1 from one reading and 1/2 from the other; it is "
         "wrong under both unless rho = 0.",
+    ),
+    Claim(
+        "69",
+        f"2*{_FIRST_TERM} == 1 + rho**2*(2*Integral({_PHI}*t**2, (t, 0, oo)) - 1)"
+        " == 1 + rho**2*(1/2*1 - 1)",
+        _correlations,
+        IN_DOUBLES,
+        part="conditional means",
+        given="that the means are conditional on T' > 0",
+        corrected=f"2*{_FIRST_TERM} == 1",
+        regime=_REGIME,
+        note="The first equality is right in this reading, but then the mean of (T')^2 is 1, not "
+        "1/2.",
     ),
     Claim(
         "70",
