@@ -334,7 +334,7 @@ CLAIMS: tuple[Claim, ...] = (
         _orthogonal,
         WithinErrorBars(),
         part="random bases",
-        printed=3,
+        printed=2,
         regime="400 of the engine's random bases",
         where="square is the mean of the square of an entry of W",
     ),
