@@ -85,7 +85,7 @@ class Evaluate:
 
     function: str
     array: str
-    count: sp.Symbol
+    count: sp.Expr
 
 
 Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluate

@@ -1,13 +1,14 @@
-"""Tables of what an inner sum needs again for every turn of the sum around it.
+"""Tables of what sums need again: roots, quotients and calls that depend on one index only.
 
-In sum_p sum_q f(p, q) a root or a quotient that depends on q alone would be computed for every p.
-It goes into a local array over q in front of both sums. Where the sums run over the same units, the
-same quantity at p stands in the same table.
+In sum_p sum_q f(p, q) a root that depends on q alone would be computed for every p, and once more
+where it belongs to p; the same holds for two loops side by side. It goes into a local array over
+the range of the index, in front of all of them. Inverse roots share one array, so that they are
+taken several at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -16,100 +17,191 @@ from sympy.core.function import Application
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.loops import (
     Branch,
+    Evaluate,
     Increase,
     Loop,
     Node,
     Set,
     inner,
     names_in,
+    reads,
     writes,
 )
+from symderiv_codegen.many import INVERSE_ROOTS
 from symderiv_codegen.names import NamePool, describe
 from symderiv_codegen.program import Array
-from symderiv_codegen.sum_bodies import extent, in_sum_bodies
-
-Ranges = Mapping[sp.Symbol, sp.Symbol]
+from symderiv_codegen.sum_bodies import Ranges, extent, in_sum_bodies
 
 _AT = sp.Symbol("$at", integer=True)
+_HALF = sp.Rational(1, 2)
+
+Key = tuple[sp.Symbol, sp.Expr]
+"""A range, and an expression in which ``_AT`` stands for the index."""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Where the values for all indices of a range stand."""
+
+    array: sp.IndexedBase
+    start: sp.Expr
+
+    def __getitem__(self, index: sp.Expr) -> sp.Indexed:
+        return self.array[self.start + index]
 
 
 @dataclass(frozen=True)
 class _Place:
-    """An expression of a statement and the loops of the sum around it."""
+    """An expression of a statement and the loops around it, the outermost first.
+
+    ``partial``: the indices that do not take all values of their range in one run of the body.
+    """
 
     expression: sp.Expr
     ranges: Ranges
+    partial: frozenset[sp.Symbol]
+    number: int
 
 
 def tabulated(nodes: tuple[Node, ...], names: NamePool) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes with tables in front of nested sums, and the arrays that they need."""
+    """The same nodes with tables in front of sums, and the arrays that they need."""
     arrays: list[Array] = []
 
-    def rewrite(body: tuple[Node, ...]) -> tuple[Node, ...]:
-        return _with_tables(body, names, arrays)
+    def rewrite(body: tuple[Node, ...], around: Ranges) -> tuple[Node, ...]:
+        return _Body(body, around).with_tables(names, arrays)
 
     return in_sum_bodies(nodes, rewrite), arrays
 
 
-def _with_tables(body: tuple[Node, ...], names: NamePool, arrays: list[Array]) -> tuple[Node, ...]:
-    loops = [node for node in body if isinstance(node, Loop)]
-    changing = set().union(*(writes(loop) for loop in loops))
-    changing |= {str(n.index) for loop in loops for n in inner(loop) if isinstance(n, Loop)}
-    places = [place for loop in loops for place in _places(loop, {})]
-    found: dict[tuple[sp.Symbol, sp.Expr], sp.Symbol] = {}
-    for place in places:
-        outermost = next(iter(place.ranges))
-        for index, part in _single(place.expression, place.ranges, changing, _costs):
-            if index != outermost:
-                found.setdefault((place.ranges[index], part.xreplace({index: _AT})), index)
-    if not found:
-        return body
-    for key, index in _shared_parts(found, places, changing):
-        found.setdefault(key, index)
-    # Parts first: what contains them reads their tables.
-    order = sorted(found, key=lambda key: (sp.count_ops(key[1]), sp.default_sort_key(key[1])))
-    tables: dict[tuple[sp.Symbol, sp.Expr], sp.IndexedBase] = {}
-    for size, part in order:
-        at = part.xreplace({_AT: found[size, part]})
-        name = names.take(f"each_{describe(at)}")
-        arrays.append(Array(name, (str(size),)))
-        tables[size, part] = sp.IndexedBase(name)
-    front: list[Node] = []
-    for number, (size, part) in enumerate(order):
-        index = found[size, part]
-        known = {key: tables[key] for key in order[:number]}
-        value = _read(part.xreplace({_AT: index}), {index: size}, known)
-        front.append(Loop(index, sp.Integer(0), size, (Set(tables[size, part][index], value),)))
-    first = next(n for n, node in enumerate(body) if isinstance(node, Loop))
-    after = tuple(_reading(node, {}, tables) for node in body[first:])
-    return (*body[:first], *fuse(tuple(front)), *after)
+class _Body:
+    """A body of sums."""
 
+    def __init__(self, body: tuple[Node, ...], around: Ranges) -> None:
+        self._body = body
+        self._around = around
+        loops = [node for node in body if isinstance(node, Loop)]
+        self._changing = set().union(*(writes(loop) for loop in loops))
+        self._changing |= {
+            str(node.index) for loop in loops for node in inner(loop) if isinstance(node, Loop)
+        }
+        self._places = [
+            place for n, loop in enumerate(loops) for place in self._of(loop, {}, frozenset(), n)
+        ]
 
-def _places(node: Node, ranges: Ranges) -> Iterator[_Place]:
-    """The expressions of statements inside loops of known ranges."""
-    if isinstance(node, Loop):
-        size = extent(node, dict(ranges))
-        if size is not None:
+    def with_tables(self, names: NamePool, arrays: list[Array]) -> tuple[Node, ...]:
+        keys = self._wanted()
+        keys |= self._shared_parts(keys)
+        if not keys:
+            return self._body
+        # Parts first: what contains them reads their tables.
+        order = sorted(keys, key=lambda key: (sp.count_ops(key[1]), sp.default_sort_key(key[1])))
+        index: dict[sp.Symbol, sp.Symbol] = {}
+        for place in self._places:
+            for symbol, size in place.ranges.items():
+                index.setdefault(size, symbol)
+        tables: dict[Key, _Table] = {}
+        rooms: list[Array] = []
+        roots = [key for key in order if _is_inverse_root(key[1])]
+        common = names.take(INVERSE_ROOTS.word) if roots else ""
+        count = sp.Integer(0)
+        front: list[Node] = []
+        for key in order:
+            size, part = key
+            value = _read(part.xreplace({_AT: index[size]}), {index[size]: size}, tables)
+            if key in roots:
+                table = _Table(sp.IndexedBase(common), count)
+                count += size
+                value = value.base
+            else:
+                name = names.take(f"each_{describe(part.xreplace({_AT: index[size]}))}")
+                rooms.append(Array(name, (str(size),)))
+                table = _Table(sp.IndexedBase(name), sp.Integer(0))
+            tables[key] = table
+            inside = (Set(table[index[size]], value),)
+            front.append(Loop(index[size], sp.Integer(0), size, inside))
+        evaluated: list[Node] = []
+        behind: list[Node] = []
+        if roots:
+            rooms.append(INVERSE_ROOTS.array(common, count))
+            evaluated = [Evaluate(INVERSE_ROOTS.function, common, count)]
+            behind = [node for node in front if common in reads(node)]
+            if any(common in writes(node) for node in behind):
+                return self._body
+        arrays += rooms
+        before = tuple(node for node in front if node not in behind)
+        first = next(n for n, node in enumerate(self._body) if isinstance(node, Loop))
+        after = (_reading(node, self._around, {}, tables) for node in self._body[first:])
+        tabulation = (*fuse(before), *evaluated, *fuse(tuple(behind)))
+        return (*self._body[:first], *tabulation, *after)
+
+    def _of(
+        self, node: Node, ranges: Ranges, partial: frozenset[sp.Symbol], number: int
+    ) -> Iterator[_Place]:
+        """The expressions of statements inside loops of known ranges."""
+        if isinstance(node, Loop):
+            size = extent(node, {**self._around, **ranges})
+            if size is None:
+                return
+            below = node.stop - 1
+            if node.stop != size and (below not in ranges or below in partial):
+                partial |= {node.index}
             for child in node.body:
-                yield from _places(child, {**ranges, node.index: size})
-    elif isinstance(node, Set | Increase):
-        yield _Place(node.value, ranges)
+                yield from self._of(child, {**ranges, node.index: size}, partial, number)
+        elif isinstance(node, Set | Increase):
+            yield _Place(node.value, ranges, partial, number)
 
+    def _wanted(self) -> set[Key]:
+        """What nested sums, or several loops side by side, need more than once."""
+        found: dict[Key, set[int]] = {}
+        nested: set[Key] = set()
+        whole: set[Key] = set()
+        for place in self._places:
+            outermost = next(iter(place.ranges))
+            for index, part in self._single(place.expression, place.ranges, _costs):
+                key = place.ranges[index], part.xreplace({index: _AT})
+                found.setdefault(key, set()).add(place.number)
+                if index not in place.partial:
+                    whole.add(key)
+                    if index != outermost:
+                        nested.add(key)
+        wanted = nested | {key for key in whole if len(found[key]) > 1}
+        # Other negative powers are powers of the inverse root, where that is at hand.
+        return {
+            (size, part)
+            for size, part in wanted
+            if _is_inverse_root(part) or (size, _inverse_root_of(part)) not in wanted
+        }
 
-def _single(
-    expression: sp.Expr, ranges: Ranges, changing: set[str], wanted: Callable[[sp.Expr], bool]
-) -> Iterator[tuple[sp.Symbol, sp.Expr]]:
-    """The largest wanted parts that change with one index only, each with its index."""
-    if expression.is_Atom or isinstance(expression, sp.Indexed):
-        return
-    if wanted(expression):
-        moving = names_in(expression) & changing
-        index = next((index for index in ranges if {str(index)} == moving), None)
-        if index is not None:
-            yield index, expression
+    def _shared_parts(self, keys: set[Key]) -> set[Key]:
+        """Sums inside of tabulated expressions that statements use on their own, too."""
+        parts = {
+            (size, part)
+            for size, whole in keys
+            for part in sp.preorder_traversal(whole)
+            if part.is_Add and part.has(_AT) and part != whole
+        }
+        tables = {key: _Table(sp.IndexedBase("$table"), sp.Integer(0)) for key in keys}
+        shared = set()
+        for place in self._places:
+            left = _read(place.expression, place.ranges, tables)
+            for index, part in self._single(left, place.ranges, lambda e: e.is_Add):
+                shared.add((place.ranges[index], part.xreplace({index: _AT})))
+        return shared & parts
+
+    def _single(
+        self, expression: sp.Expr, ranges: Ranges, wanted: Callable[[sp.Expr], bool]
+    ) -> Iterator[tuple[sp.Symbol, sp.Expr]]:
+        """The largest wanted parts that change with one index only, each with its index."""
+        if expression.is_Atom or isinstance(expression, sp.Indexed):
             return
-    for argument in expression.args:
-        yield from _single(argument, ranges, changing, wanted)
+        if wanted(expression):
+            moving = names_in(expression) & self._changing
+            index = next((index for index in ranges if {str(index)} == moving), None)
+            if index is not None:
+                yield index, expression
+                return
+        for argument in expression.args:
+            yield from self._single(argument, ranges, wanted)
 
 
 def _costs(expression: sp.Expr) -> bool:
@@ -119,62 +211,50 @@ def _costs(expression: sp.Expr) -> bool:
     return isinstance(expression, Application)
 
 
-def _shared_parts(
-    found: Mapping[tuple[sp.Symbol, sp.Expr], sp.Symbol],
-    places: list[_Place],
-    changing: set[str],
-) -> Iterator[tuple[tuple[sp.Symbol, sp.Expr], sp.Symbol]]:
-    """Sums inside of tabulated expressions that statements use on their own, too."""
-    parts = {
-        (size, part): index
-        for (size, whole), index in found.items()
-        for part in sp.preorder_traversal(whole)
-        if part.is_Add and part.has(_AT) and part != whole
-    }
-    tables = {key: sp.IndexedBase("$table") for key in found}
-    for place in places:
-        left = _read(place.expression, place.ranges, tables)
-        for index, part in _single(left, place.ranges, changing, lambda e: e.is_Add):
-            key = place.ranges[index], part.xreplace({index: _AT})
-            if key in parts:
-                yield key, parts[key]
+def _is_inverse_root(expression: sp.Expr) -> bool:
+    return isinstance(expression, sp.Pow) and expression.exp == -_HALF
 
 
-def _read(
-    expression: sp.Expr,
-    ranges: Ranges,
-    tables: Mapping[tuple[sp.Symbol, sp.Expr], sp.IndexedBase],
-) -> sp.Expr:
+def _inverse_root_of(expression: sp.Expr) -> sp.Expr | None:
+    """The inverse root of which the expression is a power."""
+    negative = isinstance(expression, sp.Pow) and expression.exp in (-2 * _HALF, -3 * _HALF)
+    return expression.base**-_HALF if negative else None
+
+
+def _read(expression: sp.Expr, ranges: Ranges, tables: Mapping[Key, _Table]) -> sp.Expr:
     """The expression with tables in the place of what they hold."""
-    known = {
-        part.xreplace({_AT: index}): table[index]
-        for index, own in ranges.items()
-        for (size, part), table in tables.items()
-        if size == own
-    }
+    known: dict[sp.Expr, sp.Expr] = {}
+    for index, own in ranges.items():
+        for (size, part), table in tables.items():
+            if size != own:
+                continue
+            held = part.xreplace({_AT: index})
+            known[held] = table[index]
+            if _is_inverse_root(held):
+                known |= {held.base ** (-n * _HALF): table[index] ** n for n in (2, 3)}
     return expression.xreplace(known)
 
 
-def _reading(
-    node: Node, ranges: Ranges, tables: Mapping[tuple[sp.Symbol, sp.Expr], sp.IndexedBase]
-) -> Node:
+def _reading(node: Node, around: Ranges, ranges: Ranges, tables: Mapping[Key, _Table]) -> Node:
     if isinstance(node, Loop):
-        size = extent(node, dict(ranges))
+        size = extent(node, {**around, **ranges})
         if size is None:
             return node
         inside = {**ranges, node.index: size}
-        body = tuple(_reading(child, inside, tables) for child in node.body)
-        return replace(node, body=_without_copies(body, set(tables.values())))
+        body = tuple(_reading(child, around, inside, tables) for child in node.body)
+        return replace(node, body=_without_copies(body, {t.array for t in tables.values()}))
     if isinstance(node, Set | Increase):
         return replace(node, value=_read(node.value, ranges, tables))
     if isinstance(node, Branch):
-        return Branch(
-            tuple((c, tuple(_reading(n, ranges, tables) for n in body)) for c, body in node.cases)
+        cases = (
+            (condition, tuple(_reading(child, around, ranges, tables) for child in body))
+            for condition, body in node.cases
         )
+        return Branch(tuple(cases))
     return node
 
 
-def _without_copies(body: tuple[Node, ...], tables: Collection[sp.IndexedBase]) -> tuple[Node, ...]:
+def _without_copies(body: tuple[Node, ...], tables: set[sp.IndexedBase]) -> tuple[Node, ...]:
     """Elements of tables in the place of scalars that only repeat them."""
     copies = {
         node.target: node.value

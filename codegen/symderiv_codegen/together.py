@@ -27,16 +27,12 @@ from symderiv_codegen.loops import (
     target_name,
     writes,
 )
+from symderiv_codegen.many import ARCSINES
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array
-from symderiv_codegen.sum_bodies import in_sum_bodies
-from symderiv_codegen.walk import array_name
+from symderiv_codegen.sum_bodies import Ranges, in_sum_bodies
 
-MANY = {sp.asin: ("_arcsines", "arcsines")}
-"""Function -> the function of the runtime files for many numbers, and a name for its array."""
-
-LANES = 16
-"""Those functions round the count up to a multiple of this."""
+MANY = {sp.asin: ARCSINES}
 
 
 def evaluated_together(
@@ -45,7 +41,7 @@ def evaluated_together(
     """The same nodes with functions evaluated together, and the arrays that this needs."""
     arrays: list[Array] = []
 
-    def rewrite(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    def rewrite(body: tuple[Node, ...], _: Ranges) -> tuple[Node, ...]:
         for function in MANY:
             body = _evaluated(body, function, names, arrays)
         return body
@@ -60,10 +56,11 @@ def _evaluated(
     loops = [node for node in body if isinstance(node, Loop) and _in_double_sum(node, function)]
     if not loops or not all(_plain(loop) for loop in loops):
         return body
-    runtime, word = MANY[function]
+    many = MANY[function]
+    name = names.take(many.word)
     values = _Values(
         function,
-        sp.IndexedBase(names.take(word)),
+        sp.IndexedBase(name),
         sp.Symbol(names.take("count"), integer=True, nonnegative=True),
     )
     written = [part for loop in loops for part in values.written(loop)]
@@ -83,10 +80,9 @@ def _evaluated(
             rest.append(node)
     if set().union(*(reads(part) for part in written)) & late:
         return body
-    name = array_name(values.array[values.count])
-    arrays.append(Array(name, (_rounded_up(sum(values.evaluations(loop) for loop in loops)),)))
+    arrays.append(many.array(name, sum(values.evaluations(loop) for loop in loops)))
     start = Set(values.count, sp.Integer(0))
-    call = Evaluate(runtime, name, values.count)
+    call = Evaluate(many.function, name, values.count)
     return (*body[:first], *front, start, *written, call, start, *rest)
 
 
@@ -191,11 +187,3 @@ def _indices(node: Node) -> Iterator[sp.Expr]:
     for part in inner(node):
         if isinstance(part, Set) and isinstance(part.target, sp.Indexed):
             yield from part.target.indices
-
-
-def _rounded_up(count: sp.Expr) -> str:
-    """The room for that many numbers, as text."""
-    above, below = sp.fraction(sp.factor(count))
-    factors = [f"({f})" if f.is_Add else str(f) for f in sp.Mul.make_args(above)]
-    number = " * ".join(factors) + (f" // {below}" if below != 1 else "")
-    return f"({number} + {LANES - 1}) // {LANES} * {LANES}"

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  026b7bd8e98cd2b24e957dc3d7cf965a5b06354659e349642530be2065564af1
-    code     7cf7f11c144cd94c70e62997f6d11c555a192e71a48f694ffcc643998ae321fb
+    code     f6deb3116d680eacc0b0b4169efa6292ecab25c455ce5aacf7cf1b2c076eeb99
 Ordered by SymPy 1.14.
 """
 
@@ -69,6 +69,7 @@ RECIPE = {
 _compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
 _compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
 _compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+_compiled_many = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
 
 
 _ARCSINE = (
@@ -90,7 +91,7 @@ _HALF_PI = 1.5707963267948966
 _HALF_PI_REST = 6.123233995736766e-17
 
 
-@_compiled
+@_compiled_many
 def _arcsines(values, count):
     """Replace the first numbers of an array by their arcsines, with an error below 2 ulp.
 
@@ -610,6 +611,32 @@ def _stack(typing_context, count):
     return types.CPointer(types.float64)(count), allocate
 
 
+@intrinsic
+def _eight_inverse_roots(typing_context, values, first):
+    """Replace eight numbers of an array by their inverse square roots."""
+
+    def evaluate(context, builder, signature, arguments):
+        ir = cgutils.ir
+        eight = ir.VectorType(ir.DoubleType(), 8)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), eight.as_pointer())
+        kind = ir.FunctionType(eight, [eight])
+        root = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v8f64")
+        roots = builder.call(root, [builder.load(place, align=8)])
+        inverse = builder.fdiv(ir.Constant(eight, [1.0] * 8), roots)
+        builder.store(inverse, place, align=8)
+        return context.get_dummy_value()
+
+    return types.none(values, types.intp), evaluate
+
+
+@_compiled_many
+def _inverse_roots(values, count):
+    """Replace the first numbers of an array, in eights, by their inverse square roots."""
+    for first in range(0, count, 8):
+        _eight_inverse_roots(values, first)
+
+
 @njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
 def view_2(first, n0, n1):
     """The numbers from an address on as an array with 2 axes, not copied."""
@@ -644,10 +671,10 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
+    room_inverse_roots = (K + M + 7) // 8 * 8
     room_each_total = K
     room_each_total_2 = M
-    room_each_inverse_root = K
-    room_each_inverse_root_2 = M
+    room_inverse_roots_2 = (K + M + 7) // 8 * 8
     room_arcsines = ((K + M) * (K + M + 1) // 2 + 15) // 16 * 16
     room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
     room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
@@ -658,10 +685,10 @@ def specialised(K, M):
         + room_B
         + room_dv
         + room_Gamma
+        + room_inverse_roots
         + room_each_total
         + room_each_total_2
-        + room_each_inverse_root
-        + room_each_inverse_root_2
+        + room_inverse_roots_2
         + room_arcsines
         + room_block_d_student_overlap
         + room_block_d_cross_overlap
@@ -726,10 +753,10 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
+        inverse_roots = carray(_stack(room_inverse_roots), (room_inverse_roots,))
         each_total = carray(_stack(room_each_total), (room_each_total,))
         each_total_2 = carray(_stack(room_each_total_2), (room_each_total_2,))
-        each_inverse_root = carray(_stack(room_each_inverse_root), (room_each_inverse_root,))
-        each_inverse_root_2 = carray(_stack(room_each_inverse_root_2), (room_each_inverse_root_2,))
+        inverse_roots_2 = carray(_stack(room_inverse_roots_2), (room_inverse_roots_2,))
         arcsines = carray(_stack(room_arcsines), (room_arcsines,))
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
@@ -740,18 +767,15 @@ def specialised(K, M):
             sum_over_p = 0.0
             inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
             for p in range(K):
-                sum_over_p += (
-                    Q[i, p]
-                    * v[p]
-                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
-                )
+                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
+            for m in range(M):
+                inverse_roots[K + m] = T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0
+            _inverse_roots(inverse_roots, K + M)
+            for p in range(K):
+                sum_over_p += Q[i, p] * inverse_roots[p] * v[p]
             sum_over_m = 0.0
             for m in range(M):
-                sum_over_m += (
-                    R[i, m]
-                    * v_teacher[m]
-                    / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
-                )
+                sum_over_m += R[i, m] * inverse_roots[K + m] * v_teacher[m]
             curvature = (
                 (1.0 / math.pi)
                 * v[i]
@@ -762,18 +786,15 @@ def specialised(K, M):
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + (2.0 / math.pi)
-                    * inverse_root_one_plus_Q_ii_v_i
-                    * v[j]
-                    / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                    + (2.0 / math.pi) * inverse_root_one_plus_Q_ii_v_i * inverse_roots[j] * v[j]
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
                 B[i, n] = (
                     -(2.0 / math.pi)
                     * inverse_root_one_plus_Q_ii_v_i
+                    * inverse_roots[K + n]
                     * v_teacher[n]
-                    / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
                 )
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
@@ -798,28 +819,23 @@ def specialised(K, M):
                     sum_over_p_3 = 0.0
                     inverse_one_plus_Q_ii_2_Q_ij = inverse_one_plus_Q_ii_2 * Q[i, j]
                     inverse = 1.0 / (Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
-                    for q in range(K):
-                        each_total[q] = Q[j, q] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, q]
-                        each_inverse_root[q] = (
-                            1.0
-                            / math.sqrt(
-                                Q[q, q]
-                                - inverse * each_total[q] * each_total[q]
-                                - inverse_one_plus_Q_ii_2 * Q[i, q] * Q[i, q]
-                                + 1.0
-                            )
+                    for p in range(K):
+                        each_total[p] = Q[j, p] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, p]
+                        inverse_roots_2[p] = (
+                            Q[p, p]
+                            - inverse * each_total[p] * each_total[p]
+                            - inverse_one_plus_Q_ii_2 * Q[i, p] * Q[i, p]
+                            + 1.0
                         )
                     for m in range(M):
                         each_total_2[m] = R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m]
-                        each_inverse_root_2[m] = (
-                            1.0
-                            / math.sqrt(
-                                T[m, m]
-                                - inverse * each_total_2[m] * each_total_2[m]
-                                - inverse_one_plus_Q_ii_2 * R[i, m] * R[i, m]
-                                + 1.0
-                            )
+                        inverse_roots_2[K + m] = (
+                            T[m, m]
+                            - inverse * each_total_2[m] * each_total_2[m]
+                            - inverse_one_plus_Q_ii_2 * R[i, m] * R[i, m]
+                            + 1.0
                         )
+                    _inverse_roots(inverse_roots_2, K + M)
                     sum_over_m_4 = 0.0
                     count = 0
                     for p in range(K):
@@ -827,8 +843,8 @@ def specialised(K, M):
                         inverse_one_plus_Q_ii_2_Q_ip = inverse_one_plus_Q_ii_2 * Q[i, p]
                         for q in range(p + 1):
                             arcsines[count] = (
-                                each_inverse_root[p]
-                                * each_inverse_root[q]
+                                inverse_roots_2[p]
+                                * inverse_roots_2[q]
                                 * (
                                     Q[p, q]
                                     - inverse_one_plus_Q_ii_2_Q_ip * Q[i, q]
@@ -838,8 +854,8 @@ def specialised(K, M):
                             count += 1
                         for m in range(M):
                             arcsines[count] = (
-                                each_inverse_root[p]
-                                * each_inverse_root_2[m]
+                                inverse_roots_2[K + m]
+                                * inverse_roots_2[p]
                                 * (
                                     R[p, m]
                                     - inverse_one_plus_Q_ii_2_Q_ip * R[i, m]
@@ -852,8 +868,8 @@ def specialised(K, M):
                         inverse_one_plus_Q_ii_2_R_im = inverse_one_plus_Q_ii_2 * R[i, m]
                         for n in range(m + 1):
                             arcsines[count] = (
-                                each_inverse_root_2[m]
-                                * each_inverse_root_2[n]
+                                inverse_roots_2[K + m]
+                                * inverse_roots_2[K + n]
                                 * (
                                     T[m, n]
                                     - inverse_one_plus_Q_ii_2_R_im * R[i, n]

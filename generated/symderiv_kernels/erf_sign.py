@@ -47,7 +47,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  f620d9fa99b4ef8c83e7b85f5603a0d0ae48cfd1f0ca6a7cc8b6995c7c0839c8
-    code     31c0950ce046c79c6d1f9d5c99968b361a22e05deca9ae1c3142544fdf3bdc73
+    code     f90a0b4f158908b8e671db33568fbc51d5999a2a57d2f3392598c71e8137894f
 Ordered by SymPy 1.14.
 """
 
@@ -72,6 +72,7 @@ RECIPE = {
 _compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
 _compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
 _compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+_compiled_many = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
 
 
 @_compiled
@@ -737,6 +738,32 @@ def _stack(typing_context, count):
     return types.CPointer(types.float64)(count), allocate
 
 
+@intrinsic
+def _eight_inverse_roots(typing_context, values, first):
+    """Replace eight numbers of an array by their inverse square roots."""
+
+    def evaluate(context, builder, signature, arguments):
+        ir = cgutils.ir
+        eight = ir.VectorType(ir.DoubleType(), 8)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), eight.as_pointer())
+        kind = ir.FunctionType(eight, [eight])
+        root = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v8f64")
+        roots = builder.call(root, [builder.load(place, align=8)])
+        inverse = builder.fdiv(ir.Constant(eight, [1.0] * 8), roots)
+        builder.store(inverse, place, align=8)
+        return context.get_dummy_value()
+
+    return types.none(values, types.intp), evaluate
+
+
+@_compiled_many
+def _inverse_roots(values, count):
+    """Replace the first numbers of an array, in eights, by their inverse square roots."""
+    for first in range(0, count, 8):
+        _eight_inverse_roots(values, first)
+
+
 @njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
 def view_2(first, n0, n1):
     """The numbers from an address on as an array with 2 axes, not copied."""
@@ -771,6 +798,7 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
+    room_inverse_roots = (K + 7) // 8 * 8
     room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
     room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
@@ -780,6 +808,7 @@ def specialised(K, M):
         + room_B
         + room_dv
         + room_Gamma
+        + room_inverse_roots
         + room_block_d_student_overlap
         + room_block_d_cross_overlap
     )
@@ -843,6 +872,7 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
+        inverse_roots = carray(_stack(room_inverse_roots), (room_inverse_roots,))
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
@@ -850,16 +880,15 @@ def specialised(K, M):
         # and Q_ji) and R
         for i in range(K):
             sum_over_m = 0.0
+            for p in range(K):
+                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
+            _inverse_roots(inverse_roots, K)
             for m in range(M):
                 sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
             inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
             for p in range(K):
-                sum_over_p += (
-                    Q[i, p]
-                    * v[p]
-                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
-                )
+                sum_over_p += Q[i, p] * inverse_roots[p] * v[p]
             curvature = (
                 v[i]
                 * (
@@ -871,10 +900,7 @@ def specialised(K, M):
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + (2.0 / math.pi)
-                    * inverse_root_one_plus_Q_ii_v_i
-                    * v[j]
-                    / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                    + (2.0 / math.pi) * inverse_root_one_plus_Q_ii_v_i * inverse_roots[j] * v[j]
                 )
                 A[j, i] = A[i, j]
             for n in range(M):

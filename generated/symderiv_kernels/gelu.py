@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  97447b1a720f53478576b95dd81f47a4ebe0892aec9ff4286254c30c854756a0
-    code     be0022b4cc7403aa8e1d0d3b62ed6a98032a39d7f6c95e77f23a8db754be1121
+    code     2435fbde062b7b0a9df630868bf1e04a5a3d33300a34fd33a5bc07a1b9d19b12
 Ordered by SymPy 1.14.
 """
 
@@ -69,6 +69,7 @@ RECIPE = {
 _compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
 _compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
 _compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+_compiled_many = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
 
 
 _EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
@@ -1103,6 +1104,32 @@ def _stack(typing_context, count):
     return types.CPointer(types.float64)(count), allocate
 
 
+@intrinsic
+def _eight_inverse_roots(typing_context, values, first):
+    """Replace eight numbers of an array by their inverse square roots."""
+
+    def evaluate(context, builder, signature, arguments):
+        ir = cgutils.ir
+        eight = ir.VectorType(ir.DoubleType(), 8)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), eight.as_pointer())
+        kind = ir.FunctionType(eight, [eight])
+        root = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v8f64")
+        roots = builder.call(root, [builder.load(place, align=8)])
+        inverse = builder.fdiv(ir.Constant(eight, [1.0] * 8), roots)
+        builder.store(inverse, place, align=8)
+        return context.get_dummy_value()
+
+    return types.none(values, types.intp), evaluate
+
+
+@_compiled_many
+def _inverse_roots(values, count):
+    """Replace the first numbers of an array, in eights, by their inverse square roots."""
+    for first in range(0, count, 8):
+        _eight_inverse_roots(values, first)
+
+
 @njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
 def view_2(first, n0, n1):
     """The numbers from an address on as an array with 2 axes, not copied."""
@@ -1137,6 +1164,7 @@ def specialised(K, M):
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
+    room_inverse_roots = (K + M + 7) // 8 * 8
     room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
     room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
     room = (
@@ -1146,6 +1174,7 @@ def specialised(K, M):
         + room_B
         + room_dv
         + room_Gamma
+        + room_inverse_roots
         + room_block_d_student_overlap
         + room_block_d_cross_overlap
     )
@@ -1209,6 +1238,7 @@ def specialised(K, M):
         B = view_2(_stack(room_B), K, M)
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
+        inverse_roots = carray(_stack(room_inverse_roots), (room_inverse_roots,))
         block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
         block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
@@ -1220,37 +1250,36 @@ def specialised(K, M):
             power = 1.0 / (Q[i, i] + 1.0)**2
             inverse_one_plus_Q_ii_Q_ii = Q[i, i] / (Q[i, i] + 1.0)
             for p in range(K):
+                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
+            for m in range(M):
+                inverse_roots[K + m] = T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0
+            _inverse_roots(inverse_roots, K + M)
+            for p in range(K):
                 sum_over_p += (
-                    v[p]
+                    inverse_roots[p]
+                    * v[p]
                     * (
                         2.0 * Q[p, p]
                         - 2.0 * inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
                         - inverse_one_plus_Q_ii_Q_ii
                         * (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p])
+                        - power * Q[i, p] * Q[i, p] * inverse_roots[p] * inverse_roots[p]
                         - power * Q[i, p] * Q[i, p]
-                        - power
-                        * Q[i, p]
-                        * Q[i, p]
-                        / (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
                     )
-                    / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
                 )
             sum_over_m = 0.0
             for m in range(M):
                 sum_over_m += (
-                    v_teacher[m]
+                    inverse_roots[K + m]
+                    * v_teacher[m]
                     * (
                         2.0 * T[m, m]
                         - 2.0 * inverse_one_plus_Q_ii * R[i, m] * R[i, m]
                         - inverse_one_plus_Q_ii_Q_ii
                         * (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m])
+                        - power * R[i, m] * R[i, m] * inverse_roots[K + m] * inverse_roots[K + m]
                         - power * R[i, m] * R[i, m]
-                        - power
-                        * R[i, m]
-                        * R[i, m]
-                        / (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
                     )
-                    / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
                 )
             curvature = (
                 (1.0 / math.pi)
@@ -1267,14 +1296,12 @@ def specialised(K, M):
                     * (
                         (0.5 / math.pi)
                         * inverse_root_one_plus_Q_ii
+                        * inverse_roots[j]
                         * (
-                            inverse_one_plus_Q_ii * Q[i, j]
-                            + inverse_one_plus_Q_ii
-                            * Q[i, j]
-                            / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                            inverse_one_plus_Q_ii * Q[i, j] * inverse_roots[j] * inverse_roots[j]
+                            + inverse_one_plus_Q_ii * Q[i, j]
                             + Q[i, j] / (Q[j, j] + 1.0)
                         )
-                        / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
                         + (0.5 / math.pi)
                         * math.asin(inverse_root_one_plus_Q_ii * Q[i, j] / math.sqrt(Q[j, j] + 1.0))
                         + 0.25
@@ -1288,14 +1315,15 @@ def specialised(K, M):
                     * (
                         (0.5 / math.pi)
                         * inverse_root_one_plus_Q_ii
+                        * inverse_roots[K + n]
                         * (
-                            inverse_one_plus_Q_ii * R[i, n]
-                            + inverse_one_plus_Q_ii
+                            inverse_one_plus_Q_ii
                             * R[i, n]
-                            / (T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
+                            * inverse_roots[K + n]
+                            * inverse_roots[K + n]
+                            + inverse_one_plus_Q_ii * R[i, n]
                             + R[i, n] / (T[n, n] + 1.0)
                         )
-                        / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
                         + (0.5 / math.pi)
                         * math.asin(inverse_root_one_plus_Q_ii * R[i, n] / math.sqrt(T[n, n] + 1.0))
                         + 0.25

@@ -210,7 +210,7 @@ class ModulePrinter:
             return [*self.block(node, indent), *self._body(node.body, indent + INDENT, printer)]
         if isinstance(node, Evaluate):
             self.runtime.add(node.function)
-            return [f"{pad}{node.function}({node.array}, {node.count})"]
+            return [f"{pad}{node.function}({node.array}, {printer.index(node.count)})"]
         return self._invoke(node, indent)
 
     def _target(self, target: sp.Symbol | sp.Indexed, printer: ExpressionPrinter) -> str:

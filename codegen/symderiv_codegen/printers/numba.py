@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import sympy as sp
 
+from symderiv_codegen import many
 from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
@@ -17,6 +18,7 @@ from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
 from symderiv_codegen.printers.specialised import IMPORTS, STACK, specialised
 from symderiv_codegen.printers.table_sums import NestPrinter
+from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
     Array,
     Constant,
@@ -34,12 +36,14 @@ from symderiv_codegen.templates import TemplateFunction
 DECORATOR = "@_compiled"
 AS_VALUE = "@_compiled_value"
 IN_ANY_ORDER = "@_compiled_sums"
+OF_MANY = "@_compiled_many"
 # All are given: numba takes the floating-point rules that are not from whichever function calls
 # first, so that results would depend on what was compiled before. Only values have a second entry.
 DECORATORS = {
     DECORATOR: 'error_model="numpy", fastmath=False, no_cfunc_wrapper=True',
     AS_VALUE: 'error_model="numpy", fastmath=False',
     IN_ANY_ORDER: 'error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True',
+    OF_MANY: 'error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True',
 }
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
 # Sums may be made in any order, which is what vector instructions need; nothing else is given up,
@@ -166,8 +170,10 @@ class NumbaModule(ModulePrinter):
         views = [_view_function(n) for n in VIEW_RANKS if any(f"view_{n}(" in f for f in flat)]
         used = "carray, njit" if views else "njit"
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
-        snippets = pasted(self.runtime, DECORATOR, self.program.constants)
+        snippets = pasted(self.runtime, DECORATOR, self.program.constants, OF_MANY)
         stack = [STACK.strip()] if self.program.small else []
+        if many.INVERSE_ROOTS.function in self.runtime:
+            stack.append(INVERSE_ROOTS.format(decorator=OF_MANY).strip())
         body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *stack, *views, *flat])
         imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"
         if self.program.small:

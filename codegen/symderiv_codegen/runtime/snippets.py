@@ -9,17 +9,27 @@ from importlib import resources
 
 from symderiv_codegen.layout import Bracket, Text, statement
 
-FILES = ("sign_mean4.py", "fields.py", "sign_mean4_mpmath.py", "tensor_mean.py", "elementary.py")
+OF_MANY_NUMBERS = "elementary.py"
+FILES = (
+    "sign_mean4.py",
+    "fields.py",
+    "sign_mean4_mpmath.py",
+    "tensor_mean.py",
+    OF_MANY_NUMBERS,
+)
 """In the order in which their definitions are pasted; each may use the ones before."""
 
 
-def pasted(names: Iterable[str], decorator: str, given: Iterable[str] = ()) -> list[str]:
+def pasted(
+    names: Iterable[str], decorator: str, given: Iterable[str] = (), of_many: str = ""
+) -> list[str]:
     """Top-level definitions that the named functions need, in the order of their files.
 
-    Functions get the decorator; annotations are dropped, comments kept. Names that are ``given``
-    are defined by the module itself.
+    Functions get the decorator, functions of many numbers the one ``of_many``; annotations are
+    dropped, comments kept. Names that are ``given`` are defined by the module itself.
     """
-    return _definitions(_texts(), set(names), decorator, set(given))
+    decorators = [of_many if file == OF_MANY_NUMBERS else decorator for file in FILES]
+    return _definitions(zip(_texts(), decorators, strict=True), set(names), set(given))
 
 
 def filled_template(
@@ -54,13 +64,16 @@ def _texts() -> list[str]:
 
 
 def _definitions(
-    sources: Iterable[str], wanted: set[str], decorator: str, given: set[str]
+    sources: Iterable[tuple[str, str]], wanted: set[str], given: set[str]
 ) -> list[str]:
+    """Definitions of texts, each text with the decorator of its functions."""
     nodes: dict[str, ast.stmt] = {}
     lines: dict[ast.stmt, list[str]] = {}
-    for source in sources:
+    decorators: dict[ast.stmt, str] = {}
+    for source, decorator in sources:
         for node in ast.parse(source).body:
             lines[node] = source.splitlines()
+            decorators[node] = decorator
             names = (name for name in _names_defined(node) if name not in given)
             nodes |= dict.fromkeys(names, node)
     needed: set[str] = set()
@@ -79,7 +92,7 @@ def _definitions(
         text = "\n".join(lines[node][node.lineno - 1 : node.end_lineno])
         if isinstance(node, ast.FunctionDef):
             plain = _without_annotations(text, node)
-            functions.append(f"{decorator}\n{plain}" if decorator else plain)
+            functions.append(f"{decorators[node]}\n{plain}" if decorators[node] else plain)
         else:
             constants.append(text)
     return (["\n".join(constants)] if constants else []) + functions

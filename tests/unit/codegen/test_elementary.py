@@ -12,6 +12,7 @@ import pytest
 from numba import njit
 from symderiv_codegen.coefficients import POLYNOMIALS
 from symderiv_codegen.runtime import elementary
+from symderiv_kernels import erf
 
 Numbers = np.ndarray
 Function = Callable[[Numbers, int], None]
@@ -75,6 +76,24 @@ def test_arcsines_at_the_edges() -> None:
     # As the library compiled by numba: nothing is clipped here.
     beyond = np.array([np.nextafter(1.0, 2.0), -1.0 - 1e-12, 7.0, math.inf, -math.inf, math.nan])
     assert np.isnan(values(arcsines, beyond)).all()
+
+
+def test_inverse_roots_by_vector_instructions() -> None:
+    rng = np.random.default_rng(2)
+    numbers = np.concatenate([np.exp(rng.uniform(-300, 300, 2000)), [1.0, 4.0, 5e-324, 1e308]])
+    found = numbers.copy()
+    found.resize(numbers.size + 8)
+    found[-8:] = 9.0
+    erf._inverse_roots(found, numbers.size)
+    # Two roundings, each of half a unit.
+    exact = [1 / mpmath.sqrt(mpmath.mpf(x)) for x in numbers]
+    for value, wanted in zip(found, exact, strict=False):
+        assert abs(mpmath.mpf(value) - wanted) <= 1.51 * math.ulp(float(wanted))
+    assert (found[-4:] == 9.0).all()
+    edges = np.array([0.0, -0.0, math.inf, math.nan, -1.0, 1.0, 1.0, 1.0])
+    erf._inverse_roots(edges, 5)
+    assert edges[:3].tolist() == [math.inf, -math.inf, 0.0]
+    assert np.isnan(edges[3:5]).all()
 
 
 def test_numbers_behind_the_last_sixteen_are_left_alone() -> None:

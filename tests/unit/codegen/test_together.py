@@ -16,7 +16,7 @@ from symderiv_codegen.runtime import elementary
 K, M = sp.symbols("K M", integer=True, positive=True)
 i, j, p, q = (sp.Idx(name, K) for name in "ijpq")
 m, n = (sp.Idx(name, M) for name in "mn")
-S, H, v, u, F, f, a = (sp.IndexedBase(name) for name in "SHvuFfa")
+S, H, v, u, F, G, W, B = (sp.IndexedBase(name) for name in "SHvuFGWB")
 
 INPUTS = (
     Array("S", ("K", "K"), symmetric=True),
@@ -24,13 +24,20 @@ INPUTS = (
     Array("v", ("K",)),
     Array("u", ("M",)),
 )
-OUTPUT = Array("F", ("K", "K"), symmetric=True)
+OUTPUT, OTHER = (Array(name, ("K", "K"), symmetric=True) for name in "FG")
+MEANS = Array("W", ("K",))
+CROSS = Array("B", ("K", "M"))
 
 
 def total(value: sp.Expr, *indices: sp.Idx) -> sp.Expr:
     """A sum over indices, the outermost first."""
     limits = [(index, 0, (K if index in (i, j, p, q) else M) - 1) for index in indices]
     return sp.Sum(value, *reversed(limits))
+
+
+def roots(values: np.ndarray, count: int) -> None:
+    """What the vector instructions of a module do."""
+    values[:count] = 1 / np.sqrt(values[:count])
 
 
 def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tuple[str, Any]:
@@ -41,7 +48,7 @@ def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tupl
     text = "\n".join(NumbaModule(program).body(nodes, 4))
     names = ", ".join(array.name for array in (*INPUTS, *outputs))
     room = [f"    {array.name} = np.full({array.shape[0]}, np.nan)\n" for array in arrays]
-    scope: dict[str, Any] = {"np": np, "math": math, "_arcsines": elementary._arcsines}
+    scope = {"np": np, "math": math, "_arcsines": elementary._arcsines, "_inverse_roots": roots}
     exec(f"def f({names}, K, M):\n{''.join(room)}{text}\n", scope)
     return text, scope["f"]
 
@@ -156,10 +163,10 @@ def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_ind
 
     value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
     text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
-    assert text.count("math.sqrt") == 1
-    assert "each_inverse_root[p]" in text
-    assert "each_inverse_root[q]" in text
-    given = data(4, 1)
+    assert "math.sqrt" not in text
+    assert text.count("_inverse_roots(inverse_roots, K)") == 1
+    assert "math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])" in text
+    given = data(9, 1)
     one = given["S"]
     roots = 1 / np.sqrt(1 + np.diag(one) - one[:, None] * one[None])
     terms = np.exp(np.einsum("pq,ijp,ijq->ijpq", one, roots, roots))
@@ -174,4 +181,47 @@ def test_what_changes_with_the_outer_sum_is_not_tabulated() -> None:
     given = data(3, 1)
     quotients = 1 / (2 + np.einsum("pq,ij->ijpq", given["S"], given["S"]))
     expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], quotients)
+    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_array() -> None:
+    def base(index: sp.Idx) -> sp.Expr:
+        return 1 + S[index, index] * S[i, index] ** 2
+
+    def other(index: sp.Idx) -> sp.Expr:
+        return 2 + u[index] ** 2 * S[i, i]
+
+    value = total(v[p] / sp.sqrt(base(p)), p)
+    value += total(u[m] / other(m) + u[m] / sp.sqrt(other(m)), m)
+    body = (
+        Assignment(W[i], value),
+        Assignment(G[i, j], base(j) ** (-sp.Rational(3, 2)) - 1 / sp.sqrt(base(j))),
+        Assignment(B[i, n], 1 / sp.sqrt(other(n))),
+    )
+    text, function = fast_text(*body, outputs=(MEANS, OTHER, CROSS))
+    assert text.count("_inverse_roots(inverse_roots, K + M)") == 1
+    assert "inverse_roots[K + m] * inverse_roots[K + m]" in text
+    assert "inverse_roots[j]**3" in text or text.count("inverse_roots[j]") == 4
+    assert "math.sqrt" not in text
+    given = data(3, 2)
+    one, two = given["S"], given["u"]
+    first, second, third = (np.full(shape, np.nan) for shape in (3, (3, 3), (3, 2)))
+    function(*given.values(), first, second, third, 3, 2)
+    bases = 1 + np.diag(one) * one**2
+    others = 2 + two**2 * np.diag(one)[:, None]
+    sums = bases**-0.5 @ given["v"] + (1 / others + others**-0.5) @ two
+    np.testing.assert_allclose(first, sums, rtol=1e-13)
+    np.testing.assert_allclose(second, bases**-1.5 - bases**-0.5, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(third, others**-0.5, rtol=1e-13)
+
+
+def test_a_table_that_needs_inverse_roots_is_filled_behind_them() -> None:
+    root = 1 / sp.sqrt(1 + S[q, q] * S[i, j])
+    value = total(v[p] * S[p, q] * (root + 1 / (3 + root)), p, q)
+    text, function = fast_text(Assignment(F[i, j], value))
+    assert text.index("_inverse_roots(") < text.index("each_inverse[p] =")
+    given = data(3, 1)
+    one = given["S"]
+    roots_of = 1 / np.sqrt(1 + np.einsum("qq,ij->ijq", one, one))
+    expected = (roots_of + 1 / (3 + roots_of)) @ one @ given["v"]
     np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)

@@ -1,0 +1,37 @@
+"""Functions of many numbers in an array: what printed modules know them by, and the room they need.
+
+Each replaces the first numbers of an array by its values. It works through whole groups of
+``lanes`` numbers, for which the array must have room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv_codegen.program import Array
+
+
+@dataclass(frozen=True)
+class Many:
+    """A function of the runtime, and a name for arrays that hold its values."""
+
+    function: str
+    word: str
+    lanes: int
+
+    def array(self, name: str, count: sp.Expr) -> Array:
+        """An array for that many values."""
+        above, below = sp.fraction(sp.factor(count))
+        number = str(above)
+        if isinstance(above, sp.Mul):
+            factors = [f"({f})" if f.is_Add else str(f) for f in above.as_ordered_factors()]
+            number = " * ".join(factors)
+        if below != 1:
+            number += f" // {below}"
+        return Array(name, (f"({number} + {self.lanes - 1}) // {self.lanes} * {self.lanes}",))
+
+
+ARCSINES = Many("_arcsines", "arcsines", 16)
+INVERSE_ROOTS = Many("_inverse_roots", "inverse_roots", 8)
