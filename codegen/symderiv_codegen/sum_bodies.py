@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import sympy as sp
 
-from symderiv_codegen.loops import Block, Branch, Increase, Loop, Node, Set, inner
+from symderiv_codegen.loops import (
+    Block,
+    Branch,
+    Increase,
+    Loop,
+    Node,
+    Set,
+    depend,
+    inner,
+    reads,
+    writes,
+)
 
 Ranges = Mapping[sp.Symbol, sp.Symbol]
 """The ranges that indices run over."""
@@ -56,3 +67,30 @@ def extent(loop: Loop, ranges: Ranges) -> sp.Symbol | None:
     if loop.start != 0:
         return None
     return loop.stop if isinstance(loop.stop, sp.Symbol) else ranges.get(loop.stop - 1)
+
+
+def with_front(body: Sequence[Node], first: int, front: Iterable[Node]) -> list[Node] | None:
+    """The front and what it needs of a body, to be put in its place ``first``, then what is left.
+
+    Returns:
+        The nodes from that place on, or None where the front needs what only a loop behind it
+        computes.
+    """
+    added = list(front)
+    own = set().union(*(writes(node) for node in added))
+    own |= {str(node.index) for each in added for node in inner(each) if isinstance(node, Loop)}
+    needed = set().union(*(reads(node) for node in added)) - own
+    ahead: list[Node] = []
+    behind: list[Node] = []
+    for node in reversed(body[first:]):
+        if not writes(node) & needed:
+            behind.insert(0, node)
+        elif isinstance(node, Set):
+            ahead.insert(0, node)
+            needed |= reads(node)
+        else:
+            return None
+    places = {id(node): place for place, node in enumerate(body)}
+    if any(places[id(b)] < places[id(a)] and depend(a, b) for a in ahead for b in behind):
+        return None
+    return [*ahead, *added, *behind]

@@ -30,7 +30,7 @@ from symderiv_codegen.loops import (
 from symderiv_codegen.many import INVERSE_ROOTS
 from symderiv_codegen.names import NamePool, describe
 from symderiv_codegen.program import Array
-from symderiv_codegen.sum_bodies import Ranges, extent, in_sum_bodies
+from symderiv_codegen.sum_bodies import Ranges, extent, in_sum_bodies, with_front
 
 _AT = sp.Symbol("$at", integer=True)
 _HALF = sp.Rational(1, 2)
@@ -127,12 +127,15 @@ class _Body:
             behind = [node for node in front if common in reads(node)]
             if any(common in writes(node) for node in behind):
                 return self._body
-        arrays += rooms
         before = tuple(node for node in front if node not in behind)
-        first = next(n for n, node in enumerate(self._body) if isinstance(node, Loop))
-        after = (_reading(node, self._around, {}, tables) for node in self._body[first:])
         tabulation = (*fuse(before), *evaluated, *fuse(tuple(behind)))
-        return (*self._body[:first], *tabulation, *after)
+        reading = [_reading(node, self._around, {}, tables) for node in self._body]
+        first = next(n for n, node in enumerate(self._body) if reading[n] != node)
+        whole = with_front(reading, first, tabulation)
+        if whole is None:
+            return self._body
+        arrays += rooms
+        return (*self._body[:first], *whole)
 
     def _of(
         self, node: Node, ranges: Ranges, partial: frozenset[sp.Symbol], number: int

@@ -20,7 +20,6 @@ from symderiv_codegen.loops import (
     Loop,
     Node,
     Set,
-    depend,
     inner,
     names_in,
     reads,
@@ -30,7 +29,7 @@ from symderiv_codegen.loops import (
 from symderiv_codegen.many import ARCSINES
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array
-from symderiv_codegen.sum_bodies import Ranges, in_sum_bodies
+from symderiv_codegen.sum_bodies import Ranges, in_sum_bodies, with_front
 
 MANY = {sp.asin: ARCSINES}
 
@@ -64,26 +63,21 @@ def _evaluated(
         sp.Symbol(names.take("count"), integer=True, nonnegative=True),
     )
     written = [part for loop in loops for part in values.written(loop)]
-    first = body.index(loops[0])
-    front: list[Node] = []
-    rest: list[Node] = []
-    # What sums and the calls themselves give is not there yet when the arguments are needed.
-    late: set[str] = set()
-    for node in body[first:]:
-        if node in loops:
-            late.update(values.late(node))
-            rest.append(values.read(node))
-        elif isinstance(node, Set) and not any(depend(node, other) for other in rest):
-            front.append(node)
-        else:
-            late |= writes(node)
-            rest.append(node)
-    if set().union(*(reads(part) for part in written)) & late:
+    # Sums inside of the loops are not there yet when the arguments are needed.
+    totals = {str(n.target) for loop in loops for n in inner(loop) if isinstance(n, Increase)}
+    if set().union(*(reads(part) for part in written)) & totals:
         return body
-    arrays.append(many.array(name, sum(values.evaluations(loop) for loop in loops)))
     start = Set(values.count, sp.Integer(0))
     call = Evaluate(many.function, name, values.count)
-    return (*body[:first], *front, start, *written, call, start, *rest)
+    first = body.index(loops[0])
+    whole = with_front(body, first, [start, *written, call])
+    if whole is None:
+        return body
+    places = [n for n, node in enumerate(whole) if node in loops]
+    whole[places[0] : places[0]] = [start]
+    whole = [values.read(node) if node in loops else node for node in whole]
+    arrays.append(many.array(name, sum(values.evaluations(loop) for loop in loops)))
+    return (*body[:first], *whole)
 
 
 def _plain(loop: Loop) -> bool:
@@ -145,12 +139,6 @@ class _Values:
         kept = {target_name(n.target) for n in body if isinstance(n, Increase)}
         outside = {target_name(n.target) for n in inner(loop) if isinstance(n, Increase)}
         return replace(loop, body=tuple(_without_unread(body, kept | outside)))
-
-    def late(self, loop: Loop) -> Iterator[str]:
-        """Names of scalars that are known only once the function's values are."""
-        for node in inner(loop):
-            if isinstance(node, Increase) or (isinstance(node, Set) and self._calls(node)):
-                yield target_name(node.target)
 
     def evaluations(self, loop: Loop) -> sp.Expr:
         """How many values the loop needs, in terms of the ranges and indices around it."""

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  026b7bd8e98cd2b24e957dc3d7cf965a5b06354659e349642530be2065564af1
-    code     f6deb3116d680eacc0b0b4169efa6292ecab25c455ce5aacf7cf1b2c076eeb99
+    code     3d2fa51662c0136eeadeb829c6093e7f6d53d34694f292e24f66652636db840e
 Ordered by SymPy 1.14.
 """
 
@@ -836,7 +836,6 @@ def specialised(K, M):
                             + 1.0
                         )
                     _inverse_roots(inverse_roots_2, K + M)
-                    sum_over_m_4 = 0.0
                     count = 0
                     for p in range(K):
                         product = inverse * each_total[p]
@@ -889,6 +888,7 @@ def specialised(K, M):
                             sum_over_m_3 += arcsines[count] * v_teacher[m]
                             count += 1
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
+                    sum_over_m_4 = 0.0
                     for m in range(M):
                         sum_over_n = 0.0
                         for n in range(m + 1):

@@ -47,7 +47,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  f620d9fa99b4ef8c83e7b85f5603a0d0ae48cfd1f0ca6a7cc8b6995c7c0839c8
-    code     f90a0b4f158908b8e671db33568fbc51d5999a2a57d2f3392598c71e8137894f
+    code     3b978cfa3dbd521666a0d78602c005ec885389aa181eeb48efb4a9af95623a2d
 Ordered by SymPy 1.14.
 """
 
@@ -880,13 +880,13 @@ def specialised(K, M):
         # and Q_ji) and R
         for i in range(K):
             sum_over_m = 0.0
-            for p in range(K):
-                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
-            _inverse_roots(inverse_roots, K)
             for m in range(M):
                 sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
             sum_over_p = 0.0
             inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+            for p in range(K):
+                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
+            _inverse_roots(inverse_roots, K)
             for p in range(K):
                 sum_over_p += Q[i, p] * inverse_roots[p] * v[p]
             curvature = (

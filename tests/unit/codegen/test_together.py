@@ -225,3 +225,21 @@ def test_a_table_that_needs_inverse_roots_is_filled_behind_them() -> None:
     roots_of = 1 / np.sqrt(1 + np.einsum("qq,ij->ijq", one, one))
     expected = (roots_of + 1 / (3 + roots_of)) @ one @ given["v"]
     np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+
+
+def test_a_table_stands_behind_what_it_needs_and_in_front_of_its_readers() -> None:
+    def root(index: sp.Idx) -> sp.Expr:
+        return 1 / sp.sqrt(1 + S[index, index] - S[i, index] ** 2 / (1 + S[i, i]))
+
+    value = total(u[m] * H[i, m], m) + total(v[p] * root(p), p)
+    body = Assignment(W[i], value), Assignment(G[i, j], root(j) * v[j])
+    text, function = fast_text(*body, outputs=(MEANS, OTHER))
+    assert "_inverse_roots(inverse_roots, K)" in text
+    given = data(4, 3)
+    one = given["S"]
+    first, second = np.full(4, np.nan), np.full((4, 4), np.nan)
+    function(*given.values(), first, second, 4, 3)
+    roots_of = (1 + np.diag(one) - one**2 / (1 + np.diag(one))[:, None]) ** -0.5
+    expected = given["H"] @ given["u"] + roots_of @ given["v"]
+    np.testing.assert_allclose(first, expected, rtol=1e-13)
+    np.testing.assert_allclose(second, roots_of * given["v"], rtol=1e-13)
