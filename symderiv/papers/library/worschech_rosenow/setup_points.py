@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from symderiv.papers.arithmetic import Indexed, Values
@@ -18,6 +19,7 @@ from symderiv.papers.references import (
     moments_of,
     networks,
 )
+from symderiv.precision.contexts import numbers as arithmetic
 
 __all__ = ["Output", "matrix_of", "network_points", "points_on"]
 
@@ -57,8 +59,24 @@ def network_points(
     fields; ``cov``, ``C`` (a matrix), ``I2``, ``I3``, ``I4`` take fields. ``dQ`` and ``dR`` are
     the engine's rates, of dQ the parts of first and second order in eta are ``dQ1`` and ``dQ2``.
     ``g`` of a field is an output, ``sigma`` and ``zeta`` are those of student and teacher with the
-    weights asked for, and ``mean`` takes the square of an output.
+    weights asked for, and ``mean`` takes the square of an output. Points are computed once for
+    all claims.
+
+    Args:
+        state: The vectors.
+        numbers: mpmath numbers.
+        weights, activation: See :func:`points_on`.
     """
+    return _point(state, numbers.dps, weights, activation)
+
+
+@lru_cache(maxsize=64)
+def _point(state: Network, digits: int, weights: str, activation: str) -> Point:
+    with arithmetic(digits, "mpmath") as numbers:
+        return _computed(state, numbers, weights, activation)
+
+
+def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Point:
     root = numbers.sqrt(numbers.mpf(state.M))
     one = numbers.one
     v, v_teacher = {
