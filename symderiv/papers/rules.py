@@ -107,6 +107,8 @@ def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator
 def _shown(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, Measured):
+        return f"{float(value.mean):.7g} +- {float(value.error):.2g}"
     if hasattr(value, "mid"):
         return str(value.str(20))
     try:

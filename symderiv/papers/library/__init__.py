@@ -43,7 +43,12 @@ SOURCES: Final = {
             "worschech-rosenow-2024-escape",
         ),
         (
-            "worschech_rosenow.setup",
+            "worschech_rosenow.setup_definitions",
+            "worschech_rosenow.setup_dynamics",
+            "worschech_rosenow.setup_simulated",
+            "worschech_rosenow.setup_erf",
+            "worschech_rosenow.setup_teachers",
+            "worschech_rosenow.setup_plateau",
             "worschech_rosenow.linear",
             "worschech_rosenow.linear_curve",
             "worschech_rosenow.linear_sgd",

@@ -114,7 +114,8 @@ _STATISTICS = [
         printed=2,
         in_words=True,
         corrected="var_T[l, n, m] == 1/2*var_half_N[l, n, m]",
-        note="For a given spectrum (L fixed) the variance falls like 1/N for all l.",
+        note="For a given spectrum (L fixed) the variance falls like 1/N for all l; it does not "
+        "where L grows with N, which the sentence does not say.",
     ),
     Claim(
         "teacher statistics before 95",
@@ -126,8 +127,8 @@ _STATISTICS = [
         printed=2,
         in_words=True,
         regime="L = N, beta = 1, l = 1; N up to 160",
-        note="Where every component has its own eigenvalue the variance tends to a constant, which "
-        "is what the text means; higher orders grow with N.",
+        note="Where every component has its own eigenvalue the variance tends to a constant; those "
+        "of higher orders grow with N.",
     ),
 ]
 
