@@ -1,29 +1,46 @@
-"""Long loops in blocks: outputs of a block are computed together and stay in the cache.
+"""Long loops: rows of outputs computed together, written to where they belong at once.
 
 An assignment such as d[i, n, k] = sum_p a[i, p] b[p, n, k] + ... over a long range of k reads every
-row b[p, n, :] once for every i. Here it is computed for a block of k at a time, and for all i in
-one turn of the loop over k: each number of b is loaded once and used in a register. A symmetric
-target whose value is h(i, j) + h(j, i) + g(i, j) is computed from h alone. Results of a block lie
-in a local array, which the compiler knows not to overlap with what is read.
+row b[p, n, :] once for every i. Here it is computed for several i in one turn of the loop over k:
+each number of b is loaded once and used in a register. Three more things save work in the loop:
+
+- Coefficients with scalar factors, -rate*a[i, p], are multiplied in front of it.
+- A symmetric target whose value is h(i, j) + h(j, i) + g(i, j) receives h first, of which only
+  half as many products are needed, and the sum of both halves in a second turn.
+- Terms with a factor that is mostly zero are added in a further turn, where it is not.
+
+Long ranges are cut in blocks which the second-level cache holds, so that these turns find their
+numbers there. That outputs do not overlap with what is read has to be known to the compiler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv_codegen.loops import Block, Loop, Node, Set
+from symderiv_codegen.loops import Block, Branch, Groups, Loop, Node, Set
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array, Assignment, Procedure
-from symderiv_codegen.walk import array_name, plain_index, range_symbol, with_plain_indices
+from symderiv_codegen.walk import (
+    Total,
+    array_name,
+    free_names,
+    plain_index,
+    range_symbol,
+    with_plain_indices,
+)
 
-# Measured at four units each: a quarter of it costs a sixth more time, half of it nearly nothing.
-LENGTH = 256
-# As many units as have their coefficients in registers.
-MOST_UNITS = 8
+# Half of it costs a tenth more time at four units each: every block begins with coefficients.
+LENGTH = 1024
+# Rows at a time times units: what LLVM still unrolls, and without that there are no vectors.
+MOST_PRODUCTS = 56
 
-Lower = Callable[[sp.Expr, sp.Expr], list[Node]]
-"""Nodes that assign a value to a target."""
+FIRST, LAST = sp.Symbol("first", integer=True), sp.Symbol("last", integer=True)
+BEGIN, ROW = sp.Symbol("begin", integer=True), sp.Symbol("row", integer=True)
+#: Names that loops over blocks and groups use themselves.
+OWN_NAMES = frozenset({"first", "last", "group", "begin", "row"})
 
 
 def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) -> bool:
@@ -50,45 +67,132 @@ def sums_long_range(procedure: Procedure, small: Sequence[str]) -> bool:
     return any(size not in small for size in limits)
 
 
-def blocked(
-    steps: Sequence[Assignment], arrays: dict[str, Array], lower: Lower
-) -> tuple[Block, list[Array]]:
-    """The assignments as one loop over blocks, and the local arrays it needs."""
-    first, last = sp.Symbol("first", integer=True), sp.Symbol("last", integer=True)
-    body: list[Node] = []
-    local: list[Array] = []
-    size = ""
-    for step in steps:
-        shape = arrays[step.name].shape
-        size = shape[-1]
-        i, j, k = (plain_index(index) for index in step.indices)
-        name = f"block_{step.name}"
-        local.append(Array(name, (shape[0], shape[1], str(LENGTH))))
-        part = sp.IndexedBase(name)
-        target = with_plain_indices(step.target)
-        value = with_plain_indices(step.value)
+@dataclass(frozen=True)
+class Lower:
+    """How expressions with sums become nodes."""
 
-        def over(index: sp.Symbol, stop: sp.Expr, inside: list[Node]) -> Loop:
+    rewrite: Callable[[sp.Expr], sp.Expr]
+    assigned: Callable[[sp.Expr, sp.Expr], list[Node]]
+
+
+class LongLoops:
+    """Turns assignments over one long range into a loop over blocks.
+
+    Args:
+        arrays: All arrays by name.
+        mostly_zero: Names of scalars.
+        lower: How a value becomes nodes.
+        names: For the arrays of coefficients.
+    """
+
+    def __init__(
+        self,
+        arrays: dict[str, Array],
+        mostly_zero: Sequence[str],
+        lower: Lower,
+        names: NamePool,
+    ) -> None:
+        self.local: list[Array] = []
+        self._arrays = arrays
+        self._mostly_zero = mostly_zero
+        self._lower = lower
+        self._names = names
+        self._scaled: dict[tuple[sp.Expr, str], sp.IndexedBase] = {}
+        self._in_front: list[Node] = []
+
+    def nodes(self, steps: Sequence[Assignment]) -> tuple[list[Node], Block]:
+        """What is computed once, and the loop over blocks."""
+        body: list[Node] = []
+        for step in steps:
+            body += self._step(step)
+        size = self._arrays[steps[0].name].shape[-1]
+        return self._in_front, Block(FIRST, LAST, range_symbol(size), LENGTH, tuple(body))
+
+    def _step(self, step: Assignment) -> list[Node]:
+        shape = self._arrays[step.name].shape
+        target = with_plain_indices(step.target)
+        i, j, k = (plain_index(index) for index in step.indices)
+        rows, columns = range_symbol(shape[0]), range_symbol(shape[1])
+        value, later = self._apart(with_plain_indices(step.value))
+        rest = sp.Integer(0)
+        if step.symmetric:
+            long = {name for name, array in self._arrays.items() if len(array.shape) == 3}
+            value, rest = halves(value, i, j, long)
+
+        def over(index: sp.Symbol, stop: sp.Expr, inside: Sequence[Node]) -> Loop:
             return Loop(index, sp.Integer(0), stop, tuple(inside))
 
-        def along(inside: list[Node], k: sp.Symbol = k) -> Loop:
-            return Loop(k, first, last, tuple(inside))
+        def along(inside: Sequence[Node]) -> Loop:
+            return Loop(k, FIRST, LAST, tuple(inside))
 
-        rows, columns = range_symbol(shape[0]), range_symbol(shape[1])
+        # several rows in one turn of the long loop
+        value = self._with_scaled(self._lower.rewrite(value))
+        here = {i: BEGIN + ROW}
+        turn = over(
+            ROW,
+            sp.Symbol(f"rows_{shape[0]}"),
+            self._lower.assigned(target.xreplace(here), value.xreplace(here)),
+        )
+        result: list[Node] = [over(j, columns, [Groups(BEGIN, ROW, shape[0], (along([turn]),))])]
+
         if step.symmetric:
-            half, rest = halves(value, i, j, {n for n, a in arrays.items() if len(a.shape) == 3})
-            inner = over(i, rows, lower(part[i, j, k - first], half))
-            body.append(over(j, columns, [along([inner])]))
-            whole = rest + part[i, j, k - first] + part[j, i, k - first]
-            mirrored = target.base[j, i, k]
-            both = along([*lower(target, whole), Set(mirrored, target)])
-            body.append(over(i, rows, [over(j, i + 1, [both])]))
-        else:
-            inner = over(i, rows, lower(part[i, j, k - first], value))
-            body.append(over(j, columns, [along([inner])]))
-            copy = along([Set(target, part[i, j, k - first])])
-            body.append(over(i, rows, [over(j, columns, [copy])]))
-    return Block(first, last, range_symbol(size), LENGTH, tuple(body)), local
+            both = self._lower.assigned(target, rest + target + target.base[j, i, k])
+            mirrored = Set(target.base[j, i, k], target)
+            result.append(over(i, rows, [over(j, i + 1, [along([*both, mirrored])])]))
+        for name, terms in later.items():
+            added = along(self._lower.assigned(target, target + terms))
+            # sizes that the compiler does not know: it would make a copy for every row
+            unknown = (range_symbol(f"number_{size}") for size in shape[:2])
+            turn = over(i, next(unknown), [over(j, next(unknown), [added])])
+            result.append(Branch(((sp.Ne(sp.Symbol(name, real=True), 0), (turn,)),)))
+        return result
+
+    def _apart(self, value: sp.Expr) -> tuple[sp.Expr, dict[str, sp.Expr]]:
+        """The terms without and, by name, those with a factor that is mostly zero."""
+        usual: list[sp.Expr] = []
+        later: dict[str, sp.Expr] = {}
+        for term in sp.Add.make_args(sp.expand(value)):
+            factors = {str(f) for f in sp.Mul.make_args(term) if isinstance(f, sp.Symbol)}
+            name = next((name for name in self._mostly_zero if name in factors), None)
+            if name is None:
+                usual.append(term)
+            else:
+                later[name] = later.get(name, sp.Integer(0)) + term
+        return sp.Add(*usual), later
+
+    def _with_scaled(self, value: sp.Expr) -> sp.Expr:
+        """Sums with their scalar factors multiplied into the coefficients."""
+        return sp.Add(*(self._scaled_term(term) for term in sp.Add.make_args(sp.expand(value))))
+
+    def _scaled_term(self, term: sp.Expr) -> sp.Expr:
+        factors = sp.Mul.make_args(term)
+        totals = [factor for factor in factors if isinstance(factor, Total)]
+        scalars = [f for f in factors if f.is_number or isinstance(f, sp.Symbol)]
+        if len(totals) != 1 or not scalars:
+            return term
+        elements = sp.Mul.make_args(totals[0].summand)
+        if not all(isinstance(element, sp.Indexed) for element in elements):
+            return term
+        small = [e for e in elements if len(self._arrays[array_name(e)].shape) == 2]
+        if len(small) != 1:
+            return term
+        base = self._scaled_array(small[0], sp.Mul(*scalars))
+        replaced = totals[0].xreplace({small[0]: base[small[0].indices]})
+        return sp.Mul(replaced, *(f for f in factors if f not in (*totals, *scalars)))
+
+    def _scaled_array(self, element: sp.Indexed, factor: sp.Expr) -> sp.IndexedBase:
+        name = array_name(element)
+        if (factor, name) not in self._scaled:
+            shape = self._arrays[name].shape
+            scaled = Array(self._names.take(f"scaled_{name}"), shape)
+            self.local.append(scaled)
+            base = self._scaled[factor, name] = sp.IndexedBase(scaled.name)
+            node: Node = Set(base[element.indices], factor * element)
+            for index, size in reversed(list(zip(element.indices, shape, strict=True))):
+                assert str(index) in free_names(element)
+                node = Loop(index, sp.Integer(0), range_symbol(size), (node,))
+            self._in_front.append(node)
+        return self._scaled[factor, name]
 
 
 def halves(value: sp.Expr, i: sp.Symbol, j: sp.Symbol, long: set[str]) -> tuple[sp.Expr, sp.Expr]:

@@ -88,14 +88,28 @@ class Evaluate:
     count: sp.Expr
 
 
-Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluate
+@dataclass(frozen=True)
+class Groups:
+    """Groups of neighbouring rows of a short range, as many at a time as a compiler unrolls.
+
+    ``begin`` is the first row of a group, ``row`` counts inside of it. The last group may begin
+    inside of the one before: what is inside must not mind being computed twice.
+    """
+
+    begin: sp.Symbol
+    row: sp.Symbol
+    size: str
+    body: tuple[Node, ...]
+
+
+Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluate | Groups
 
 
 def inner(node: Node) -> Iterator[Node]:
     """The node and everything inside it, in order."""
     yield node
     bodies: Iterable[tuple[Node, ...]] = ()
-    if isinstance(node, Loop | Block):
+    if isinstance(node, Loop | Block | Groups):
         bodies = (node.body,)
     elif isinstance(node, Branch):
         bodies = tuple(body for _, body in node.cases)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import sympy as sp
 
-from symderiv_codegen.blocks import MOST_UNITS, blocked, long_axis, sums_long_range
+from symderiv_codegen.blocks import OWN_NAMES, LongLoops, Lower, long_axis, sums_long_range
 from symderiv_codegen.coincidence import tidy_condition
 from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
@@ -47,16 +47,16 @@ def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
 
 
 def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, ...], list[Array]]:
-    """The body with those of the procedures that it calls, long loops in blocks.
+    """The body with those of the procedures that it calls, and its long loops.
 
     Args:
         procedure: As :func:`symderiv_codegen.inline.with_inner_locals` gives it.
 
     Returns:
-        The nodes, and the local arrays that blocks, tables and values computed together need.
+        The nodes, and the local arrays that long loops, tables and values computed together need.
     """
     functions = {function.name: function for function in program.functions}
-    taken = {*program.ranges, *functions, *(p.name for p in program.procedures), "first", "last"}
+    taken = {*program.ranges, *functions, *(p.name for p in program.procedures), *OWN_NAMES}
     taken |= set(procedure.arrays)
     taken = taken.union(*(_indices(called) for called in program.procedures))
     lowering = _Lowering(procedure, functions, NamePool(taken))
@@ -72,23 +72,18 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
             long.append(step)
         else:
             nodes += lowering.assignment(step)
-    # An array that a block reads stays one.
+    # An array that a long loop reads stays one.
     read = set().union(*(names_in(step.value) for step in long))
     inner = [array for array in procedure.locals if array.name not in read]
     passed, tables = tabulated(_passes(nodes, inner, lowering), lowering.names)
     passed, values = evaluated_together(passed, lowering.names)
     if not long:
         return passed, [*tables, *values]
-    block, local = blocked(long, procedure.arrays, lowering.assigned)
+    lower = Lower(lowering.rewritten, lowering.assigned)
+    loops = LongLoops(procedure.arrays, program.mostly_zero, lower, lowering.names)
+    in_front, block = loops.nodes(long)
     block = replace(block, body=hoist(block.body, lowering.names))
-    plain = [node for step in long for node in lowering.assignment(step)]
-    rows = _passes(plain, (), lowering)
-    units = sp.Add(*(range_symbol(size) for size in program.small))
-    cases: tuple[tuple[sp.Basic, tuple[Node, ...]], ...] = (
-        (sp.Le(units, MOST_UNITS), (block,)),
-        (sp.true, rows),
-    )
-    return (*passed, Branch(cases)), [*tables, *values, *local]
+    return (*passed, *fuse(tuple(in_front)), block), [*tables, *values, *loops.local]
 
 
 def _passes(nodes: Sequence[Node], local: Iterable[Array], lowering: _Lowering) -> tuple[Node, ...]:
@@ -155,6 +150,10 @@ class _Lowering:
             return nodes
         zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
         return [Branch(((step.when, tuple(nodes)), (sp.true, zero)))]
+
+    def rewritten(self, value: sp.Expr) -> sp.Expr:
+        """A value with its sums rewritten."""
+        return self._sums.rewrite(value)
 
     def assigned(self, target: sp.Expr, value: sp.Expr) -> list[Node]:
         """Nodes that assign a value with sums to one element."""

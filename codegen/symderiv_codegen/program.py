@@ -50,7 +50,7 @@ RESERVED = frozenset(
     | {"view_2", "view_3", "view_4", "sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 Constant = str | int | float | tuple[float, ...]
-FLAT_NAMES = frozenset({"start", "sizes", "derivative", "work", "room", "specialised"})
+FLAT_NAMES = frozenset({"start", "sizes", "derivative", "room", "specialised"})
 
 
 def _check_identifier(name: str, what: str) -> None:
@@ -350,6 +350,8 @@ class Program:
         constants: Module-level constants, e.g. ``{"FORMAT": 1}``; a tuple of floats is a table.
         small: Ranges so short that their sizes are worth knowing at compile time; the flat form of
             the right-hand side is then made for each set of sizes by ``specialised``.
+        mostly_zero: Scalars that are zero in most uses; what they multiply in long loops is then
+            left out.
         right_hand_side: Name of the procedure whose outputs are the time derivatives of the fields
             of ``state`` in order; it gets a ``flat_`` form when it exists.
         observables: Name of the procedure that evaluates a state; it gets a ``flat_`` form when it
@@ -367,6 +369,7 @@ class Program:
     parameters: Vector | None = None
     constants: Mapping[str, Constant] = field(default_factory=dict)
     small: tuple[str, ...] = ()
+    mostly_zero: tuple[str, ...] = ()
     right_hand_side: str = "right_hand_side"
     observables: str = "observables"
 

@@ -43,8 +43,8 @@ Operations, each line of a loop counted once:
     gradients 0, noise 64, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  97447b1a720f53478576b95dd81f47a4ebe0892aec9ff4286254c30c854756a0
-    code     2435fbde062b7b0a9df630868bf1e04a5a3d33300a34fd33a5bc07a1b9d19b12
+    program  0bd7d4bd43f18e314f770e841046d8a24bd6b87fdf59978e19aaa89ce9b4c64e
+    code     761ac25e40a21d88599d2c4487f9b7470328d0e616e4b62a7e21a2ad68d737d8
 Ordered by SymPy 1.14.
 """
 
@@ -1105,6 +1105,22 @@ def _stack(typing_context, count):
 
 
 @intrinsic
+def _derivative_apart(typing_context):
+    """Tell the compiler that the argument ``derivative`` of the function overlaps with no other
+    array, so that it may read others and write there many numbers at a time.
+    """
+
+    def mark(context, builder, signature, arguments):
+        for argument in builder.function.args:
+            if argument.name.startswith("arg.derivative.") and argument.type == numbers:
+                argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    numbers = cgutils.ir.DoubleType().as_pointer()
+    return types.void(), mark
+
+
+@intrinsic
 def _eight_inverse_roots(typing_context, values, first):
     """Replace eight numbers of an array by their inverse square roots."""
 
@@ -1154,10 +1170,13 @@ def specialised(K, M):
     learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
     full_order
 
-    derivative is packed like the first vector. alpha is the time.
+    derivative is packed like the first vector and must not overlap with any other. alpha is the
+    time.
     """
     if (K, M) in _SPECIALISED:
         return _SPECIALISED[K, M]
+    rows_K = min(K, max(1, 56 // (K + M)))
+    groups_K = -(-K // rows_K)
     room_Q = K * K
     room_R = K * M
     room_A = K * K
@@ -1165,8 +1184,8 @@ def specialised(K, M):
     room_dv = K
     room_Gamma = K * K
     room_inverse_roots = (K + M + 7) // 8 * 8
-    room_block_d_student_overlap = K * K * 256 if K + M <= 8 else 1
-    room_block_d_cross_overlap = K * M * 256 if K + M <= 8 else 1
+    room_scaled_B = K * M
+    room_scaled_A = K * K
     room = (
         room_Q
         + room_R
@@ -1175,8 +1194,8 @@ def specialised(K, M):
         + room_dv
         + room_Gamma
         + room_inverse_roots
-        + room_block_d_student_overlap
-        + room_block_d_cross_overlap
+        + room_scaled_B
+        + room_scaled_A
     )
     if room > 262144:
         raise ValueError("the arrays of so many units do not fit on the stack")
@@ -1188,6 +1207,8 @@ def specialised(K, M):
         fastmath={"reassoc", "contract"},
     )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+        number_K = min(K, sizes[0])
+        number_M = min(M, sizes[1])
         L = sizes[2]
         start = 0
         student_overlap = view_3(state[start:].ctypes, K, K, L)
@@ -1223,6 +1244,7 @@ def specialised(K, M):
         start += 1
         if start != parameters.size:
             raise ValueError("parameters: its length does not agree with sizes")
+        _derivative_apart()
         start = 0
         d_student_overlap = view_3(derivative[start:].ctypes, K, K, L)
         start += K * K * L
@@ -1239,8 +1261,8 @@ def specialised(K, M):
         dv = carray(_stack(room_dv), (room_dv,))
         Gamma = view_2(_stack(room_Gamma), K, K)
         inverse_roots = carray(_stack(room_inverse_roots), (room_inverse_roots,))
-        block_d_student_overlap = view_3(_stack(room_block_d_student_overlap), K, K, 256)
-        block_d_cross_overlap = view_3(_stack(room_block_d_cross_overlap), K, M, 256)
+        scaled_B = view_2(_stack(room_scaled_B), K, M)
+        scaled_A = view_2(_stack(room_scaled_A), K, K)
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
@@ -1421,89 +1443,67 @@ def specialised(K, M):
                     Gamma[i0, i1] = 0.0
         for i in range(K):
             d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
-        if K + M <= 8:
-            for first in range(np.uint64(0), np.uint64(L), np.uint64(256)):
-                last = min(first + np.uint64(256), np.uint64(L))
-                for j in range(K):
+        for i in range(K):
+            for m in range(M):
+                scaled_B[i, m] = -learning_rate * B[i, m]
+            for p in range(K):
+                scaled_A[i, p] = -learning_rate * A[i, p]
+        for first in range(np.uint64(0), np.uint64(L), np.uint64(1024)):
+            last = min(first + np.uint64(1024), np.uint64(L))
+            for j in range(K):
+                for group in range(groups_K):
+                    begin = min(group * rows_K, K - rows_K)
                     for k in range(first, last):
-                        for i in range(K):
-                            sum_over_m_5 = 0.0
-                            for m in range(M):
-                                sum_over_m_5 += B[i, m] * cross_overlap[j, m, k]
+                        for row in range(rows_K):
                             sum_over_p_4 = 0.0
                             for p in range(K):
-                                sum_over_p_4 += A[i, p] * student_overlap[j, p, k]
-                            block_d_student_overlap[i, j, k - first] = (
-                                learning_rate * (-sum_over_m_5 - eigenvalue[k] * sum_over_p_4)
-                            )
-                learning_rate_squared = learning_rate * learning_rate
-                for i in range(K):
-                    for j in range(i + 1):
-                        learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
-                        for k in range(first, last):
-                            d_student_overlap[i, j, k] = (
-                                learning_rate_squared_Gamma_ij * eigenvalue[k]
-                                - 2.0 * weight_decay * student_overlap[i, j, k]
-                                + block_d_student_overlap[i, j, k - first]
-                                + block_d_student_overlap[j, i, k - first]
-                            )
-                            d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-                for n in range(M):
-                    for k in range(first, last):
-                        learning_rate_eigenvalue_k = learning_rate * eigenvalue[k]
-                        for i in range(K):
-                            sum_over_m_6 = 0.0
+                                sum_over_p_4 += scaled_A[begin + row, p] * student_overlap[j, p, k]
+                            sum_over_m_5 = 0.0
                             for m in range(M):
-                                sum_over_m_6 += B[i, m] * teacher_overlap[n, m, k]
-                            sum_over_p_5 = 0.0
-                            for p in range(K):
-                                sum_over_p_5 += A[i, p] * cross_overlap[p, n, k]
-                            block_d_cross_overlap[i, n, k - first] = (
-                                -learning_rate * sum_over_m_6
-                                - learning_rate_eigenvalue_k * sum_over_p_5
-                                - weight_decay * cross_overlap[i, n, k]
+                                sum_over_m_5 += cross_overlap[j, m, k] * scaled_B[begin + row, m]
+                            d_student_overlap[begin + row, j, k] = (
+                                sum_over_m_5 + eigenvalue[k] * sum_over_p_4
                             )
-                for i in range(K):
-                    for n in range(M):
-                        for k in range(first, last):
-                            d_cross_overlap[i, n, k] = block_d_cross_overlap[i, n, k - first]
-        else:
-            learning_rate_squared_2 = learning_rate * learning_rate
+            learning_rate_squared = learning_rate * learning_rate
             for i in range(K):
                 for j in range(i + 1):
-                    learning_rate_squared_2_Gamma_ij = learning_rate_squared_2 * Gamma[i, j]
-                    for k in range(L):
-                        sum_over_m_7 = 0.0
-                        for m in range(M):
-                            sum_over_m_7 += (
-                                B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
-                            )
-                        sum_over_p_6 = 0.0
-                        for p in range(K):
-                            sum_over_p_6 += (
-                                A[i, p] * student_overlap[j, p, k]
-                                + A[j, p] * student_overlap[i, p, k]
-                            )
+                    learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
+                    for k in range(first, last):
                         d_student_overlap[i, j, k] = (
-                            learning_rate_squared_2_Gamma_ij * eigenvalue[k]
-                            - learning_rate * sum_over_m_7
-                            - learning_rate * eigenvalue[k] * sum_over_p_6
-                            - 2.0 * weight_decay * student_overlap[i, j, k]
+                            learning_rate_squared_Gamma_ij * eigenvalue[k]
+                            + d_student_overlap[i, j, k]
+                            + d_student_overlap[j, i, k]
                         )
                         d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-                for n in range(M):
-                    for k in range(L):
-                        sum_over_m_8 = 0.0
-                        for m in range(M):
-                            sum_over_m_8 += B[i, m] * teacher_overlap[n, m, k]
-                        sum_over_p_7 = 0.0
-                        for p in range(K):
-                            sum_over_p_7 += A[i, p] * cross_overlap[p, n, k]
-                        d_cross_overlap[i, n, k] = (
-                            -learning_rate * sum_over_m_8
-                            - learning_rate * eigenvalue[k] * sum_over_p_7
-                            - weight_decay * cross_overlap[i, n, k]
-                        )
+            if weight_decay != 0.0:
+                for i in range(number_K):
+                    for j in range(number_K):
+                        for k in range(first, last):
+                            d_student_overlap[i, j, k] = (
+                                d_student_overlap[i, j, k]
+                                - 2.0 * weight_decay * student_overlap[i, j, k]
+                            )
+            for n in range(M):
+                for group in range(groups_K):
+                    begin = min(group * rows_K, K - rows_K)
+                    for k in range(first, last):
+                        for row in range(rows_K):
+                            sum_over_p_5 = 0.0
+                            for p in range(K):
+                                sum_over_p_5 += cross_overlap[p, n, k] * scaled_A[begin + row, p]
+                            sum_over_m_6 = 0.0
+                            for m in range(M):
+                                sum_over_m_6 += scaled_B[begin + row, m] * teacher_overlap[n, m, k]
+                            d_cross_overlap[begin + row, n, k] = (
+                                sum_over_m_6 + eigenvalue[k] * sum_over_p_5
+                            )
+            if weight_decay != 0.0:
+                for i in range(number_K):
+                    for n in range(number_M):
+                        for k in range(first, last):
+                            d_cross_overlap[i, n, k] = (
+                                d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
+                            )
 
     _SPECIALISED[K, M] = flat_right_hand_side
     return flat_right_hand_side

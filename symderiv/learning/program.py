@@ -392,4 +392,5 @@ def solver_program(
         ),
         constants=constants(problem, approximation),
         small=("K", "M"),
+        mostly_zero=("weight_decay",),
     )

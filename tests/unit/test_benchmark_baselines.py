@@ -11,9 +11,11 @@ from benchmarks.numpy_baseline import FastBaseline, power_law_problem
 from symderiv.dynamics.flat_layout import split_flat
 
 
+# a single mode; more than one block of modes, and a part of one
+@pytest.mark.parametrize("L", [1, 1029])
 @pytest.mark.parametrize("full", [True, False])
-def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full):
-    K, M, L = 4, 3, 300  # more than one block of modes, and a part of one
+def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full, L):
+    K, M = 4, 3
     problem, state = power_law_problem(K, M, L, learning_rate=0.3, seed=3)
     state = state * 40.0  # students of about the size of the teachers
     y, parameters, derivative = compiled_arguments(problem, state, full)

@@ -14,6 +14,7 @@ from symderiv_codegen.loops import (
     Branch,
     Evaluate,
     Fill,
+    Groups,
     Increase,
     Invoke,
     Loop,
@@ -85,6 +86,10 @@ class ModulePrinter:
 
     def block(self, node: Block, indent: int) -> list[str]:
         """The head of a loop over blocks."""
+        raise NotImplementedError
+
+    def groups(self, node: Groups, indent: int) -> list[str]:
+        """The head of a loop over groups of rows."""
         raise NotImplementedError
 
     # Functions.
@@ -211,6 +216,8 @@ class ModulePrinter:
         if isinstance(node, Evaluate):
             self.runtime.add(node.function)
             return [f"{pad}{node.function}({node.array}, {printer.index(node.count)})"]
+        if isinstance(node, Groups):
+            return [*self.groups(node, indent), *self._body(node.body, indent + INDENT, printer)]
         return self._invoke(node, indent)
 
     def _target(self, target: sp.Symbol | sp.Indexed, printer: ExpressionPrinter) -> str:
@@ -273,6 +280,8 @@ def _ranges_used(nodes: Iterable[Node]) -> set[str]:
             found |= set(node.array.shape)
         elif isinstance(node, Block):
             found |= free_names(node.stop) | _ranges_used(node.body)
+        elif isinstance(node, Groups):
+            found |= {node.size} | _ranges_used(node.body)
     return found
 
 
@@ -286,7 +295,7 @@ def _operations(nodes: Iterable[Node]) -> int:
                 e: sp.Symbol(f"element{n}") for n, e in enumerate(node.value.atoms(sp.Indexed))
             }
             total += int(sp.count_ops(node.value.xreplace(plain))) + isinstance(node, Increase)
-        elif isinstance(node, Loop | Block):
+        elif isinstance(node, Loop | Block | Groups):
             total += _operations(node.body)
         elif isinstance(node, Branch):
             total += sum(_operations(body) for _, body in node.cases)

@@ -10,13 +10,13 @@ from symderiv_codegen import many
 from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.loops import Block, Invoke
+from symderiv_codegen.loops import Block, Groups, Invoke
 from symderiv_codegen.lower import inlined_nests, loop_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
-from symderiv_codegen.printers.specialised import IMPORTS, STACK, specialised
+from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, specialised
 from symderiv_codegen.printers.table_sums import NestPrinter
 from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
@@ -193,6 +193,15 @@ class NumbaModule(ModulePrinter):
             f"{inner}{node.last} = min({node.first} + {length}, {stop})",
         ]
 
+    def groups(self, node: Groups, indent: int) -> list[str]:
+        """A loop over groups of as many rows as ``specialised`` has chosen."""
+        pad, inner = " " * indent, " " * (indent + INDENT)
+        rows, size = f"rows_{node.size}", node.size
+        return [
+            f"{pad}for group in range(groups_{size}):",
+            f"{inner}{node.begin} = min(group * {rows}, {size} - {rows})",
+        ]
+
     def flat_functions(self) -> list[str]:
         """The right-hand side and the observables on flat vectors."""
         program = self.program
@@ -211,14 +220,16 @@ class NumbaModule(ModulePrinter):
 
     def _specialised(self, procedure: Procedure) -> str:
         widened = with_inner_locals(procedure, self.program)
-        nodes, blocks = inlined_nests(widened, self.program)
-        views = _field_views(self.program, procedure) + _views("derivative", procedure.outputs)
+        nodes, coefficients = inlined_nests(widened, self.program)
+        views = _field_views(self.program, procedure)
+        views.append(" " * INDENT + APART)
+        views += _views("derivative", procedure.outputs)
         return specialised(
             self.program,
             procedure,
             self,
             nodes,
-            [*still_arrays(widened, nodes), *blocks],
+            [*still_arrays(widened, nodes), *coefficients],
             [line[INDENT:] for line in views],
             SPECIALISED,
             _packing(self.program),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symderiv_codegen.blocks import MOST_UNITS
+from symderiv_codegen.blocks import MOST_PRODUCTS
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.loops import Node
+from symderiv_codegen.loops import Groups, Node, inner, reads
 from symderiv_codegen.printers.module import ModulePrinter, docstring
 from symderiv_codegen.program import Array, Procedure, Program
 
@@ -30,9 +30,27 @@ def _stack(typing_context, count):
         return address
 
     return types.CPointer(types.float64)(count), allocate
+
+
+@intrinsic
+def _derivative_apart(typing_context):
+    """Tell the compiler that the argument ``derivative`` of the function overlaps with no other
+    array, so that it may read others and write there many numbers at a time.
+    """
+
+    def mark(context, builder, signature, arguments):
+        for argument in builder.function.args:
+            if argument.name.startswith("arg.derivative.") and argument.type == numbers:
+                argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    numbers = cgutils.ir.DoubleType().as_pointer()
+    return types.void(), mark
 '''
 
 IMPORTS = "from numba.core import cgutils, types\nfrom numba.extending import intrinsic\n"
+
+APART = "_derivative_apart()"
 
 # Two megabytes, a quarter of the usual stack.
 LARGEST_ROOM = 262144
@@ -75,12 +93,14 @@ def specialised(
             f"{flat} for one set of sizes, compiled for them, with the signature that time "
             "steppers expect.",
             *packing,
-            "derivative is packed like the first vector. alpha is the time.",
+            "derivative is packed like the first vector and must not overlap with any other. alpha "
+            "is the time.",
         ]
     )
     lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
     lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
-    lines += [pad + line for line in _rooms(local, " + ".join(program.small))]
+    lines += [pad + line for line in _groups(nodes, " + ".join(program.small))]
+    lines += [pad + f"room_{array.name} = {product(array.shape)}" for array in local]
     names = [f"room_{array.name}" for array in local]
     total = Chain(tuple((" + " if n else "", Text(name)) for n, name in enumerate(names)))
     lines.append(statement("room = ", total, INDENT))
@@ -92,9 +112,12 @@ def specialised(
     lines += [pad + line for line in signature.split("\n")]
     lines.append(f"{pad}def {flat}({arguments}):")
     body: list[str] = []
+    used = set().union(*(reads(node) for node in nodes))
     for position, size in enumerate(program.ranges):
         if size not in program.small:
             body.append(f"{size} = sizes[{position}]")
+        elif f"number_{size}" in used:
+            body.append(f"number_{size} = min({size}, sizes[{position}])")
     body += views
     body += _carved(local)
     lines += [pad * 2 + line for line in body]
@@ -124,12 +147,12 @@ def _carved(arrays: Sequence[Array]) -> list[str]:
     return lines
 
 
-def _rooms(arrays: Sequence[Array], units: str) -> list[str]:
-    """The number of elements of each array; blocks are for small numbers of units only."""
+def _groups(nodes: Sequence[Node], units: str) -> list[str]:
+    """How many rows a group has, and how many groups there are."""
+    found = (part for node in nodes for part in inner(node) if isinstance(part, Groups))
     lines = []
-    for array in arrays:
-        extent = product(array.shape)
-        if any(size.isdigit() for size in array.shape):
-            extent = f"{extent} if {units} <= {MOST_UNITS} else 1"
-        lines.append(f"room_{array.name} = {extent}")
+    for size in dict.fromkeys(node.size for node in found):
+        most = f"max(1, {MOST_PRODUCTS} // ({units}))"
+        lines.append(f"rows_{size} = min({size}, {most})")
+        lines.append(f"groups_{size} = -(-{size} // rows_{size})")
     return lines
