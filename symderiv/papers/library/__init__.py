@@ -68,6 +68,9 @@ SOURCES: Final = {
             "worschech_rosenow.escape_time",
             "worschech_rosenow.escape_scaling",
             "worschech_rosenow.escape_length",
+            "worschech_rosenow.late",
+            "worschech_rosenow.late_groups",
+            "worschech_rosenow.late_error",
         ),
     ),
     "relu-localization-notes": Source(

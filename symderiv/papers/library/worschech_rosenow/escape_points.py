@@ -22,7 +22,9 @@ __all__ = [
     "cases",
     "companion",
     "converted",
+    "label",
     "powers",
+    "typical",
 ]
 
 
@@ -54,27 +56,33 @@ def _committee(M: int, L: int, learning_rate: Fraction, *, correlated: bool) -> 
     return Committee(M, tuple(eigenvalue), tuple(share), tuple(diagonal), tuple(row), learning_rate)
 
 
+def typical(M: int, L: int) -> Committee:
+    """T^(0) = T^(1) = 1, no D, η = M/7."""
+    return _committee(M, L, Fraction(M, 7), correlated=False)
+
+
 _SIZES: Final = ((2, 3), (3, 2), (5, 4))
 #: T^(1) = 1, D^(l) = 0, but T^(l) in general position.
-TYPICAL: Final = tuple(_committee(M, L, Fraction(M, 7), correlated=False) for M, L in _SIZES)
+TYPICAL: Final = tuple(typical(M, L) for M, L in _SIZES)
 #: T^(1) and all D^(l) in general position.
 GENERAL: Final = tuple(_committee(M, L, Fraction(M, 7), correlated=True) for M, L in _SIZES)
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values with one index, or a matrix with two, that start at ``first``."""
+    """Values with one index, or a matrix with two, that start at ``first`` (one each if a pair)."""
 
-    first: int
+    first: int | tuple[int, int]
     values: Any
 
     def indexed(self, numbers: Any) -> Indexed:
         """For statements."""
         entries = converted(self.values, numbers)
-        if hasattr(entries, "rows"):
-            ends = [self.first + n - 1 for n in (entries.rows, entries.cols)]
-            return Indexed(entries, *((self.first, end) for end in ends))
-        return Indexed(entries, (self.first, self.first + len(entries) - 1))
+        starts = (self.first,) * 2 if isinstance(self.first, int) else self.first
+        matrix = hasattr(entries, "rows")
+        sizes = [entries.rows, entries.cols] if matrix else [len(entries)]
+        ranges = [(start, start + n - 1) for start, n in zip(starts, sizes, strict=False)]
+        return Indexed(entries, *ranges)
 
 
 @dataclass(frozen=True)
