@@ -136,7 +136,12 @@ class SignMeans:
             h = view.standard_mean(given, a, row)
             total -= 4 * OwenT(unit * h, view.slope(given, a, b, row))
         product = view.standard_mean(given, i, row) * view.standard_mean(given, j, row)
-        return self._used("Owen's T", given, (i, j), sp.sign(product) + total)
+        # A product that cannot change its sign (equal means) is never at the jump of the sign: its
+        # zero is the limit, and not a mean of both sides.
+        side = sp.S.One if product.is_nonnegative else sp.sign(product)
+        if product.is_nonpositive:
+            side = -sp.S.One
+        return self._used("Owen's T", given, (i, j), side + total)
 
     def _used(
         self, form: str, given: Conditions, signs: tuple[int, ...], value: sp.Expr

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any
 
 __all__ = ["places"]
+
+#: Of so many terms or factors all ways to pair them are tried.
+MAX_MATCHED = 6
 
 Place = tuple[str, str]
 
@@ -52,15 +56,41 @@ def _unmatched(
             mine.remove(entry)
             others.remove(flipped)
             yield (f"sign or place of {ast.unparse(entry[1])}", ""), 1
-    while mine and others:
-        (sign, left), (other_sign, right) = mine.pop(0), others.pop(0)
-        if sign != other_sign:
-            yield ("sign", "sign"), 1
-        yield from places(left, right)
+    for found in _closest_pairs(mine, others):
+        yield from found
     for _, left in mine:
         yield (ast.unparse(left), ""), _size(left)
     for _, right in others:
         yield ("", ast.unparse(right)), _size(right)
+
+
+def _closest_pairs(
+    mine: list[tuple[int, ast.AST]], others: list[tuple[int, ast.AST]]
+) -> list[list[tuple[Place, int]]]:
+    """The differences of the pairs that differ least together; what has no partner is left over."""
+    count = min(len(mine), len(others))
+    if count == 0:
+        return []
+    table = [[_pair(one, other) for other in others] for one in mine]
+    costs = [[sum(size for _, size in found) for found in row] for row in table]
+    rows, columns = range(len(mine)), range(len(others))
+    if max(len(mine), len(others)) > MAX_MATCHED:
+        best = list(zip(rows, columns, strict=False))
+    elif len(mine) <= len(others):
+        chosen = min(permutations(columns, count), key=lambda c: sum(costs[i][c[i]] for i in rows))
+        best = list(zip(rows, chosen, strict=True))
+    else:
+        chosen = min(permutations(rows, count), key=lambda r: sum(costs[r[j]][j] for j in columns))
+        best = list(zip(chosen, columns, strict=True))
+    found = [table[i][j] for i, j in best]
+    mine[:] = [mine[i] for i in rows if i not in {i for i, _ in best}]
+    others[:] = [others[j] for j in columns if j not in {j for _, j in best}]
+    return found
+
+
+def _pair(one: tuple[int, ast.AST], other: tuple[int, ast.AST]) -> list[tuple[Place, int]]:
+    sign: list[tuple[Place, int]] = [] if one[0] == other[0] else [(("sign", "sign"), 1)]
+    return sign + list(places(one[1], other[1]))
 
 
 def _key(entry: tuple[int, ast.AST]) -> tuple[int, str]:

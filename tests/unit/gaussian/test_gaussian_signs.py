@@ -89,3 +89,13 @@ def test_a_squared_error_function_times_an_error_function_is_closed() -> None:
     result = expectation(sp.erf(x) ** 2 * sp.erf(y) * z, FIELDS[:3], C[:3, :3])
     assert result.method == "closed-form"
     assert not result.value.has(sp.Integral)
+
+
+def test_two_signs_with_one_symbolic_mean_are_right_at_its_zero() -> None:
+    """The mean of both sides of a jump is not the value where there is no jump."""
+    x, mu = sp.Symbol("x", real=True), sp.Symbol("mu", real=True)
+    value = expectation(sp.erf(x) ** 2, [x], sp.eye(1), sp.Matrix([mu])).value
+    exact = expectation(sp.erf(x) ** 2, [x], sp.eye(1)).value
+    assert abs(sp.N(value.subs(mu, 0) - exact)) < 1e-12
+    near = value.subs(mu, sp.Rational(1, 10**8))
+    assert abs(sp.N(near - exact)) < 1e-12
