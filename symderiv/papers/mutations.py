@@ -2,7 +2,7 @@
 
 The operators are fixed here, before any claim is looked at, and are applied wherever they fit:
 a flipped sign, a factor 2, a changed or shifted index, exchanged indices, one size for another
-(K for M), a number increased by one.
+(K for M), a number increased by one, matrices in another order or not transposed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,25 @@ def mutants(statement: Statement, ranges: str = "") -> list[Mutant]:
                 mutant = Statement.of_tree(tree)
                 if mutant.text != statement.text and mutant.text not in found:
                     found[mutant.text] = Mutant(operator, change, mutant)
+    for whole in _whole_sides(statement):
+        found.setdefault(whole.statement.text, whole)
     return list(found.values())
+
+
+def _whole_sides(statement: Statement) -> Iterator[Mutant]:
+    """Each side right of the first relation doubled, and with the other sign."""
+    for number, side in enumerate(statement.sides[1:]):
+        if isinstance(side, ast.Constant) and side.value == 0:
+            continue
+        changes = {
+            "factor 2": ast.BinOp(ast.Constant(2), ast.Mult(), side),
+            "flipped sign": ast.UnaryOp(ast.USub(), side),
+        }
+        for operator, changed in changes.items():
+            tree = statement.copy()
+            tree.comparators[number] = copy.deepcopy(changed)
+            words = f"the whole right side: {operator}"
+            yield Mutant(operator, words, Statement.of_tree(tree))
 
 
 def _index_names(statement: Statement) -> set[str]:
@@ -196,6 +214,14 @@ def _next_number(node: ast.expr, _: set[str]) -> _Changes:
         yield _says(node, ast.Constant(node.value + 1))
 
 
+def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
+    """Factors exchanged, a transposition left out."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("transpose", "inverse"):
+        yield _says(node, node.args[0])
+
+
 def _is_index(node: ast.expr, indices: set[str]) -> bool:
     """Arithmetic of indices and numbers, such as l + 1."""
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -212,4 +238,5 @@ OPERATORS: Final[dict[str, _Operator]] = {
     "shifted index": _shifted_index,
     "other size": _other_size,
     "next number": _next_number,
+    "order of matrices": _matrix_order,
 }
