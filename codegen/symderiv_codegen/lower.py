@@ -13,6 +13,7 @@ from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.inline import first_sentence, inlined_body
+from symderiv_codegen.loads import with_named_elements
 from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set, names_in
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array, Assignment, Call, Function, Procedure, Program
@@ -77,6 +78,7 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
     inner = [array for array in procedure.locals if array.name not in read]
     passed, tables = tabulated(_passes(nodes, inner, lowering), lowering.names)
     passed, values = evaluated_together(passed, lowering.names)
+    passed = with_named_elements(passed, lowering.names)
     if not long:
         return passed, [*tables, *values]
     lower = Lower(lowering.rewritten, lowering.assigned)

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  59666682665941234153f986cc60dc9469f7c21f14bad028e08140381bde4760
-    code     2d14d531f59e7ce7dddb69259e3393128d1d9aad4a69f020758f95a788ed4680
+    code     93b65ff24a165452c18cf7cbd59880ab54942a620c871973f24b0125725530c3
 Ordered by SymPy 1.14.
 """
 
@@ -786,8 +786,10 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            Q_ii = Q[i, i]
+            v_i = v[i]
             sum_over_p = 0.0
-            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+            inverse_one_plus_Q_ii = 1.0 / (Q_ii + 1.0)
             for p in range(K):
                 inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
             for m in range(M):
@@ -800,11 +802,11 @@ def specialised(K, M):
                 sum_over_m += R[i, m] * inverse_roots[K + m] * v_teacher[m]
             curvature = (
                 (1.0 / math.pi)
-                * v[i]
+                * v_i
                 * (2.0 * sum_over_m - 2.0 * sum_over_p)
-                / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+                / ((Q_ii + 1.0) * math.sqrt(Q_ii + 1.0))
             )
-            inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
+            inverse_root_one_plus_Q_ii_v_i = v_i / math.sqrt(Q_ii + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
@@ -821,12 +823,13 @@ def specialised(K, M):
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii_2 = Q[i, i]
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
                 sum_over_p_2 = 0.0
                 for p in range(K):
-                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p_2 += v[p] * i2(Q_ii_2, Q[i, p], Q[p, p])
                 dv[i] = sum_over_p_2 - sum_over_m_2
         else:
             for i0 in range(K):
@@ -835,36 +838,42 @@ def specialised(K, M):
             # noise: mean of the product of two students' forces, with label noise
             quotient = (2.0 / math.pi) * label_noise * label_noise
             for i in range(K):
-                inverse_one_plus_Q_ii_2 = 1.0 / (Q[i, i] + 1.0)
-                inverse_root_one_plus_Q_ii_v_i_2 = v[i] / math.sqrt(Q[i, i] + 1.0)
+                Q_ii_3 = Q[i, i]
+                inverse_one_plus_Q_ii_2 = 1.0 / (Q_ii_3 + 1.0)
+                inverse_root_one_plus_Q_ii_v_i_2 = v[i] / math.sqrt(Q_ii_3 + 1.0)
                 for j in range(i + 1):
+                    Q_ij = Q[i, j]
+                    Q_jj = Q[j, j]
                     sum_over_p_3 = 0.0
-                    inverse_one_plus_Q_ii_2_Q_ij = inverse_one_plus_Q_ii_2 * Q[i, j]
-                    inverse = 1.0 / (Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
+                    inverse_one_plus_Q_ii_2_Q_ij = Q_ij * inverse_one_plus_Q_ii_2
+                    inverse = 1.0 / (Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
                     for p in range(K):
-                        each_total[p] = Q[j, p] - inverse_one_plus_Q_ii_2_Q_ij * Q[i, p]
+                        Q_ip = Q[i, p]
+                        each_total[p] = Q[j, p] - Q_ip * inverse_one_plus_Q_ii_2_Q_ij
                         inverse_roots_2[p] = (
                             Q[p, p]
+                            - inverse_one_plus_Q_ii_2 * Q_ip * Q_ip
                             - inverse * each_total[p] * each_total[p]
-                            - inverse_one_plus_Q_ii_2 * Q[i, p] * Q[i, p]
                             + 1.0
                         )
                     for m in range(M):
-                        each_total_2[m] = R[j, m] - inverse_one_plus_Q_ii_2_Q_ij * R[i, m]
+                        R_im = R[i, m]
+                        each_total_2[m] = R[j, m] - R_im * inverse_one_plus_Q_ii_2_Q_ij
                         inverse_roots_2[K + m] = (
                             T[m, m]
+                            - inverse_one_plus_Q_ii_2 * R_im * R_im
                             - inverse * each_total_2[m] * each_total_2[m]
-                            - inverse_one_plus_Q_ii_2 * R[i, m] * R[i, m]
                             + 1.0
                         )
                     _inverse_roots(inverse_roots_2, K + M)
                     count = 0
                     for p in range(K):
+                        inverse_roots_2_p = inverse_roots_2[p]
                         product = inverse * each_total[p]
                         inverse_one_plus_Q_ii_2_Q_ip = inverse_one_plus_Q_ii_2 * Q[i, p]
                         for q in range(p + 1):
                             arcsines[count] = (
-                                inverse_roots_2[p]
+                                inverse_roots_2_p
                                 * inverse_roots_2[q]
                                 * (
                                     Q[p, q]
@@ -875,8 +884,8 @@ def specialised(K, M):
                             count += 1
                         for m in range(M):
                             arcsines[count] = (
-                                inverse_roots_2[K + m]
-                                * inverse_roots_2[p]
+                                inverse_roots_2_p
+                                * inverse_roots_2[K + m]
                                 * (
                                     R[p, m]
                                     - inverse_one_plus_Q_ii_2_Q_ip * R[i, m]
@@ -925,7 +934,7 @@ def specialised(K, M):
                             + (4.0 / math.pi**2) * sum_over_m_4
                             - (8.0 / math.pi**2) * sum_over_p_3
                         )
-                        / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
+                        / math.sqrt(Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
                     )
                     Gamma[j, i] = Gamma[i, j]
         else:

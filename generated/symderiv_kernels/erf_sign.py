@@ -47,7 +47,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  e89c1d36f41fec6d1644c1330c259da3ea8e10666d62f92ae8d9d0b8c2d58772
-    code     798df23826b25ec2b65bb67bf0ef824e5a3086d3d7e4f60971d9ae3b5eec9762
+    code     b61613c8129beca14464cfd1d3b780cd89a8d387302427b19dbb9fd2e22a2fb5
 Ordered by SymPy 1.14.
 """
 
@@ -901,24 +901,26 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            Q_ii = Q[i, i]
+            v_i = v[i]
             sum_over_m = 0.0
             for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11_st(Q[i, i], R[i, m], T[m, m])
+                sum_over_m += v_teacher[m] * i2_11_st(Q_ii, R[i, m], T[m, m])
             sum_over_p = 0.0
-            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
+            inverse_one_plus_Q_ii = 1.0 / (Q_ii + 1.0)
             for p in range(K):
                 inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
             _inverse_roots(inverse_roots, K)
             for p in range(K):
                 sum_over_p += Q[i, p] * inverse_roots[p] * v[p]
             curvature = (
-                v[i]
+                v_i
                 * (
                     -2.0 * sum_over_m
-                    - (2.0 / math.pi) * sum_over_p / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
+                    - (2.0 / math.pi) * sum_over_p / ((Q_ii + 1.0) * math.sqrt(Q_ii + 1.0))
                 )
             )
-            inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
+            inverse_root_one_plus_Q_ii_v_i = v_i / math.sqrt(Q_ii + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
@@ -926,16 +928,17 @@ def specialised(K, M):
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n] * i2_12_st(Q[i, i], R[i, n], T[n, n])
+                B[i, n] = -v_i * v_teacher[n] * i2_12_st(Q_ii, R[i, n], T[n, n])
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii_2 = Q[i, i]
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2_st(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m_2 += v_teacher[m] * i2_st(Q_ii_2, R[i, m], T[m, m])
                 sum_over_p_2 = 0.0
                 for p in range(K):
-                    sum_over_p_2 += v[p] * i2_ss(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p_2 += v[p] * i2_ss(Q_ii_2, Q[i, p], Q[p, p])
                 dv[i] = sum_over_p_2 - sum_over_m_2
         else:
             for i0 in range(K):
@@ -944,17 +947,23 @@ def specialised(K, M):
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
             for i in range(K):
+                Q_ii_3 = Q[i, i]
                 for j in range(i + 1):
+                    Q_ij = Q[i, j]
+                    Q_jj = Q[j, j]
                     sum_over_p_3 = 0.0
                     for p in range(K):
+                        Q_ip = Q[i, p]
+                        Q_jp = Q[j, p]
+                        Q_pp = Q[p, p]
                         sum_over_q = 0.0
                         for q in range(p + 1):
                             sum_over_q += (
                                 (1.0 if p == q else 2.0)
                                 * v[q]
                                 * i4_ss(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
+                                    Q_ii_3, Q_ij, Q_ip, Q[i, q], Q_jj, Q_jp, Q[j, q], Q_pp, Q[p, q],
+                                    Q[q, q],
                                 )
                             )
                         sum_over_m_3 = 0.0
@@ -962,29 +971,30 @@ def specialised(K, M):
                             sum_over_m_3 += (
                                 v_teacher[m]
                                 * i4_st(
-                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                    Q[p, p], R[p, m], T[m, m],
+                                    Q_ii_3, Q_ij, Q_ip, R[i, m], Q_jj, Q_jp, R[j, m], Q_pp, R[p, m],
+                                    T[m, m],
                                 )
                             )
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
                     sum_over_m_4 = 0.0
                     for m in range(M):
+                        R_im = R[i, m]
+                        T_mm = T[m, m]
+                        R_jm = R[j, m]
                         sum_over_n = 0.0
                         for n in range(m + 1):
+                            R_in = R[i, n]
+                            T_mn = T[m, n]
+                            T_nn = T[n, n]
                             if i == j and m == n:
-                                case = i4_tt_aabb(Q[i, i], R[i, m], T[m, m])
+                                case = i4_tt_aabb(Q_ii_3, R_im, T_mm)
                             elif i == j:
-                                case = i4_tt_aabc(
-                                    Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n]
-                                )
+                                case = i4_tt_aabc(Q_ii_3, R_im, R_in, T_mm, T_mn, T_nn)
                             elif m == n:
-                                case = i4_tt_abcc(
-                                    Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m]
-                                )
+                                case = i4_tt_abcc(Q_ii_3, Q_ij, R_im, Q_jj, R_jm, T_mm)
                             else:
                                 case = i4_tt(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                    T[m, m], T[m, n], T[n, n],
+                                    Q_ii_3, Q_ij, R_im, R_in, Q_jj, R_jm, R[j, n], T_mm, T_mn, T_nn
                                 )
                             sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case
                         sum_over_m_4 += v_teacher[m] * sum_over_n
@@ -992,7 +1002,7 @@ def specialised(K, M):
                         v[i]
                         * v[j]
                         * (
-                            label_noise_squared * i2_12_ss(Q[i, i], Q[i, j], Q[j, j])
+                            label_noise_squared * i2_12_ss(Q_ii_3, Q_ij, Q_jj)
                             + sum_over_m_4
                             - 2.0 * sum_over_p_3
                         )

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  0bd7d4bd43f18e314f770e841046d8a24bd6b87fdf59978e19aaa89ce9b4c64e
-    code     761ac25e40a21d88599d2c4487f9b7470328d0e616e4b62a7e21a2ad68d737d8
+    code     dcd7748a11a8df986536b0729ca5b6208d1625f9d4515f0e68a80c96deba3039
 Ordered by SymPy 1.14.
 """
 
@@ -1267,99 +1267,109 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            Q_ii = Q[i, i]
+            v_i = v[i]
             sum_over_p = 0.0
-            inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
-            power = 1.0 / (Q[i, i] + 1.0)**2
-            inverse_one_plus_Q_ii_Q_ii = Q[i, i] / (Q[i, i] + 1.0)
+            inverse_one_plus_Q_ii = 1.0 / (Q_ii + 1.0)
+            power = 1.0 / (Q_ii + 1.0)**2
+            inverse_one_plus_Q_ii_Q_ii = Q_ii / (Q_ii + 1.0)
             for p in range(K):
                 inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
             for m in range(M):
                 inverse_roots[K + m] = T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0
             _inverse_roots(inverse_roots, K + M)
             for p in range(K):
+                Q_pp = Q[p, p]
+                Q_ip = Q[i, p]
+                inverse_roots_p = inverse_roots[p]
                 sum_over_p += (
-                    inverse_roots[p]
+                    inverse_roots_p
                     * v[p]
                     * (
-                        2.0 * Q[p, p]
-                        - 2.0 * inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
-                        - inverse_one_plus_Q_ii_Q_ii
-                        * (Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p])
-                        - power * Q[i, p] * Q[i, p] * inverse_roots[p] * inverse_roots[p]
-                        - power * Q[i, p] * Q[i, p]
+                        2.0 * Q_pp
+                        - 2.0 * inverse_one_plus_Q_ii * Q_ip * Q_ip
+                        - power * Q_ip * Q_ip * inverse_roots_p * inverse_roots_p
+                        - power * Q_ip * Q_ip
+                        - inverse_one_plus_Q_ii_Q_ii * (Q_pp - inverse_one_plus_Q_ii * Q_ip * Q_ip)
                     )
                 )
             sum_over_m = 0.0
             for m in range(M):
+                T_mm = T[m, m]
+                R_im = R[i, m]
+                indexed_value = inverse_roots[K + m]
                 sum_over_m += (
-                    inverse_roots[K + m]
+                    indexed_value
                     * v_teacher[m]
                     * (
-                        2.0 * T[m, m]
-                        - 2.0 * inverse_one_plus_Q_ii * R[i, m] * R[i, m]
-                        - inverse_one_plus_Q_ii_Q_ii
-                        * (T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m])
-                        - power * R[i, m] * R[i, m] * inverse_roots[K + m] * inverse_roots[K + m]
-                        - power * R[i, m] * R[i, m]
+                        2.0 * T_mm
+                        - power * R_im * R_im * indexed_value * indexed_value
+                        - 2.0 * inverse_one_plus_Q_ii * R_im * R_im
+                        - power * R_im * R_im
+                        - inverse_one_plus_Q_ii_Q_ii * (T_mm - inverse_one_plus_Q_ii * R_im * R_im)
                     )
                 )
             curvature = (
                 (1.0 / math.pi)
-                * v[i]
+                * v_i
                 * (0.5 * sum_over_p - 0.5 * sum_over_m)
-                / math.sqrt(Q[i, i] + 1.0)
+                / math.sqrt(Q_ii + 1.0)
             )
-            inverse_root_one_plus_Q_ii = 1.0 / math.sqrt(Q[i, i] + 1.0)
+            inverse_root_one_plus_Q_ii = 1.0 / math.sqrt(Q_ii + 1.0)
             for j in range(i + 1):
+                Q_jj = Q[j, j]
+                Q_ij = Q[i, j]
+                inverse_roots_j = inverse_roots[j]
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
-                    + v[i]
+                    + v_i
                     * v[j]
                     * (
                         (0.5 / math.pi)
                         * inverse_root_one_plus_Q_ii
-                        * inverse_roots[j]
+                        * inverse_roots_j
                         * (
-                            inverse_one_plus_Q_ii * Q[i, j] * inverse_roots[j] * inverse_roots[j]
-                            + inverse_one_plus_Q_ii * Q[i, j]
-                            + Q[i, j] / (Q[j, j] + 1.0)
+                            Q_ij * inverse_one_plus_Q_ii * inverse_roots_j * inverse_roots_j
+                            + Q_ij * inverse_one_plus_Q_ii
+                            + Q_ij / (Q_jj + 1.0)
                         )
                         + (0.5 / math.pi)
-                        * math.asin(inverse_root_one_plus_Q_ii * Q[i, j] / math.sqrt(Q[j, j] + 1.0))
+                        * math.asin(Q_ij * inverse_root_one_plus_Q_ii / math.sqrt(Q_jj + 1.0))
                         + 0.25
                     )
                 )
                 A[j, i] = A[i, j]
             for n in range(M):
+                T_nn = T[n, n]
+                R_in = R[i, n]
+                indexed_value_2 = inverse_roots[K + n]
                 B[i, n] = (
-                    -v[i]
+                    -v_i
                     * v_teacher[n]
                     * (
                         (0.5 / math.pi)
+                        * indexed_value_2
                         * inverse_root_one_plus_Q_ii
-                        * inverse_roots[K + n]
                         * (
-                            inverse_one_plus_Q_ii
-                            * R[i, n]
-                            * inverse_roots[K + n]
-                            * inverse_roots[K + n]
-                            + inverse_one_plus_Q_ii * R[i, n]
-                            + R[i, n] / (T[n, n] + 1.0)
+                            R_in * inverse_one_plus_Q_ii * indexed_value_2 * indexed_value_2
+                            + R_in * inverse_one_plus_Q_ii
+                            + R_in / (T_nn + 1.0)
                         )
                         + (0.5 / math.pi)
-                        * math.asin(inverse_root_one_plus_Q_ii * R[i, n] / math.sqrt(T[n, n] + 1.0))
+                        * math.asin(R_in * inverse_root_one_plus_Q_ii / math.sqrt(T_nn + 1.0))
                         + 0.25
                     )
                 )
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii_2 = Q[i, i]
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
                 sum_over_p_2 = 0.0
                 for p in range(K):
-                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p_2 += v[p] * i2(Q_ii_2, Q[i, p], Q[p, p])
                 dv[i] = sum_over_p_2 - sum_over_m_2
         else:
             for i0 in range(K):
@@ -1368,19 +1378,25 @@ def specialised(K, M):
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
             for i in range(K):
-                inverse_root_one_plus_Q_ii_2 = 1.0 / math.sqrt(Q[i, i] + 1.0)
-                inverse_one_plus_Q_ii_2 = 1.0 / (Q[i, i] + 1.0)
+                Q_ii_3 = Q[i, i]
+                inverse_root_one_plus_Q_ii_2 = 1.0 / math.sqrt(Q_ii_3 + 1.0)
+                inverse_one_plus_Q_ii_2 = 1.0 / (Q_ii_3 + 1.0)
                 for j in range(i + 1):
+                    Q_ij_2 = Q[i, j]
+                    Q_jj_2 = Q[j, j]
                     sum_over_p_3 = 0.0
                     for p in range(K):
+                        Q_ip_2 = Q[i, p]
+                        Q_jp = Q[j, p]
+                        Q_pp_2 = Q[p, p]
                         sum_over_q = 0.0
                         for q in range(p + 1):
                             sum_over_q += (
                                 (1.0 if p == q else 2.0)
                                 * v[q]
                                 * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
+                                    Q_ii_3, Q_ij_2, Q_ip_2, Q[i, q], Q_jj_2, Q_jp, Q[j, q], Q_pp_2,
+                                    Q[p, q], Q[q, q],
                                 )
                             )
                         sum_over_m_3 = 0.0
@@ -1388,8 +1404,8 @@ def specialised(K, M):
                             sum_over_m_3 += (
                                 v_teacher[m]
                                 * i4(
-                                    Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                    Q[p, p], R[p, m], T[m, m],
+                                    Q_ii_3, Q_ij_2, Q_ip_2, R[i, m], Q_jj_2, Q_jp, R[j, m], Q_pp_2,
+                                    R[p, m], T[m, m],
                                 )
                             )
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
@@ -1401,7 +1417,7 @@ def specialised(K, M):
                                 (1.0 if m == n else 2.0)
                                 * v_teacher[n]
                                 * i4(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
+                                    Q_ii_3, Q_ij_2, R[i, m], R[i, n], Q_jj_2, R[j, m], R[j, n],
                                     T[m, m], T[m, n], T[n, n],
                                 )
                             )
@@ -1415,20 +1431,18 @@ def specialised(K, M):
                                 (0.5 / math.pi)
                                 * inverse_root_one_plus_Q_ii_2
                                 * (
-                                    inverse_one_plus_Q_ii_2 * Q[i, j]
-                                    + inverse_one_plus_Q_ii_2
-                                    * Q[i, j]
-                                    / (Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0)
-                                    + Q[i, j] / (Q[j, j] + 1.0)
+                                    Q_ij_2 * inverse_one_plus_Q_ii_2
+                                    + Q_ij_2
+                                    * inverse_one_plus_Q_ii_2
+                                    / (Q_jj_2 - inverse_one_plus_Q_ii_2 * Q_ij_2 * Q_ij_2 + 1.0)
+                                    + Q_ij_2 / (Q_jj_2 + 1.0)
                                 )
                                 / math.sqrt(
-                                    Q[j, j] - inverse_one_plus_Q_ii_2 * Q[i, j] * Q[i, j] + 1.0
+                                    Q_jj_2 - inverse_one_plus_Q_ii_2 * Q_ij_2 * Q_ij_2 + 1.0
                                 )
                                 + (0.5 / math.pi)
                                 * math.asin(
-                                    inverse_root_one_plus_Q_ii_2
-                                    * Q[i, j]
-                                    / math.sqrt(Q[j, j] + 1.0)
+                                    Q_ij_2 * inverse_root_one_plus_Q_ii_2 / math.sqrt(Q_jj_2 + 1.0)
                                 )
                                 + 0.25
                             )

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  ac8ad0d9bd95b12aa7d9faf2ef8023220d530f13e452657d4865e81a98fd76b1
-    code     5b253dc4e6b68200184e06d95829cae5cae46dad8e2055a51e6ce00c16914c5c
+    code     a16d1f9c9a8b0cfddcf9d6dbfc8e67e0464d86c8bdf3254a1b2c45c53725dc45
 Ordered by SymPy 1.14.
 """
 
@@ -534,20 +534,22 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            v_i = v[i]
             for j in range(i + 1):
-                A[i, j] = v[i] * v[j]
+                A[i, j] = v_i * v[j]
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n]
+                B[i, n] = -v_i * v_teacher[n]
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii = Q[i, i]
                 sum_over_m = 0.0
                 for m in range(M):
-                    sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m += v_teacher[m] * i2(Q_ii, R[i, m], T[m, m])
                 sum_over_p = 0.0
                 for p in range(K):
-                    sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p += v[p] * i2(Q_ii, Q[i, p], Q[p, p])
                 dv[i] = sum_over_p - sum_over_m
         else:
             for i0 in range(K):

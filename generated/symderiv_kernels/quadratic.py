@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  e156fadce51e6342d1172f40b4653baf4e9b82cb3bfdc47abb9bb6cb02623611
-    code     5134f728c4bbbbab36d767ed6b3e284d25523c6f2ed4d9b85e140851dce15168
+    code     ff1bc708743f4384ebcd96b035e8ae0e6315605f4974fb81b6f2befe3c4c73ac
 Ordered by SymPy 1.14.
 """
 
@@ -600,27 +600,29 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            v_i = v[i]
             sum_over_m = 0.0
             for m in range(M):
                 sum_over_m += T[m, m] * v_teacher[m]
             sum_over_p = 0.0
             for p in range(K):
                 sum_over_p += Q[p, p] * v[p]
-            curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
+            curvature = v_i * (2.0 * sum_over_p - 2.0 * sum_over_m)
             for j in range(i + 1):
-                A[i, j] = (1.0 if i == j else 0.0) * curvature + 4.0 * Q[i, j] * v[i] * v[j]
+                A[i, j] = (1.0 if i == j else 0.0) * curvature + 4.0 * v_i * Q[i, j] * v[j]
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -4.0 * R[i, n] * v[i] * v_teacher[n]
+                B[i, n] = -4.0 * v_i * R[i, n] * v_teacher[n]
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii = Q[i, i]
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m_2 += v_teacher[m] * i2(Q_ii, R[i, m], T[m, m])
                 sum_over_p_2 = 0.0
                 for p in range(K):
-                    sum_over_p_2 += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+                    sum_over_p_2 += v[p] * i2(Q_ii, Q[i, p], Q[p, p])
                 dv[i] = sum_over_p_2 - sum_over_m_2
         else:
             for i0 in range(K):
@@ -630,61 +632,80 @@ def specialised(K, M):
             label_noise_squared = label_noise * label_noise
             for i in range(K):
                 for j in range(i + 1):
+                    Q_ij = Q[i, j]
                     sum_over_p_3 = 0.0
                     for p in range(K):
+                        Q_pp = Q[p, p]
+                        Q_ip = Q[i, p]
+                        Q_jp = Q[j, p]
                         sum_over_q = 0.0
-                        Q_ij_Q_pp = Q[i, j] * Q[p, p]
-                        Q_ip_Q_jp = Q[i, p] * Q[j, p]
+                        Q_ij_Q_pp = Q_ij * Q_pp
+                        Q_ip_Q_jp = Q_ip * Q_jp
                         for q in range(p + 1):
+                            Q_qq = Q[q, q]
+                            Q_pq = Q[p, q]
+                            Q_iq = Q[i, q]
+                            Q_jq = Q[j, q]
                             sum_over_q += (
                                 (1.0 if p == q else 2.0)
                                 * v[q]
                                 * (
-                                    4.0 * Q_ij_Q_pp * Q[q, q]
-                                    + 8.0 * Q_ip_Q_jp * Q[q, q]
-                                    + 8.0 * Q[i, j] * Q[p, q] * Q[p, q]
-                                    + 16.0 * Q[i, p] * Q[j, q] * Q[p, q]
-                                    + 16.0 * Q[i, q] * Q[j, p] * Q[p, q]
-                                    + 8.0 * Q[i, q] * Q[j, q] * Q[p, p]
+                                    8.0 * Q_ij * Q_pq * Q_pq
+                                    + 4.0 * Q_ij_Q_pp * Q_qq
+                                    + 16.0 * Q_ip * Q_jq * Q_pq
+                                    + 8.0 * Q_ip_Q_jp * Q_qq
+                                    + 16.0 * Q_iq * Q_jp * Q_pq
+                                    + 8.0 * Q_iq * Q_jq * Q_pp
                                 )
                             )
                         sum_over_m_3 = 0.0
                         for m in range(M):
+                            T_mm = T[m, m]
+                            R_pm = R[p, m]
+                            R_im = R[i, m]
+                            R_jm = R[j, m]
                             sum_over_m_3 += (
                                 v_teacher[m]
                                 * (
-                                    4.0 * Q_ij_Q_pp * T[m, m]
-                                    + 8.0 * Q_ip_Q_jp * T[m, m]
-                                    + 8.0 * Q[i, j] * R[p, m] * R[p, m]
-                                    + 16.0 * Q[i, p] * R[j, m] * R[p, m]
-                                    + 16.0 * Q[j, p] * R[i, m] * R[p, m]
-                                    + 8.0 * Q[p, p] * R[i, m] * R[j, m]
+                                    8.0 * Q_ij * R_pm * R_pm
+                                    + 4.0 * Q_ij_Q_pp * T_mm
+                                    + 16.0 * Q_ip * R_jm * R_pm
+                                    + 8.0 * Q_ip_Q_jp * T_mm
+                                    + 16.0 * Q_jp * R_im * R_pm
+                                    + 8.0 * Q_pp * R_im * R_jm
                                 )
                             )
                         sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
                     sum_over_m_4 = 0.0
                     for m in range(M):
+                        T_mm_2 = T[m, m]
+                        R_im_2 = R[i, m]
+                        R_jm_2 = R[j, m]
                         sum_over_n = 0.0
-                        Q_ij_T_mm = Q[i, j] * T[m, m]
-                        R_im_R_jm = R[i, m] * R[j, m]
+                        Q_ij_T_mm = Q_ij * T_mm_2
+                        R_im_R_jm = R_im_2 * R_jm_2
                         for n in range(m + 1):
+                            T_nn = T[n, n]
+                            T_mn = T[m, n]
+                            R_in = R[i, n]
+                            R_jn = R[j, n]
                             sum_over_n += (
                                 (1.0 if m == n else 2.0)
                                 * v_teacher[n]
                                 * (
-                                    4.0 * Q_ij_T_mm * T[n, n]
-                                    + 8.0 * R_im_R_jm * T[n, n]
-                                    + 8.0 * Q[i, j] * T[m, n] * T[m, n]
-                                    + 16.0 * R[i, m] * R[j, n] * T[m, n]
-                                    + 16.0 * R[i, n] * R[j, m] * T[m, n]
-                                    + 8.0 * R[i, n] * R[j, n] * T[m, m]
+                                    8.0 * Q_ij * T_mn * T_mn
+                                    + 4.0 * Q_ij_T_mm * T_nn
+                                    + 16.0 * R_im_2 * R_jn * T_mn
+                                    + 8.0 * R_im_R_jm * T_nn
+                                    + 16.0 * R_in * R_jm_2 * T_mn
+                                    + 8.0 * R_in * R_jn * T_mm_2
                                 )
                             )
                         sum_over_m_4 += v_teacher[m] * sum_over_n
                     Gamma[i, j] = (
                         v[i]
                         * v[j]
-                        * (4.0 * label_noise_squared * Q[i, j] + sum_over_m_4 - 2.0 * sum_over_p_3)
+                        * (4.0 * Q_ij * label_noise_squared + sum_over_m_4 - 2.0 * sum_over_p_3)
                     )
                     Gamma[j, i] = Gamma[i, j]
         else:

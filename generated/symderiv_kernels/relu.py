@@ -45,7 +45,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  9665097003f9c9b00b32cb62a77676fd517010071b3ba9d701abca7d9b74de4d
-    code     69375194bcb68883580c5df44ab902efd6d52ebf03efb9e309dd60570e072e5b
+    code     08494cd98acb77d18491be6735bd6a7db3d7b4a346572b3444a4bf8466b1c718
 Ordered by SymPy 1.14.
 """
 
@@ -1330,35 +1330,38 @@ def specialised(K, M):
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
         for i in range(K):
+            Q_ii = Q[i, i]
+            v_i = v[i]
             sum_over_m = 0.0
             for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+                sum_over_m += v_teacher[m] * i2_11(Q_ii, R[i, m], T[m, m])
             sum_over_p = 0.0
             for p in range(K):
                 if i != p:
-                    sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-            curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
+                    sum_over_p += 2.0 * v[p] * i2_11(Q_ii, Q[i, p], Q[p, p])
+            curvature = v_i * (sum_over_p - 2.0 * sum_over_m)
             for j in range(i + 1):
                 if i == j:
                     case = 0.5
                 else:
-                    case = i2_12(Q[i, i], Q[i, j], Q[j, j])
-                A[i, j] = (1.0 if i == j else 0.0) * curvature + v[i] * v[j] * case
+                    case = i2_12(Q_ii, Q[i, j], Q[j, j])
+                A[i, j] = (1.0 if i == j else 0.0) * curvature + v_i * v[j] * case
                 A[j, i] = A[i, j]
             for n in range(M):
-                B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+                B[i, n] = -v_i * v_teacher[n] * i2_12(Q_ii, R[i, n], T[n, n])
         if second_layer_learning_rate != 0.0:
             # second_layer_gradient: derivatives of the generalisation error by v
             for i in range(K):
+                Q_ii_2 = Q[i, i]
                 sum_over_m_2 = 0.0
                 for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
                 sum_over_p_2 = 0.0
                 for p in range(K):
                     if i == p:
-                        case_2 = i2_aa(Q[i, i])
+                        case_2 = i2_aa(Q_ii_2)
                     else:
-                        case_2 = i2(Q[i, i], Q[i, p], Q[p, p])
+                        case_2 = i2(Q_ii_2, Q[i, p], Q[p, p])
                     sum_over_p_2 += v[p] * case_2
                 dv[i] = sum_over_p_2 - sum_over_m_2
         else:
@@ -1368,79 +1371,76 @@ def specialised(K, M):
             # noise: mean of the product of two students' forces, with label noise
             label_noise_squared = label_noise * label_noise
             for i in range(K):
+                Q_ii_3 = Q[i, i]
                 for j in range(i + 1):
+                    Q_ij = Q[i, j]
+                    Q_jj = Q[j, j]
                     sum_over_p_3 = 0.0
                     for p in range(K):
+                        Q_ip = Q[i, p]
+                        Q_pp = Q[p, p]
+                        Q_jp = Q[j, p]
                         sum_over_q = 0.0
                         for q in range(p + 1):
+                            Q_iq = Q[i, q]
+                            Q_qq = Q[q, q]
+                            Q_pq = Q[p, q]
+                            Q_jq = Q[j, q]
                             if i == j and i == p and i == q:
-                                case_3 = i4_aaaa(Q[i, i])
+                                case_3 = i4_aaaa(Q_ii_3)
                             elif i == j and i == p:
-                                case_3 = i4_aaab(Q[i, i], Q[i, q], Q[q, q])
+                                case_3 = i4_aaab(Q_ii_3, Q_iq, Q_qq)
                             elif (i == p and j == q) or (i == q and j == p):
-                                case_3 = i4_abab(Q[i, i], Q[i, j], Q[j, j])
+                                case_3 = i4_abab(Q_ii_3, Q_ij, Q_jj)
                             elif i == j and i == q:
-                                case_3 = i4_aaab(Q[i, i], Q[i, p], Q[p, p])
+                                case_3 = i4_aaab(Q_ii_3, Q_ip, Q_pp)
                             elif i == j and p == q:
-                                case_3 = i4_aabb(Q[i, i], Q[i, p], Q[p, p])
+                                case_3 = i4_aabb(Q_ii_3, Q_ip, Q_pp)
                             elif i == p and i == q:
-                                case_3 = i4_abaa(Q[i, i], Q[i, j], Q[j, j])
+                                case_3 = i4_abaa(Q_ii_3, Q_ij, Q_jj)
                             elif j == p and j == q:
-                                case_3 = i4_abaa(Q[j, j], Q[i, j], Q[i, i])
+                                case_3 = i4_abaa(Q_jj, Q_ij, Q_ii_3)
                             elif i == j:
-                                case_3 = i4_aabc(
-                                    Q[i, i], Q[i, p], Q[i, q], Q[p, p], Q[p, q], Q[q, q]
-                                )
+                                case_3 = i4_aabc(Q_ii_3, Q_ip, Q_iq, Q_pp, Q_pq, Q_qq)
                             elif i == p:
-                                case_3 = i4_abac(
-                                    Q[i, i], Q[i, j], Q[i, q], Q[j, j], Q[j, q], Q[q, q]
-                                )
+                                case_3 = i4_abac(Q_ii_3, Q_ij, Q_iq, Q_jj, Q_jq, Q_qq)
                             elif i == q:
-                                case_3 = i4_abac(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p]
-                                )
+                                case_3 = i4_abac(Q_ii_3, Q_ij, Q_ip, Q_jj, Q_jp, Q_pp)
                             elif j == p:
-                                case_3 = i4_abac(
-                                    Q[j, j], Q[i, j], Q[j, q], Q[i, i], Q[i, q], Q[q, q]
-                                )
+                                case_3 = i4_abac(Q_jj, Q_ij, Q_jq, Q_ii_3, Q_iq, Q_qq)
                             elif j == q:
-                                case_3 = i4_abac(
-                                    Q[j, j], Q[i, j], Q[j, p], Q[i, i], Q[i, p], Q[p, p]
-                                )
+                                case_3 = i4_abac(Q_jj, Q_ij, Q_jp, Q_ii_3, Q_ip, Q_pp)
                             elif p == q:
-                                case_3 = i4_abcc(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p]
-                                )
+                                case_3 = i4_abcc(Q_ii_3, Q_ij, Q_ip, Q_jj, Q_jp, Q_pp)
                             else:
                                 case_3 = i4(
-                                    Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q],
-                                    Q[p, p], Q[p, q], Q[q, q],
+                                    Q_ii_3, Q_ij, Q_ip, Q_iq, Q_jj, Q_jp, Q_jq, Q_pp, Q_pq, Q_qq
                                 )
                             sum_over_q += (1.0 if p == q else 2.0) * v[q] * case_3
                         if i == j and i == p:
                             case_4 = 0.0
                             for m in range(M):
-                                case_4 += v_teacher[m] * i4_aaab(Q[i, i], R[i, m], T[m, m])
+                                case_4 += v_teacher[m] * i4_aaab(Q_ii_3, R[i, m], T[m, m])
                         elif i == j:
                             case_4 = 0.0
                             for m in range(M):
                                 case_4 += (
                                     v_teacher[m]
-                                    * i4_aabc(Q[i, i], Q[i, p], R[i, m], Q[p, p], R[p, m], T[m, m])
+                                    * i4_aabc(Q_ii_3, Q_ip, R[i, m], Q_pp, R[p, m], T[m, m])
                                 )
                         elif i == p:
                             case_4 = 0.0
                             for m in range(M):
                                 case_4 += (
                                     v_teacher[m]
-                                    * i4_abac(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
+                                    * i4_abac(Q_ii_3, Q_ij, R[i, m], Q_jj, R[j, m], T[m, m])
                                 )
                         elif j == p:
                             case_4 = 0.0
                             for m in range(M):
                                 case_4 += (
                                     v_teacher[m]
-                                    * i4_abac(Q[j, j], Q[i, j], R[j, m], Q[i, i], R[i, m], T[m, m])
+                                    * i4_abac(Q_jj, Q_ij, R[j, m], Q_ii_3, R[i, m], T[m, m])
                                 )
                         else:
                             case_4 = 0.0
@@ -1448,33 +1448,34 @@ def specialised(K, M):
                                 case_4 += (
                                     v_teacher[m]
                                     * i4(
-                                        Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p],
-                                        R[j, m], Q[p, p], R[p, m], T[m, m],
+                                        Q_ii_3, Q_ij, Q_ip, R[i, m], Q_jj, Q_jp, R[j, m], Q_pp,
+                                        R[p, m], T[m, m],
                                     )
                                 )
                         sum_over_p_3 += v[p] * (case_4 - 0.5 * sum_over_q)
                     if i == j:
                         case_5 = 0.5
                     else:
-                        case_5 = i2_12(Q[i, i], Q[i, j], Q[j, j])
+                        case_5 = i2_12(Q_ii_3, Q_ij, Q_jj)
                     sum_over_m_3 = 0.0
                     for m in range(M):
+                        R_im = R[i, m]
+                        T_mm = T[m, m]
+                        R_jm = R[j, m]
                         sum_over_n = 0.0
                         for n in range(m + 1):
+                            R_in = R[i, n]
+                            T_mn = T[m, n]
+                            T_nn = T[n, n]
                             if i == j and m == n:
-                                case_6 = i4_aabb(Q[i, i], R[i, m], T[m, m])
+                                case_6 = i4_aabb(Q_ii_3, R_im, T_mm)
                             elif i == j:
-                                case_6 = i4_aabc(
-                                    Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n]
-                                )
+                                case_6 = i4_aabc(Q_ii_3, R_im, R_in, T_mm, T_mn, T_nn)
                             elif m == n:
-                                case_6 = i4_abcc(
-                                    Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m]
-                                )
+                                case_6 = i4_abcc(Q_ii_3, Q_ij, R_im, Q_jj, R_jm, T_mm)
                             else:
                                 case_6 = i4(
-                                    Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n],
-                                    T[m, m], T[m, n], T[n, n],
+                                    Q_ii_3, Q_ij, R_im, R_in, Q_jj, R_jm, R[j, n], T_mm, T_mn, T_nn
                                 )
                             sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case_6
                         sum_over_m_3 += v_teacher[m] * sum_over_n

@@ -1,0 +1,82 @@
+"""Array elements that a loop body reads several times get a name at its start.
+
+For the machine it makes no difference, its compiler finds them by itself. But each reading is text
+that numba has to type and to translate: case distinctions that pass the same covariances to many
+functions consist of little else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import sympy as sp
+
+from symderiv_codegen.loops import (
+    Block,
+    Branch,
+    Groups,
+    Increase,
+    Loop,
+    Node,
+    Set,
+    expressions,
+    inner,
+    writes,
+)
+from symderiv_codegen.names import NamePool
+from symderiv_codegen.walk import array_name, subexpressions
+
+
+def with_named_elements(nodes: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
+    """The same nodes with repeatedly read elements named, each as far outside as it is fixed."""
+    return tuple(_named_inside(node, names) for node in nodes)
+
+
+def _named_inside(node: Node, names: NamePool) -> Node:
+    if isinstance(node, Branch):
+        cases = ((c, with_named_elements(body, names)) for c, body in node.cases)
+        return Branch(tuple(cases))
+    # long loops have their own ways with what they read
+    if not isinstance(node, Loop) or any(isinstance(part, Block | Groups) for part in inner(node)):
+        return node
+    changing = set().union(*(writes(child) for child in node.body))
+    changing |= {str(n.index) for n in _loops(node.body)}
+    reads = Counter(element for child in node.body for element in _read(child))
+    found = {
+        element: names.symbol_for(element)
+        for element, count in reads.items()
+        if count > 1
+        and node.index in element.free_symbols
+        and not changing & {array_name(element), *map(str, element.free_symbols)}
+    }
+    body = tuple(_replaced(child, found) for child in node.body)
+    first = tuple(Set(symbol, element) for element, symbol in found.items())
+    return replace(node, body=(*first, *with_named_elements(body, names)))
+
+
+def _loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
+    for node in nodes:
+        yield from (part for part in inner(node) if isinstance(part, Loop))
+
+
+def _read(node: Node) -> Iterator[sp.Indexed]:
+    """Every reading of an element inside the node, in order."""
+    for part in inner(node):
+        for expression in expressions(part):
+            for found in subexpressions(expression):
+                if isinstance(found, sp.Indexed):
+                    yield found
+
+
+def _replaced(node: Node, found: Mapping[sp.Expr, sp.Symbol]) -> Node:
+    if isinstance(node, Set | Increase):
+        return replace(node, value=node.value.xreplace(dict(found)))
+    if isinstance(node, Loop):
+        return replace(node, body=tuple(_replaced(child, found) for child in node.body))
+    if isinstance(node, Branch):
+        return Branch(
+            tuple((c, tuple(_replaced(child, found) for child in body)) for c, body in node.cases)
+        )
+    return node
