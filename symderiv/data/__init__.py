@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from symderiv.data.covariance import covariance
+from symderiv.data.estimate import (
+    GeneratorStatistics,
+    estimate_generator,
+    generator_sampler,
+)
 from symderiv.data.latent import (
     generator,
     hidden_manifold,
@@ -15,8 +20,11 @@ from symderiv.data.spectra import isotropic, mixed_spectra, power_law, spectrum
 __all__ = [
     "Component",
     "DataModel",
+    "GeneratorStatistics",
     "covariance",
+    "estimate_generator",
     "generator",
+    "generator_sampler",
     "hidden_manifold",
     "hidden_manifold_limit",
     "isotropic",

@@ -237,8 +237,8 @@ def generator(path: Path, *, name: str | None = None) -> DataModel:
         )
     cross[~alive] = 0.0
     remarks = (
-        f"generator of {name}, N = {N}, D = {D}; in a simulation inputs and latent vectors are "
-        "drawn as Gaussian with these covariances",
+        f"generator of {name}, N = {N}, D = {D}{_estimated(path, name)}; in a simulation inputs "
+        "and latent vectors are drawn as Gaussian with these covariances",
     )
     sampler = _gaussian_sampler(values, axes, cross)
     return _model("generator", values, axes, math.sqrt(N / D) * cross, remarks, sampler)
@@ -284,6 +284,21 @@ def _read_generator(path: Path, changed: int, name: str) -> tuple[np.ndarray, np
     if float(np.max(np.abs(omega - omega.T))) > 1e-5 * size:
         raise InputError(f"file: {name}: omega is not symmetric")
     return 0.5 * (omega + omega.T), phi
+
+
+def _estimated(path: Path, name: str) -> str:
+    """Where a file says it: from how many samples its covariances are, and how far off."""
+    try:
+        _, found = read_matrix(path, ("estimate",), "estimate", name=name)
+    except InputError:
+        return ""
+    if found.shape != (1, 3):
+        return ""
+    samples, omega, phi = (float(value) for value in found[0])
+    return (
+        f", estimated from {samples:.0f} samples (relative standard errors: omega {omega:.2g}, "
+        f"phi {phi:.2g})"
+    )
 
 
 def _model(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from symderiv.dynamics.integrate import solve
     from symderiv.dynamics.kernels import load_kernel
+    from symderiv.dynamics.latent_chain import with_sampler
     from symderiv.dynamics.moment_form import solve_moments
     from symderiv.dynamics.output import read_run, write_run, write_simulation
     from symderiv.dynamics.simulation import SimulationResult, simulate
@@ -34,6 +35,7 @@ _HOME = {
     "expand_sweep": "study",
     "load_study": "study",
     "parse_study": "study",
+    "with_sampler": "latent_chain",
 }
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "simulate",
     "solve",
     "solve_moments",
+    "with_sampler",
     "write_run",
     "write_simulation",
 ]

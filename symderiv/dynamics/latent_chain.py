@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numba import types
 
+from symderiv.data.latent import Sampler
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
-from symderiv.dynamics.initial import LatentVectors
+from symderiv.dynamics.initial import Initial, LatentVectors
+from symderiv.errors import InputError
 
 
 @compiled(
@@ -78,6 +81,30 @@ def descend_on_inputs(
         for i in range(K):
             v[i] = keep_v * v[i] - step_v * output[i] * delta
     return -1
+
+
+def with_sampler(start: Initial, sampler: Sampler) -> Initial:
+    """A start whose simulated runs draw their inputs from a sampler, for ``simulate(start=...)``.
+
+    The equations, and Q, R and the error that runs record, stay those of the covariances of the
+    start; so a generator's own outputs are compared with their Gaussian equivalent.
+
+    Args:
+        start: of a study of structured inputs, with drawn vectors.
+        sampler: random generator and count to centred inputs (count, N) and latent vectors
+            (count, D), see :func:`symderiv.data.generator_sampler`; called from several threads.
+
+    Raises:
+        InputError: the start has no vectors of a latent teacher.
+    """
+    vectors = start.vectors
+    if not isinstance(vectors, LatentVectors):
+        raise InputError(
+            "initial: a sampler needs vectors drawn for a data.model with a latent teacher, "
+            "hidden-manifold or generator"
+        )
+    latent = replace(vectors.latent, sampler=sampler)
+    return replace(start, vectors=replace(vectors, latent=latent))
 
 
 class LatentChain:

@@ -1,0 +1,152 @@
+"""Covariances of a generator from samples: values, error bars, files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symderiv.data import (
+    GeneratorStatistics,
+    estimate_generator,
+    generator,
+    generator_sampler,
+    hidden_manifold,
+)
+from symderiv.errors import InputError
+
+N, D = 24, 10
+
+
+def _features() -> np.ndarray:
+    F = np.random.default_rng(3).standard_normal((N, D))
+    scaled: np.ndarray = F / np.linalg.norm(F, axis=1)[:, None]
+    return scaled
+
+
+def _sign(rho: np.ndarray) -> np.ndarray:
+    values: np.ndarray = 2.0 / math.pi * np.arcsin(np.clip(rho, -1.0, 1.0))
+    return values
+
+
+# f, E f, E u f, and Ω as a function of the correlations F Fᵀ, all exact at any D
+EXACT = {
+    "sign": (np.sign, 0.0, math.sqrt(2.0 / math.pi), _sign),
+    "quadratic": (lambda u: u + u**2, 1.0, 1.0, lambda rho: rho + 2.0 * rho**2),
+}
+
+
+def _manifold(f: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    F = _features()
+    return lambda c: f(c @ F.T)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_estimates_are_within_their_standard_errors(name: str) -> None:
+    """Of 300 + 240 + 24 entries: their deviations in standard errors have the right size."""
+    f, mean, slope, covariance = EXACT[name]
+    F = _features()
+    found = estimate_generator(_manifold(f), D, samples=40_000, seed=1)
+    upper = np.triu_indices(N)
+    scale = np.maximum(found.omega_error, 1e-12)
+    scores = {
+        "omega": ((found.omega - covariance(F @ F.T)) / scale)[upper],
+        "phi": (found.phi - slope * F) / found.phi_error,
+        "mean": (found.mean_x - mean) / found.mean_error,
+    }
+    for key, score in scores.items():
+        assert np.max(np.abs(score)) < 5.0, key
+        # entries share samples, the mean of their squares fluctuates more than of independent ones
+        assert 0.5 < np.sqrt(np.mean(score**2)) < 1.6, key
+
+
+def test_error_bars_are_the_spread_of_estimates() -> None:
+    many = [
+        estimate_generator(_manifold(EXACT["quadratic"][0]), D, samples=600, seed=seed)
+        for seed in range(150)
+    ]
+    for name in ("omega", "phi", "mean"):
+        attribute = "mean_x" if name == "mean" else name
+        spread = np.std([getattr(found, attribute) for found in many], axis=0)
+        stated = np.mean([getattr(found, f"{name}_error") for found in many], axis=0)
+        assert np.median(stated / spread) == pytest.approx(1.0, abs=0.12), name
+
+
+def test_an_affine_generator_is_found_exactly() -> None:
+    A = _features()
+    found = estimate_generator(lambda c: 2.0 + c @ A.T, D, samples=50)
+    np.testing.assert_allclose(found.omega, A @ A.T, atol=1e-12)
+    np.testing.assert_allclose(found.phi, A, atol=1e-12)
+    np.testing.assert_allclose(found.mean_x, 2.0, atol=1e-12)
+    assert found.relative_error_omega < 1e-12
+
+
+def test_sampling_ends_at_the_error_asked_for() -> None:
+    function = _manifold(EXACT["sign"][0])
+    found = estimate_generator(function, D, samples=10**6, relative_error=0.01, block=1000)
+    assert found.converged
+    assert 1000 < found.samples < 10**5
+    assert max(found.relative_error_omega, found.relative_error_phi) <= 0.01
+    assert "converged to 0.01" in str(found)
+    short = estimate_generator(function, D, samples=1000, relative_error=1e-3)
+    assert not short.converged
+    assert "not converged to 0.001, about" in str(short)
+    assert short.samples_for(0.01) == pytest.approx(found.samples, rel=0.2)
+
+
+def test_the_file_is_read_as_a_data_model(tmp_path: Path) -> None:
+    """Few samples and nearly linear outputs: the plain averages would be refused."""
+    F = _features()
+    found = estimate_generator(lambda c: np.tanh(0.01 * c @ F.T), D, samples=64)
+    found.save(tmp_path / "g.npz")
+    model = generator(tmp_path / "g.npz")
+    assert model.dimension == N
+    assert "estimated from 64 samples" in model.remarks[0]
+    assert model.latent is not None
+    assert model.latent.dimension == D
+    with np.load(tmp_path / "g.npz") as file:
+        assert file["mean_x"].shape == (N,)
+        assert file["omega_error"].shape == (N, N)
+
+
+def test_the_sampler_draws_centred_outputs() -> None:
+    f = EXACT["quadratic"][0]
+    found = estimate_generator(_manifold(f), D, samples=5000)
+    x, c = generator_sampler(_manifold(f), D, found.mean_x)(np.random.default_rng(1), 3000)
+    np.testing.assert_array_equal(x, _manifold(f)(c) - found.mean_x)
+    assert np.abs(x.mean(axis=0)).max() < 6.0 * math.sqrt(3.0 / 3000)
+
+
+@pytest.mark.parametrize(
+    ("function", "keywords", "words"),
+    [
+        (lambda c: c[:, 0], {}, "shape"),
+        (lambda c: c[:3], {}, "shape"),
+        (lambda c: c[:, : 2 + len(c) % 2], {"samples": 401, "block": 100}, "shape"),
+        (lambda c: np.where(c > 3.0, np.nan, c), {"samples": 20_000}, "not a finite"),
+        (lambda c: c, {"samples": 5}, "samples"),
+        (lambda c: c, {"relative_error": 0.0}, "relative_error"),
+    ],
+)
+def test_bad_generators_are_refused(
+    function: Callable[[np.ndarray], np.ndarray], keywords: dict[str, float], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        estimate_generator(function, D, **keywords)  # type: ignore[arg-type]
+
+
+def test_the_statistics_of_a_wide_manifold_are_those_of_the_model() -> None:
+    """hidden_manifold states Ω to leading order in 1/√D: the eigenvalues agree within that."""
+    wide = 400
+    F = np.random.default_rng(5).standard_normal((40, wide))
+    model = hidden_manifold(40, wide, "relu", F)
+    F /= np.linalg.norm(F, axis=1)[:, None]
+    found: GeneratorStatistics = estimate_generator(
+        lambda c: np.maximum(c @ F.T, 0.0), wide, samples=20_000
+    )
+    exact = np.repeat(model.single().eigenvalue, model.multiplicities())
+    drawn = np.linalg.eigvalsh(found.omega)[::-1]
+    assert np.max(np.abs(drawn - exact)) < 0.05 * exact.max()
