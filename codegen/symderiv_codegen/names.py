@@ -76,6 +76,8 @@ def _joined(parts: Iterable[sp.Basic], glue: str) -> str:
 
 
 def _kind(expression: sp.Expr) -> str:
+    if isinstance(expression, sp.Indexed):
+        return f"{array_name(expression)}_element"
     if isinstance(expression, sp.Add):
         return "total"
     if isinstance(expression, sp.Mul):

@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  0bd7d4bd43f18e314f770e841046d8a24bd6b87fdf59978e19aaa89ce9b4c64e
-    code     dcd7748a11a8df986536b0729ca5b6208d1625f9d4515f0e68a80c96deba3039
+    code     104636fdd240d3b771880cc1ba8e78f5c533b53e253a217e38bd04faa3689583
 Ordered by SymPy 1.14.
 """
 
@@ -1297,14 +1297,14 @@ def specialised(K, M):
             for m in range(M):
                 T_mm = T[m, m]
                 R_im = R[i, m]
-                indexed_value = inverse_roots[K + m]
+                inverse_roots_element = inverse_roots[K + m]
                 sum_over_m += (
-                    indexed_value
+                    inverse_roots_element
                     * v_teacher[m]
                     * (
                         2.0 * T_mm
-                        - power * R_im * R_im * indexed_value * indexed_value
                         - 2.0 * inverse_one_plus_Q_ii * R_im * R_im
+                        - power * R_im * R_im * inverse_roots_element * inverse_roots_element
                         - power * R_im * R_im
                         - inverse_one_plus_Q_ii_Q_ii * (T_mm - inverse_one_plus_Q_ii * R_im * R_im)
                     )
@@ -1342,16 +1342,19 @@ def specialised(K, M):
             for n in range(M):
                 T_nn = T[n, n]
                 R_in = R[i, n]
-                indexed_value_2 = inverse_roots[K + n]
+                inverse_roots_element_2 = inverse_roots[K + n]
                 B[i, n] = (
                     -v_i
                     * v_teacher[n]
                     * (
                         (0.5 / math.pi)
-                        * indexed_value_2
                         * inverse_root_one_plus_Q_ii
+                        * inverse_roots_element_2
                         * (
-                            R_in * inverse_one_plus_Q_ii * indexed_value_2 * indexed_value_2
+                            R_in
+                            * inverse_one_plus_Q_ii
+                            * inverse_roots_element_2
+                            * inverse_roots_element_2
                             + R_in * inverse_one_plus_Q_ii
                             + R_in / (T_nn + 1.0)
                         )

@@ -200,8 +200,10 @@ def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_ar
     )
     text, function = fast_text(*body, outputs=(MEANS, OTHER, CROSS))
     assert text.count("_inverse_roots(inverse_roots, K + M)") == 1
-    assert "inverse_roots[K + m] * inverse_roots[K + m]" in text
-    assert "inverse_roots[j]**3" in text or text.count("inverse_roots[j]") == 4
+    assert "inverse_roots_element = inverse_roots[K + m]\n" in text
+    assert "inverse_roots_element * inverse_roots_element" in text
+    assert "inverse_roots_j = inverse_roots[j]\n" in text
+    assert text.count("inverse_roots_j") == 5
     assert "math.sqrt" not in text
     given = data(3, 2)
     one, two = given["S"], given["u"]
