@@ -5,7 +5,7 @@ x = m + Φ c + r, E r = 0, E[r cᵀ] = 0, hence Ω = Φ Φᵀ + E[r rᵀ]. Mean 
 by least squares, and Ω as Φ Φᵀ plus the covariance of what is left. Fluctuations of the sampled c
 drop out (an affine generator is found exactly), and the two estimates always fit: Φ never tells
 more about c than inputs of covariance Ω can, which the plain averages of x xᵀ and x cᵀ do not
-respect. Only where x itself hardly fluctuates (|x_i| = 1) would the plain average be the better one.
+respect. Only where x itself hardly fluctuates (|x_i| = 1) the plain average would be better.
 """
 
 from __future__ import annotations
