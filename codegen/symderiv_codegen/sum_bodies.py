@@ -55,6 +55,29 @@ def in_sum_bodies(
     return tuple(changed)
 
 
+def in_double_sums(
+    nodes: tuple[Node, ...], rewrite: Callable[[tuple[Node, ...]], tuple[Node, ...]]
+) -> tuple[Node, ...]:
+    """The nodes with every innermost body that contains sums of sums rewritten."""
+    changed: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Loop | Block):
+            node = replace(node, body=in_double_sums(node.body, rewrite))
+        elif isinstance(node, Branch):
+            node = Branch(tuple((c, in_double_sums(body, rewrite)) for c, body in node.cases))
+        changed.append(node)
+    body = tuple(changed)
+    sums = [node for node in body if isinstance(node, Loop) and adds_up(node)]
+    if body == nodes and any(_contains_sum(loop) for loop in sums):
+        return rewrite(body)
+    return body
+
+
+def _contains_sum(loop: Loop) -> bool:
+    loops = [node for node in inner(loop) if isinstance(node, Loop) and node != loop]
+    return any(adds_up(node) for node in loops)
+
+
 def adds_up(loop: Loop) -> bool:
     """Whether the loop adds to a quantity that lives longer than one of its turns."""
     increased = {node.target for node in inner(loop) if isinstance(node, Increase)}

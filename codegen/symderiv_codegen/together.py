@@ -29,7 +29,7 @@ from symderiv_codegen.loops import (
 from symderiv_codegen.many import ARCSINES
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array
-from symderiv_codegen.sum_bodies import Ranges, in_sum_bodies, with_front
+from symderiv_codegen.sum_bodies import in_double_sums, with_front
 
 MANY = {sp.asin: ARCSINES}
 
@@ -40,12 +40,12 @@ def evaluated_together(
     """The same nodes with functions evaluated together, and the arrays that this needs."""
     arrays: list[Array] = []
 
-    def rewrite(body: tuple[Node, ...], _: Ranges) -> tuple[Node, ...]:
+    def rewrite(body: tuple[Node, ...]) -> tuple[Node, ...]:
         for function in MANY:
             body = _evaluated(body, function, names, arrays)
         return body
 
-    return in_sum_bodies(nodes, rewrite), arrays
+    return in_double_sums(nodes, rewrite), arrays
 
 
 def _evaluated(

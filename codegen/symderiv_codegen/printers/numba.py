@@ -17,7 +17,6 @@ from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrint
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
 from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, specialised
-from symderiv_codegen.printers.table_sums import NestPrinter
 from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
     Array,
@@ -30,8 +29,10 @@ from symderiv_codegen.program import (
 from symderiv_codegen.runtime.helpers import NUMBA
 from symderiv_codegen.runtime.snippets import filled_template, pasted
 from symderiv_codegen.table_loops import table_nests
+from symderiv_codegen.table_nodes import TOTAL, table_nodes
 from symderiv_codegen.tables import TableSum
 from symderiv_codegen.templates import TemplateFunction
+from symderiv_codegen.together import evaluated_together
 
 DECORATOR = "@_compiled"
 AS_VALUE = "@_compiled_value"
@@ -147,10 +148,15 @@ class NumbaModule(ModulePrinter):
         nests = table_nests(function, taken)
         self.operations[function.name] = sum(nest.operations for nest in nests)
         printer = self.expressions(function.guarded)
+        nodes, arrays = table_nodes(nests)
+        if not function.guarded:
+            nodes, values = evaluated_together(nodes, NamePool(taken))
+            arrays += values
         lines = [self._head(function.name, [str(a) for a in function.arguments], self.decorator())]
         lines += docstring([function.doc])
-        lines += NestPrinter(printer).lines(nests)
-        lines.append(" " * INDENT + "return total")
+        lines += [" " * INDENT + f"{array.name} = {self.allocation(array)}" for array in arrays]
+        lines += self._body(nodes, INDENT, printer)
+        lines.append(" " * INDENT + f"return {TOTAL}")
         self._collect(printer)
         return "\n".join(lines)
 

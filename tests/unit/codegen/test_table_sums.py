@@ -92,3 +92,23 @@ def test_numbers_and_names_are_checked() -> None:
 def test_printers_of_exact_text_refuse_tables_of_doubles(printer) -> None:
     with pytest.raises(PrinterError, match="'total_of' is a sum over tables"):
         printer(program(fourfold()))
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_arcsines_of_the_two_innermost_sums_are_taken_together(guarded: bool) -> None:
+    (w1, a1), (w2, a2), (w3, a3) = (entries(n) for n in (1, 2, 3))
+    root = sp.sqrt((1 + a2**2 * c / a1) * (1 + a3**2 * d))
+    value = w1 * w2 * w3 * a1 * sp.asin(a2 * a3 / (4 * root)) / (1 + a3)
+    term = TableTerm((row(1), row(2), row(3)), (), value)
+    text = print_numba(program(TableSum("f", (c, d), (term,), "A sum.", guarded=guarded)))
+    # What is clipped at the edge of its domain stays with the function that clips.
+    assert ("_arcsines(arcsines, count)" in text) != guarded
+    module = plain_module(text)
+    c0, d0 = 0.7, 1.9
+    expected = 0.0
+    for (v1, b1), (v2, b2), (v3, b3) in itertools.product(
+        zip(WEIGHT, SCALE, strict=True), repeat=3
+    ):
+        root_0 = math.sqrt((1 + b2**2 * c0 / b1) * (1 + b3**2 * d0))
+        expected += v1 * v2 * v3 * b1 * math.asin(b2 * b3 / (4 * root_0)) / (1 + b3)
+    assert module.f(c0, d0) == pytest.approx(expected, rel=1e-14)
