@@ -12,7 +12,9 @@ def _njit(*signature: Any, **options: Any) -> Any:
 
 def plain_module(text: str) -> SimpleNamespace:
     """The functions of a generated module, not compiled; the flat ones do not work."""
-    lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
+    # Python's root refuses what may lie behind the last number of an array; compiled, it gives NaN.
+    filled = text.replace("np.empty(", "np.zeros(")
+    lines = [line for line in filled.splitlines() if not line.startswith("from numba import")]
     namespace: dict[str, Any] = {"njit": _njit}
     exec(compile("\n".join(lines), "generated", "exec"), namespace)
     return SimpleNamespace(**namespace)
