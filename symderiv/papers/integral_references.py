@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -131,8 +130,3 @@ def _expectation(
     if len(pattern) == 4:
         return i4(g, g, g, g, covariance, fields=pattern)
     return (i2 if len(pattern) == 2 else i3)(g, g, covariance, fields=pattern)
-
-
-def random_fraction(rng: random.Random, largest: int = 3, denominator: int = 2) -> Fraction:
-    """A multiple of 1/denominator between ±largest/denominator, not zero."""
-    return Fraction(rng.choice([k for k in range(-largest, largest + 1) if k]), denominator)

@@ -13,10 +13,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import sympy as sp
-
-from symderiv.analysis.plateau import PlateauForms, plateau_forms
-from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.moments import closure_coefficients
 from symderiv.papers.arithmetic import Indexed
 from symderiv.papers.integral_references import as_number
@@ -25,9 +21,7 @@ from symderiv.precision.moment_system import moment_module
 
 __all__ = [
     "Homogeneous",
-    "ansatz_flow",
     "ansatz_moments",
-    "closed_plateau",
     "homogeneous_teachers",
     "jacobian",
     "plateau_error",
@@ -104,21 +98,17 @@ class Homogeneous:
 
 
 @lru_cache(maxsize=16)
-def homogeneous_teachers(
-    *, L: int = 3, orthonormal: bool = False, units: tuple[int, ...] = (3, 2, 5), D: bool = True
-) -> tuple[Homogeneous, ...]:
-    """Random homogeneous teachers, one for each number of units; T^(1) ≠ 1.
+def homogeneous_teachers(*, L: int = 3, orthonormal: bool = False) -> tuple[Homogeneous, ...]:
+    """Random homogeneous teachers of 3, 2 and 5 units; T^(1) ≠ 1, D^(1) ≠ 0.
 
     Args:
         L: Distinct eigenvalues, of mean 1.
         orthonormal: T^(0)_nm = δ_nm.
-        units: Numbers of units, at least 2.
-        D: Whether off-diagonal entries differ from zero.
     """
-    return tuple(_teacher(M, L, orthonormal, D) for M in units)
+    return tuple(_teacher(M, L, orthonormal) for M in (3, 2, 5))
 
 
-def _teacher(M: int, L: int, orthonormal: bool, with_off_diagonal: bool) -> Homogeneous:
+def _teacher(M: int, L: int, orthonormal: bool) -> Homogeneous:
     rng = random.Random(100 * M + L)
     shape = [Fraction(1, k) + Fraction(rng.randint(1, 9), 97) for k in range(1, L + 1)]
     scale = L / sum(shape, Fraction(0))
@@ -128,8 +118,6 @@ def _teacher(M: int, L: int, orthonormal: bool, with_off_diagonal: bool) -> Homo
         if orthonormal:
             diagonal = [b + 1 - sum(diagonal, Fraction(0)) / L for b in diagonal]
             row = [d - sum(row, Fraction(0)) / L for d in row]
-        if not with_off_diagonal:
-            row = [Fraction(0)] * L
         if all(-b < d < (M - 1) * b for b, d in zip(diagonal, row, strict=True)):
             return Homogeneous(M, tuple(scale * s for s in shape), tuple(diagonal), tuple(row))
 
@@ -165,38 +153,6 @@ def ansatz_moments(
     )
 
 
-def ansatz_flow(
-    teacher: Homogeneous,
-    y: Sequence[Any],
-    eta: Any,
-    numbers: Any,
-    *,
-    full_order: bool = False,
-    activation: str = "erf",
-) -> list[Any]:
-    """d(R, S, Q, C)/dα of the ansatz, each for l = 0 … L-1, as one list of 4 L.
-
-    Args:
-        teacher: M and T^(l).
-        y: R^(0) … R^(L-1), S^(0) …, Q^(0) …, C^(0) … C^(L-1).
-        eta: Learning rate.
-        numbers: The arithmetic.
-        full_order: With the η² terms.
-        activation: Of student and teacher.
-    """
-    L = teacher.L
-    R, S, Q, C = (list(y[part * L : (part + 1) * L]) for part in range(4))
-    state = ansatz_moments(teacher, R, S, Q, C, numbers)
-    found = flow(state, eta, numbers, full_order=full_order, activation=activation)
-    orders = range(L)
-    return [
-        *(found.dR[l][0][0] for l in orders),
-        *(found.dR[l][0][1] for l in orders),
-        *(found.dQ[l][0][0] for l in orders),
-        *(found.dQ[l][0][1] for l in orders),
-    ]
-
-
 def jacobian(
     function: Callable[[list[Any]], list[Any]], point: Sequence[Any], numbers: Any
 ) -> list[list[Any]]:
@@ -223,27 +179,6 @@ def jacobian(
 
 
 # -- plateaus -------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=8)
-def forms(activation: str = "erf") -> PlateauForms:
-    """The engine's closed forms on the plateau."""
-    return plateau_forms(derive_equations(learning_problem(activation)))
-
-
-def closed_plateau(teacher: Homogeneous, numbers: Any, name: str, activation: str = "erf") -> Any:
-    """A closed form of the engine (``c``, ``R``, ``Q``, ``generalization_error``,
-    ``teacher_response`` …, per unit of η) at T^(1), D^(1) of a teacher, as a number."""
-    closed = forms(activation).closed
-    assert closed is not None
-    symbols = (sp.Symbol("M", positive=True), sp.Symbol("T", positive=True))
-    names = {key: getattr(numbers, key) for key in ("sqrt", "asin", "acos", "mpf")}
-    names["pi"] = +numbers.pi
-    function = sp.lambdify(
-        (*symbols, sp.Symbol("D", real=True)), closed[name], modules=[names, "mpmath"]
-    )
-    T, D = (as_number(value, numbers) for value in (teacher.T(1), teacher.D(1)))
-    return function(numbers.mpf(teacher.M), T, D)
 
 
 def plateau_moments(teacher: Homogeneous, length: Any, numbers: Any, top: int = 0) -> Moments:

@@ -19,7 +19,7 @@ from typing import Any
 
 from symderiv.learning.moments import closure_coefficients
 from symderiv.papers.arithmetic import Indexed
-from symderiv.papers.integral_references import Integrals, as_number, random_fraction
+from symderiv.papers.integral_references import Integrals, as_number
 from symderiv.precision.moment_system import moment_module
 
 __all__ = [
@@ -296,10 +296,14 @@ def network(K: int, M: int, eigenvalues: Sequence[Any], copies: int = 4, seed: i
     """
     rng = random.Random(seed)
     size = copies * len(eigenvalues)
-    student, teacher = (
-        tuple(tuple(random_fraction(rng) for _ in range(size)) for _ in range(units))
-        for units in (K, M)
-    )
+
+    def vectors(units: int) -> tuple[Vector, ...]:
+        halves = (-3, -2, -1, 1, 2, 3)
+        return tuple(
+            tuple(Fraction(rng.choice(halves), 2) for _ in range(size)) for _ in range(units)
+        )
+
+    student, teacher = vectors(K), vectors(M)
     return Network(student, teacher, tuple(Fraction(rho) for rho in eigenvalues))
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from symderiv_kernels import erf as kernel
 
+from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
+from symderiv.learning import derive_equations, learning_problem
 from symderiv.papers.integral_references import Integrals, covariances, is_singular
 from symderiv.papers.plateau_references import (
-    ansatz_flow,
-    closed_plateau,
+    Homogeneous,
     homogeneous_teachers,
     jacobian,
     plateau_error,
@@ -134,6 +137,24 @@ def test_fields_have_the_covariances_of_their_definition() -> None:
         assert state.nu(state.L + l) == -lower
 
 
+@lru_cache(maxsize=1)
+def _forms() -> PlateauForms:
+    return plateau_forms(derive_equations(learning_problem("erf")))
+
+
+def _closed(teacher: Homogeneous, numbers: Any, name: str) -> Any:
+    """A closed form of ``symderiv plateau``."""
+    closed = _forms().closed
+    assert closed is not None
+    M, T, D = SYMBOLS
+    exact = {M: sp.Integer(teacher.M), T: _rational(teacher.T(1)), D: _rational(teacher.D(1))}
+    return numbers.mpf(str(sp.N(closed[name].xreplace(exact), 40)))
+
+
+def _rational(value: Fraction) -> sp.Rational:
+    return sp.Rational(value.numerator, value.denominator)
+
+
 @pytest.mark.parametrize("orthonormal", [False, True])
 def test_plateau_by_closed_form_and_by_the_flow(orthonormal: bool) -> None:
     with numbers(25, "mpmath") as context:
@@ -142,14 +163,13 @@ def test_plateau_by_closed_form_and_by_the_flow(orthonormal: bool) -> None:
             assert teacher.D(1) != 0
             assert not orthonormal or (teacher.T(0), teacher.D(0)) == (1, 0)
             length = plateau_length(teacher, context)
-            assert abs(length - closed_plateau(teacher, context, "c")) < 1e-22
-            error = closed_plateau(teacher, context, "generalization_error")
+            assert abs(length - _closed(teacher, context, "c")) < 1e-22
+            error = _closed(teacher, context, "generalization_error")
             assert abs(plateau_error(teacher, length, context) - error) < 1e-22
             state = plateau_moments(teacher, length, context)
-            L = teacher.L
-            y = [rows[l][0][at] for rows, at in ((state.R, 0), (state.R, 1), (state.Q, 0),
-                 (state.Q, 1)) for l in range(L)]  # fmt: skip
-            assert max(abs(rate) for rate in ansatz_flow(teacher, y, context.one, context)) < 1e-20
+            rates = flow(state, context.one, context, full_order=False)
+            for block in (rates.dQ, rates.dR):
+                assert max(abs(x) for rows in block for row in rows for x in row) < 1e-20
             found = unequal_plateau(list(state.T[1]), context)
             assert max(abs(c - length) for c in found) < 1e-20
 

@@ -33,10 +33,11 @@ _DRIFT_OF_Q = """
     - {ratio}*Sum(I3(x[j, 0], x[i, l], x[k, 0]), (k, 1, K))
 """
 _DRIFT = _DRIFT_OF_Q.format(ratio="M/K", teacher="")
-_NOISE = """
-    {students}*Sum(I4(x[i, 0], x[j, 0], x[k, 0], x[l, 0]), (k, 1, K), (l, 1, K))
+_NOISE_OF_STUDENTS = "Sum(I4(x[i, 0], x[j, 0], x[k, 0], x[l, 0]), (k, 1, K), (l, 1, K))"
+_NOISE = f"""
+    {{students}}*{_NOISE_OF_STUDENTS}
     + Sum(I4(x[i, 0], x[j, 0], y[n, 0], y[m, 0]), (n, 1, M), (m, 1, M))
-    - {cross}*Sum(I4(x[i, 0], x[j, 0], x[k, 0], y[n, 0]), (k, 1, K), (n, 1, M))
+    - {{cross}}*Sum(I4(x[i, 0], x[j, 0], x[k, 0], y[n, 0]), (k, 1, K), (n, 1, M))
 """
 _NOISE_PRINTED = _NOISE.format(students="M/K**2", cross="2/K")
 _NOISE_TRUE = _NOISE.format(students="M**2/K**2", cross="2*M/K")
@@ -172,6 +173,20 @@ _EIGHTEEN = [
     ),
     Claim(
         "18",
+        f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*(M/K**2*{_NOISE_OF_STUDENTS})",
+        points_on(weights="alone", activations=BOTH),
+        Exact(),
+        _Q_RANGES,
+        part="Q, second order, students alone",
+        printed=1,
+        regime=REGIME + "; a teacher with output weights 0",
+        reading="reconstructed",
+        corrected=f"dQ2[l, i, j] == eta**2/K**2*nu[l + 1]*(M**2/K**2*{_NOISE_OF_STUDENTS})",
+        note="Without a teacher only the sum over students is left: its prefactor does not depend "
+        "on how the teacher is scaled.",
+    ),
+    Claim(
+        "18",
         R_RATE.printed,
         MEANS,
         Exact(),
@@ -182,6 +197,31 @@ _EIGHTEEN = [
         corrected=R_RATE.true,
         note="Three errors: the factor 1/K, the factor M/K of the students (both are in the "
         "equation of Q), and the order: y_n^(l), as in equation 92, where T^(l+1) occurs.",
+    ),
+    Claim(
+        "18",
+        f"dR[l, i, n] == eta/K*({_drift_of_r('l + 1', 'M/K*')})",
+        MEANS,
+        Exact(),
+        _R_RANGES,
+        part="R, order of y_n",
+        printed=2,
+        regime=REGIME,
+        given="The prefactors 1/K and M/K.",
+        note="dR^(l) needs y_n^(l), just as dQ^(l) in the same display has x_j^(l).",
+        corrected=f"dR[l, i, n] == eta/K*({_drift_of_r('l', 'M/K*')})",
+    ),
+    Claim(
+        "18",
+        f"dR[l, i, n] == eta*({_drift_of_r('l', '')})",
+        MEANS,
+        Exact(),
+        _R_RANGES,
+        part="R, prefactors",
+        printed=2,
+        regime=REGIME,
+        given="The order l of y_n.",
+        corrected=f"dR[l, i, n] == eta*({_drift_of_r('l', 'M/K*')})/K",
     ),
     Claim(
         "18",

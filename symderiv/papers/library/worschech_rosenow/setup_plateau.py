@@ -235,7 +235,8 @@ _HEIGHT = [
         equal=EQUAL,
         corrected=f"eps_g == {_height(_TRUE)}",
         note="The entry T_nm is D/(M-1): the second arcsine needs D/((M-1)(T+1)). The printed one "
-        "is right for M = 2 or D = 0.",
+        "is right for M = 2 or D = 0. It would be right with D the entry itself, as appendix C.2 "
+        "defines it, but then the other terms would not.",
     ),
     Claim(
         "99",

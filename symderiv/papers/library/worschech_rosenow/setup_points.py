@@ -38,7 +38,7 @@ def points_on(
     Args:
         states: Gives the vectors.
         weights: Output weights of student and teacher: "means" (√M/K and 1/√M), "sum" (√M/K and
-            1), "ones" (1 and 1).
+            1), "ones" (1 and 1), "alone" (√M/K and 0).
         activations: Each is tried at all states.
     """
 
@@ -83,6 +83,7 @@ def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Po
         "means": (root / state.K, 1 / root),
         "sum": (root / state.K, one),
         "ones": (one, one),
+        "alone": (root / state.K, numbers.zero),
     }[weights]
     moments = moments_of(state, numbers, v, v_teacher)
     eta = numbers.mpf(ETA[0]) / ETA[1]
