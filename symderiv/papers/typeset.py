@@ -178,7 +178,8 @@ def _call(node: ast.Call) -> tuple[str, int]:
     if name == "inverse":
         return f"{{{_within(node.args[0], _ATOM)}}}^{{-1}}", _POWER
     if name == "kron":
-        return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _PRODUCT
+        # in brackets when it is multiplied: a matrix acts on all of it
+        return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _SUM
     shown = _FUNCTIONS.get(name, _name(name))
     return rf"{shown}\left({arguments}\right)", _ATOM
 

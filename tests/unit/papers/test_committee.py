@@ -6,11 +6,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from symderiv.errors import FormulaError
 from symderiv.papers.arithmetic import evaluate
 from symderiv.papers.committee import Committee, at_precision
+from symderiv.papers.committee_flow import (
+    Students,
+    ansatz_trajectory,
+    plateau_end,
+    random_students,
+)
 from symderiv.papers.statement import parse_statement
 from symderiv.papers.typeset import statement_latex
 from symderiv.precision.contexts import numbers
@@ -69,3 +76,33 @@ def test_matrices_are_typeset_as_such() -> None:
         r"G\, \begin{pmatrix} 1 \\ -x \end{pmatrix} = "
         r"\begin{pmatrix} a & \frac{b}{2} \end{pmatrix}"
     )
+
+
+def test_trajectories_near_the_plateau_follow_the_jacobian() -> None:
+    state = COMMITTEE.plateau()
+    size = mpmath.mpf(10) ** -6
+    moved = [x + size * (1 + k % 3) for k, x in enumerate(state)]
+    found = ansatz_trajectory(COMMITTEE, moved, (0.0, 2.5))[1]
+    with at_precision():
+        flow = mpmath.expm(COMMITTEE.jacobian(state) * mpmath.mpf("2.5"), method="pade")
+        expected = flow * mpmath.matrix([x - y for x, y in zip(moved, state, strict=True)])
+    for k, value in enumerate(found):
+        assert (value - float(state[k])) / 1e-6 == pytest.approx(float(expected[k]) * 1e6, abs=1e-4)
+
+
+def test_single_units_move_as_the_ansatz_does_and_random_ones_have_their_variance() -> None:
+    M, L = COMMITTEE.units, COMMITTEE.modes
+    state = [float(x) * (1 + 0.02 * (k % 3)) for k, x in enumerate(COMMITTEE.plateau())]
+    R, S, Q, C = (np.array(state[k * L : (k + 1) * L])[:, None, None] for k in range(4))
+    same = np.eye(M)[None]
+    start = Students(Q * same + C * (1 - same), R * same + S * (1 - same))
+    target = ansatz_trajectory(COMMITTEE, state, (0.0, 3.0))[1][1]
+    end, at = plateau_end(COMMITTEE, start, lambda _, cross: float(cross[0, 0] - target), 10.0)
+    expected = ansatz_trajectory(COMMITTEE, state, (0.0, end))[1]
+    assert expected[1] == pytest.approx(target, rel=1e-8)
+    now = at(end)
+    assert now.cross[0, 1, 1] == pytest.approx(expected[0], rel=1e-6)
+    assert now.student[1, 2, 0] == pytest.approx(expected[3 * L + 1], rel=1e-6)
+    drawn = [random_students(COMMITTEE, 1e6, 1e-2, seed).cross[0] for seed in range(300)]
+    variance = float(COMMITTEE.T(0)) * 1e-4 / 1e6
+    assert np.var(drawn) == pytest.approx(variance, rel=0.15)

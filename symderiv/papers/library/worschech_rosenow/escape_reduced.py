@@ -169,7 +169,8 @@ _TWO_BLOCKS: Final = (
         "109",
         f"Jrs == {_FACTOR}*(A + B)",
         corrected=f"Jrs == eta*{_FACTOR}*(A + B)",
-        note="The learning rate is missing in front, as in equation 100.",
+        note="The learning rate is missing in front, as in equation 100; in the time eta alpha "
+        "it is right.",
     ),
     _small("110", "A == kron(G, A1)", "A", printed=0, definition=True),
     _small("110", "B == kron(H, u @ transpose(e[2]))", "B", printed=0, definition=True),

@@ -198,6 +198,7 @@ CLAIMS: Final = (
         "r_1[k] == exp(eta*g_r*(T[2] - D[2]/(M - 1))*alpha[k])*r_0",
         "linear",
         ranges="k = 1..2",
+        points=cases((*GENERAL[:2], TYPICAL[1]), _growth),
         given="r^(l)(alpha_0) of all orders in general position, s = -r/(M - 1), q = c = 0",
     ),
     _claim(

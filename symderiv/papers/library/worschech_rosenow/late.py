@@ -181,7 +181,7 @@ CLAIMS: Final = (
         f"J_main == {_A}*A_asym",
         corrected=f"J_main == eta*{_A}*A_asym",
         given="A_asym with 1 as its first entry that does not vanish",
-        note="The learning rate is missing, as in equation 100.",
+        note="The learning rate is missing, as in equation 100; in the time eta alpha it is right.",
     ),
     late_claim(
         "118",
@@ -193,7 +193,8 @@ CLAIMS: Final = (
         regime="T^(l) = nu_l, D^(l) = 0, with the terms of second order in the learning rate",
         corrected=f"J == eta*{_A}*(kron(G, A1) + kron(H, u @ transpose(e[2])) "
         "+ g*kron(F, u @ transpose(e[2])))",
-        note="The learning rate is missing in front. The noise carries the moments nu_l of the "
+        note="The learning rate is missing in front (it is right in the time eta alpha). "
+        "The noise carries the moments nu_l of the "
         "inputs, which are T^(l) for typical teachers.",
     ),
     late_claim(

@@ -172,7 +172,7 @@ CLAIMS: Final = (
         regime="r, s, q, c in general position, T^(1) = 1, M = 2, 3; N = 3 L",
         corrected="epsilon_g == " + _sum((_SLOW, "1"), (_FAST_ALL, "2"), "L", "*eta"),
         note="The sum runs over the L distinct eigenvalues, the learning rate is missing in the "
-        "exponents, and the fast group has 2 + (M - 1) sqrt(3).",
+        "exponents (unless alpha stands for eta alpha) and the fast group has 2 + (M - 1) sqrt(3).",
     ),
     Claim(
         "17",
@@ -183,7 +183,8 @@ CLAIMS: Final = (
         given="equation 121 and the linearised equations; g by the inverse of all eigenvectors",
         regime="r, s, q, c in general position, T^(1) = 1, M = 2, 3",
         corrected="epsilon_g == " + _sum((_FAST_ALL, "1"), (_SLOW, "2"), "L", "*eta"),
-        note="The learning rate is missing in the exponents, and the fast group has "
+        note="The learning rate is missing in the exponents (unless alpha stands for eta alpha), "
+        "and the fast group has "
         "2 + (M - 1) sqrt(3). Groups are named the other way round in the appendix.",
     ),
     Claim(
