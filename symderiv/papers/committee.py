@@ -24,9 +24,9 @@ from symderiv.precision.moment_system import moment_module
 
 __all__ = ["DIGITS", "Committee", "Flow", "at_precision"]
 
-DIGITS: Final = 90
+DIGITS: Final = 70
 #: Derivatives are central differences over 10^-STEP.
-STEP: Final = 25
+STEP: Final = 20
 
 Numbers = Sequence[Any]
 
