@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symderiv.data.covariance import covariance
+from symderiv.data.equivalence import bound_terms, gaussianity
 from symderiv.data.estimate import (
     GeneratorStatistics,
     estimate_generator,
@@ -21,8 +22,10 @@ __all__ = [
     "Component",
     "DataModel",
     "GeneratorStatistics",
+    "bound_terms",
     "covariance",
     "estimate_generator",
+    "gaussianity",
     "generator",
     "generator_sampler",
     "hidden_manifold",

@@ -1,0 +1,123 @@
+"""How Gaussian fields are: calibrated on Gaussian inputs, passes wide manifolds, fails narrow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from symderiv.data import bound_terms, gaussianity, hidden_manifold
+from symderiv.data.equivalence import Gaussianity
+from symderiv.data.latent import Sampler
+from symderiv.errors import InputError
+
+
+def _gaussian(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs that are not independent of one another nor all of what the teacher sees."""
+    c = random.standard_normal((count, 8))
+    x = np.concatenate([c[:, :5], 0.5 * c[:, 2:8] + random.standard_normal((count, 6))], axis=1)
+    return x, c
+
+
+def _weights(N: int, D: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(7)
+    return random.standard_normal((3, N)), random.standard_normal((2, D))
+
+
+def _manifold(f: str, N: int, D: int) -> Sampler:
+    model = hidden_manifold(N, D, f, np.random.default_rng(2).standard_normal((N, D)))
+    assert model.latent is not None
+    assert model.latent.sampler is not None
+    return model.latent.sampler
+
+
+@pytest.mark.parametrize("activation", ["erf", "relu"])
+def test_deviations_of_gaussian_fields_are_their_standard_errors(activation: str) -> None:
+    J, W = _weights(11, 8)
+    found = [
+        gaussianity(_gaussian, J, W, activation=activation, samples=2000, seed=seed)
+        for seed in range(40)
+    ]
+
+    def size(name: str, error: str) -> float:
+        scores = [np.ravel(getattr(g, name)) / np.ravel(getattr(g, error)) for g in found]
+        return float(np.sqrt(np.mean(np.square(scores))))
+
+    for name in ("skewness", "kurtosis", "joint_skewness", "joint_kurtosis", "distance"):
+        assert size(name, f"{name}_error") == pytest.approx(1.0, abs=0.35), name
+    # the I2 of the sampled covariance, by another route: 2/pi arcsin for erf
+    g = found[0]
+    if activation == "erf":
+        Q = np.cov(_sampled_fields(J, 0, 2000).T, bias=True)
+        norm = np.sqrt(1.0 + np.diag(Q))
+        exact = 2.0 / math.pi * np.arcsin(Q / np.outer(norm, norm))
+        assert g.gaussian_correlation[:, :3] == pytest.approx(exact, abs=1e-10)
+
+
+def _sampled_fields(J: np.ndarray, seed: int, samples: int) -> np.ndarray:
+    random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
+    fields: np.ndarray = _gaussian(random, samples)[0] @ J.T / math.sqrt(J.shape[1])
+    return fields
+
+
+def _of_manifold(f: str, N: int, D: int, activation: str = "erf") -> Gaussianity:
+    return gaussianity(_manifold(f, N, D), *_weights(N, D), activation=activation, samples=15_000)
+
+
+@pytest.mark.parametrize("f", ["sign", "relu"])
+def test_a_wide_manifold_passes(f: str) -> None:
+    found = _of_manifold(f, 250, 250)
+    assert found.passed, found
+    assert "Gaussian within" in str(found)
+    assert found.allowance == pytest.approx(1.0 / math.sqrt(250))
+
+
+@pytest.mark.parametrize(("f", "beyond"), [("sign", "kurtosis"), ("relu", "skewness")])
+def test_three_latent_dimensions_fail(f: str, beyond: str) -> None:
+    found = _of_manifold(f, 250, 3)
+    assert not found.passed
+    assert found.excess()[beyond] > found.allowance
+    assert beyond in str(found)
+
+
+def test_correlations_of_relu_are_off_their_gaussian_values() -> None:
+    """What enters the error: by a tenth and more at D = 3, beyond 10 standard errors."""
+    found = _of_manifold("relu", 250, 3, "relu")
+    k = np.unravel_index(np.argmax(np.abs(found.distance)), found.distance.shape)
+    assert abs(found.distance[k]) > 0.1
+    assert abs(found.distance[k]) > 10.0 * found.distance_error[k]
+
+
+def test_defined_terms_of_the_bound_shrink_and_the_undefined_one_does_not() -> None:
+    terms = []
+    for N in (100, 1600):
+        random = np.random.default_rng(N)
+        F = random.standard_normal((N, N // 2))
+        J, W = random.standard_normal((2, N)), random.standard_normal((2, N // 2))
+        terms.append(bound_terms(J, W, F, J @ J.T / N))
+    small, large = terms
+    assert large.dimension == pytest.approx(small.dimension / 4.0)
+    assert large.teacher < 0.4 * small.teacher
+    assert large.teacher <= large.teacher_frobenius <= 2.0 * large.teacher
+    # rows of W A^T/sqrt(D) have squared lengths of about N/D = 2
+    assert large.teacher_frobenius == pytest.approx(2.0 * 2.0 / 40.0, rel=0.2)
+    assert min(small.student_with_omega, large.student_with_omega) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"J": np.ones((3, 4))}, "columns"),
+        ({"J": np.ones(11)}, "shape"),
+        ({"J": np.zeros((3, 11))}, "does not fluctuate"),
+        ({"samples": 10}, "samples"),
+        ({"activation": "import os"}, "not allowed"),
+        ({"activation": "tanh"}, "tanh"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(change: dict[str, object], words: str) -> None:
+    J, W = _weights(11, 8)
+    arguments = {"J": J, "W": W, "samples": 2000, **change}
+    with pytest.raises(InputError, match=words):
+        gaussianity(_gaussian, **arguments)  # type: ignore[arg-type]
