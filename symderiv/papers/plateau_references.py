@@ -79,7 +79,7 @@ class Homogeneous:
         return sum((rho**l * value for rho, value in terms), Fraction(0)) / self.L
 
     def indexed(self, numbers: Any) -> dict[str, Any]:
-        """Names for statements: T[l], D[l], nu[l] for l = 0 … 2 L + 2, c[l], lam[k], M, K, L."""
+        """Names for statements: T[l], D[l], nu[l] to l = 2 L + 2, c[l], lambda_[k], M, K, L."""
         top = 2 * self.L + 2
         moments = {"T": self.T, "D": self.D, "nu": self.nu}
         found: dict[str, Any] = {
@@ -87,7 +87,7 @@ class Homogeneous:
             for name, of in moments.items()
         }
         eigenvalues = [as_number(rho, numbers) for rho in self.eigenvalues]
-        found["lam"] = Indexed(eigenvalues, (1, self.L))
+        found["lambda_"] = Indexed(eigenvalues, (1, self.L))
         found["c"] = Indexed([*self.closure(numbers), 1], (0, self.L))
         return {**found, "M": self.M, "K": self.M, "L": self.L}
 

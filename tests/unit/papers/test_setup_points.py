@@ -71,11 +71,13 @@ def test_variance_of_teacher_overlaps_against_drawn_teachers(l: int) -> None:
     assert claim.points is not None
     with numbers(20, "mpmath") as context:
         point = next(iter(claim.points(context)))
-        lam = np.array([float(point.values["lam"][k,]) for k in range(1, point.values["N"] + 1)])
+        lambda_ = np.array(
+            [float(point.values["lambda_"][k,]) for k in range(1, point.values["N"] + 1)]
+        )
         random = np.random.default_rng(l)
-        B = random.standard_normal((200_000, 2, lam.size))
+        B = random.standard_normal((200_000, 2, lambda_.size))
         for other in (0, 1):
-            T = (B[:, 0] * B[:, other] * lam**l).mean(axis=1)
+            T = (B[:, 0] * B[:, other] * lambda_**l).mean(axis=1)
             sample = (T - T.mean()) ** 2
             spread = sample.std() / 200_000**0.5
             expected = float(point.values["var_T"][l, 1, 1 + other])

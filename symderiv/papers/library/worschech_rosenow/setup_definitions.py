@@ -32,8 +32,8 @@ def _spectra(numbers: Any) -> Iterator[Point]:
         assert modes is not None
         eigenvalues = modes(numbers.prec).eigenvalue
         values = {
-            "lam": Indexed(eigenvalues, (1, L)),
-            "lam_plus": eigenvalues[0],
+            "lambda_": Indexed(eigenvalues, (1, L)),
+            "lambda_plus": eigenvalues[0],
             "beta": as_number(beta, numbers),
             "L": L,
             "M": 3,
@@ -45,20 +45,20 @@ def _spectra(numbers: Any) -> Iterator[Point]:
 _INPUTS = [
     Claim(
         "1",
-        "lam[l] == lam_plus/l**(1 + beta)",
+        "lambda_[l] == lambda_plus/l**(1 + beta)",
         _spectra,
         Exact(backend="arb"),
         "l = 1..L",
         definition=True,
-        note="The engine's power-law spectrum, with its largest eigenvalue as lam_plus.",
+        note="The engine's power-law spectrum, with its largest eigenvalue as lambda_plus.",
     ),
     Claim(
         "normalisation of 1",
-        "N == Sum(N/L*lam[l], (l, 1, L))",
+        "N == Sum(N/L*lambda_[l], (l, 1, L))",
         _spectra,
         Exact(backend="arb"),
         definition=True,
-        note="The engine's lam_plus is fixed by the same normalisation.",
+        note="The engine's lambda_plus is fixed by the same normalisation.",
     ),
 ]
 
@@ -70,7 +70,7 @@ _STUDENT = "sqrt(M)/K*Sum(g(x[i, 0]), (i, 1, K))"
 _NETWORKS = [
     Claim(
         "2",
-        f"eps_g == mean((zeta - {_STUDENT})**2/2)",
+        f"epsilon_g == mean((zeta - {_STUDENT})**2/2)",
         _MEANS,
         Exact(),
         definition=True,
@@ -79,17 +79,17 @@ _NETWORKS = [
     ),
     Claim(
         "teacher of 2",
-        "eps_g == mean((Sum(g(y[n, 0]), (n, 1, M)) - sigma)**2/2)",
+        "epsilon_g == mean((Sum(g(y[n, 0]), (n, 1, M)) - sigma)**2/2)",
         _MEANS,
         Exact(),
-        corrected="eps_g == mean((1/sqrt(M)*Sum(g(y[n, 0]), (n, 1, M)) - sigma)**2/2)",
+        corrected="epsilon_g == mean((1/sqrt(M)*Sum(g(y[n, 0]), (n, 1, M)) - sigma)**2/2)",
         note="The same architecture with M units has output weights sqrt(M)/M = 1/sqrt(M). It is "
         "this teacher for which the first order of 18 and equations 92 to 94 hold, and the one "
         "printed for the linear case in appendix B.",
     ),
     Claim(
         "loss of 2",
-        "eps_g == mean(1/2*(zeta - sigma)**2)",
+        "epsilon_g == mean(1/2*(zeta - sigma)**2)",
         points_on(activations=("erf", "x**3 - x/3")),
         Exact(),
         definition=True,
@@ -276,7 +276,7 @@ _SPACES = {
 
 def _order_parameter(name: str) -> Iterator[Claim]:
     left, right, first, second, rows, columns = _SPACES[name]
-    overlap = f"1/N*Sum(lam[a]**{{}}*{first}[i, a]*{second}[j, a], (a, 1, N))"
+    overlap = f"1/N*Sum(lambda_[a]**{{}}*{first}[i, a]*{second}[j, a], (a, 1, N))"
     ranges = f"i = 1..{rows}, j = 1..{columns}, l = 0..L"
     yield Claim(
         "order parameters of 2",
@@ -318,7 +318,7 @@ def _polynomials(numbers: Any) -> Iterator[Point]:
             "L": state.L,
             "K": state.K,
             "M": state.M,
-            "lam": Indexed(rho, (1, state.L)),
+            "lambda_": Indexed(rho, (1, state.L)),
             "z": Indexed(places, (1, len(places))),
             "places": len(places),
             "count": _equations_of(moments, numbers),
@@ -348,7 +348,7 @@ def _closing(name: str, second: str, rows: str, columns: str) -> Claim:
 _CLOSURE = [
     Claim(
         "closure of 4",
-        "Sum(c[k]*z[a]**k, (k, 0, L)) == Product(z[a] - lam[k], (k, 1, L))",
+        "Sum(c[k]*z[a]**k, (k, 0, L)) == Product(z[a] - lambda_[k], (k, 1, L))",
         _polynomials,
         Exact(scale=100.0),
         "a = 1..places",
@@ -358,7 +358,7 @@ _CLOSURE = [
     ),
     Claim(
         "closure of 4",
-        "-lam[a]**L == Sum(c[k]*lam[a]**k, (k, 0, L - 1))",
+        "-lambda_[a]**L == Sum(c[k]*lambda_[a]**k, (k, 0, L - 1))",
         _polynomials,
         Exact(scale=100.0),
         "a = 1..L",

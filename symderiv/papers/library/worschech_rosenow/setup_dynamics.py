@@ -106,7 +106,7 @@ _SHAPE = [
 _EIGHTEEN = [
     Claim(
         "definitions of 18",
-        "nu[l] == 1/N*Sum(lam[k]**l, (k, 1, N))",
+        "nu[l] == 1/N*Sum(lambda_[k]**l, (k, 1, N))",
         MEANS,
         Exact(),
         "l = 0..L + 1",
@@ -259,11 +259,11 @@ _ERROR_PRINTED = _ERROR_TERMS.format(teachers="", students="", cross="2")
 _ERROR = [
     Claim(
         "19",
-        f"eps_g == 1/2*({_ERROR_PRINTED})",
+        f"epsilon_g == 1/2*({_ERROR_PRINTED})",
         MEANS,
         Exact(),
         regime=REGIME,
-        corrected="eps_g == 1/2*("
+        corrected="epsilon_g == 1/2*("
         + _ERROR_TERMS.format(teachers="1/M*", students="M/K**2*", cross="2/K")
         + ")",
         note="The output weights are missing. (The superscripts (1) are read as those of the "
@@ -271,7 +271,7 @@ _ERROR = [
     ),
     Claim(
         "19",
-        f"eps_g == 1/2*({_ERROR_PRINTED})",
+        f"epsilon_g == 1/2*({_ERROR_PRINTED})",
         points_on(weights="ones", activations=BOTH),
         Exact(),
         part="output weights 1",
@@ -280,15 +280,15 @@ _ERROR = [
     ),
 ]
 
-_MATRIX_2 = "matrix(Q[1, i, i], Q[1, i, j], Q[1, i, j], Q[1, j, j])"
-_MATRIX_3 = """matrix(
+_MATRIX_2 = "Matrix(2, 2, Q[1, i, i], Q[1, i, j], Q[1, i, j], Q[1, j, j])"
+_MATRIX_3 = """Matrix(3, 3,
     Q[1, i, i], {first}, R[1, i, n],
     Q[l + 1, i, j], Q[2*l + 1, j, j], R[l + 1, j, n],
     R[1, i, n], R[l + 1, j, n], T[1, n, n])
 """
 _MATRIX_3_PRINTED = _MATRIX_3.format(first="Q[1, i, j]")
 _MATRIX_3_TRUE = _MATRIX_3.format(first="Q[l + 1, i, j]")
-_MATRIX_4 = """matrix(
+_MATRIX_4 = """Matrix(4, 4,
     Q[1, i, i], Q[1, i, j], R[1, i, n], R[1, i, m],
     Q[1, i, j], Q[1, j, j], R[1, j, n], R[1, j, m],
     R[1, i, n], R[1, j, n], T[1, n, n], T[1, n, m],

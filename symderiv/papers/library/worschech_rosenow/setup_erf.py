@@ -254,7 +254,7 @@ _LEARNING = [
     ),
     Claim(
         "94",
-        """eps_g == 1/(M*pi)*(
+        """epsilon_g == 1/(M*pi)*(
             Sum(asin(Q[1, i, k]/(sqrt(1 + Q[1, i, i])*sqrt(1 + Q[1, k, k]))), (i, 1, M), (k, 1, M))
             + Sum(asin(T[1, n, m]/(sqrt(1 + T[1, n, n])*sqrt(1 + T[1, m, m]))),
                   (n, 1, M), (m, 1, M))

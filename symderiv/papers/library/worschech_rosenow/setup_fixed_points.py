@@ -79,7 +79,7 @@ def _plateau_values(teacher: Homogeneous, numbers: Any) -> Values:
     lazy: dict[str, Callable[[], Any]] = {
         "R": lambda: Indexed([length() * total for total in sums()], orders),
         "Q": lambda: Indexed([length() ** 2 * M * total for total in sums()], orders),
-        "eps_g": lambda: plateau_error(teacher, length(), numbers),
+        "epsilon_g": lambda: plateau_error(teacher, length(), numbers),
         "students": lambda: M * part([[first()[1]] * 2] * 2) / 2,
         "cross": cross,
         "teachers": teachers,

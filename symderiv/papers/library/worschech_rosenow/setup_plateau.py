@@ -228,12 +228,12 @@ def _height(denominator: str) -> str:
 _HEIGHT = [
     Claim(
         "99",
-        f"eps_g == {_height(_PRINTED)}",
+        f"epsilon_g == {_height(_PRINTED)}",
         homogeneous(),
         Exact(),
         regime=REGIME,
         equal=EQUAL,
-        corrected=f"eps_g == {_height(_TRUE)}",
+        corrected=f"epsilon_g == {_height(_TRUE)}",
         note="The entry T_nm is D/(M-1): the second arcsine needs D/((M-1)(T+1)). The printed one "
         "is right for M = 2 or D = 0. It would be right with D the entry itself, as appendix C.2 "
         "defines it, but then the other terms would not.",
@@ -248,7 +248,7 @@ _HEIGHT = [
         regime=REGIME,
         reading="printed",
         corrected=f"teachers == 1/pi*({_TEACHERS.format(_TRUE)} + {_TEACHERS_OWN})",
-        note="The second and the fourth arcsine, the part of eps_g that knows teachers only.",
+        note="The second and the fourth arcsine, the part of epsilon_g that knows teachers only.",
     ),
     Claim(
         "99",

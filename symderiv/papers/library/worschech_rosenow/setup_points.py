@@ -21,7 +21,7 @@ from symderiv.papers.references import (
 )
 from symderiv.precision.contexts import numbers as arithmetic
 
-__all__ = ["Output", "matrix_of", "network_points", "points_on"]
+__all__ = ["Output", "network_points", "points_on"]
 
 #: Learning rate of all points: terms of the second order must not be small.
 ETA = (7, 10)
@@ -132,14 +132,13 @@ def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Po
         **moments.indexed(),
         "N": state.N,
         "eta": eta,
-        "lam": Indexed([as_number(rho, numbers) for rho in state.variance], units),
+        "lambda_": Indexed([as_number(rho, numbers) for rho in state.variance], units),
         "J": vectors(state.student),
         "B": vectors(state.teacher),
         "x": Indexed(state.x, (1, state.K), top),
         "y": Indexed(state.y, (1, state.M), top),
         "cov": lambda a, b: as_number(state.covariance(a, b), numbers),
         "C": lambda *fields: covariance_matrix(state, fields, numbers),
-        "matrix": lambda *entries: matrix_of(entries, numbers),
         "g": lambda field: Output({field: numbers.one}),
         "sigma": total(state.x, state.K) * v,
         "zeta": total(state.y, state.M) * v_teacher,
@@ -153,7 +152,7 @@ def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Po
         "dR": lambda: rates(True).indexed()["dR"],
         "dQ1": lambda: rates(False).indexed()["dQ"],
         "dQ2": second_order,
-        "eps_g": lambda: generalization_error(moments, numbers, activation),
+        "epsilon_g": lambda: generalization_error(moments, numbers, activation),
     }
     words = "" if activation == "erf" else f", g = {activation}"
     return Point(f"{state.label}, eta = {ETA[0]}/{ETA[1]}{words}", Values(known, lazy))
@@ -161,16 +160,9 @@ def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Po
 
 def covariance_matrix(state: Network, fields: Sequence[Field], numbers: Any) -> Any:
     """The covariance matrix of fields."""
-    entries = [state.covariance(a, b) for a in fields for b in fields]
-    return matrix_of([as_number(e, numbers) for e in entries], numbers)
-
-
-def matrix_of(entries: Sequence[Any], numbers: Any) -> Any:
-    """A square matrix from its entries, row by row."""
-    size = round(len(entries) ** 0.5)
-    if size**2 != len(entries):
-        raise TypeError("a square matrix is needed")
-    return numbers.matrix([list(entries[i * size : (i + 1) * size]) for i in range(size)])
+    return numbers.matrix(
+        [[as_number(state.covariance(a, b), numbers) for b in fields] for a in fields]
+    )
 
 
 class Output:

@@ -81,7 +81,7 @@ def _examples(numbers: Any) -> Iterator[Point]:
         yield Point(label, Values({**values, **measured}))
 
 
-_RATES = ("dQ", "dR", "dQ1", "dQ2", "eps_g")
+_RATES = ("dQ", "dR", "dQ1", "dQ2", "epsilon_g")
 _REGIME = f"means over {_BLOCKS * _EXAMPLES} single examples, N = {8 * _COPIES}"
 _RULE = WithinErrorBars(4.5, systematic=0.01)
 

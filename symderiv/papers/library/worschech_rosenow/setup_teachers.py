@@ -67,7 +67,9 @@ def _teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Poi
             half = _spectrum(L, copies // 2) if copies > 1 else []
             values = {
                 **_statistics(variance, 3, numbers),
-                "lam": Indexed([as_number(rho, numbers) for rho in variance], (1, len(variance))),
+                "lambda_": Indexed(
+                    [as_number(rho, numbers) for rho in variance], (1, len(variance))
+                ),
                 "beta": 1,
                 "M": 3,
                 "L": L,
@@ -86,7 +88,7 @@ _ALL_UNITS = "n = 1..M, m = 1..M, l = 0..3"
 _STATISTICS = [
     Claim(
         "teacher statistics before 95",
-        "mean_T[l, n, m] == delta(n, m)*(1/N*Sum(lam[k]**l, (k, 1, N)))",
+        "mean_T[l, n, m] == delta(n, m)*(1/N*Sum(lambda_[k]**l, (k, 1, N)))",
         _teachers(((3, 4), (5, 1))),
         Exact(),
         _ALL_UNITS,
@@ -95,13 +97,13 @@ _STATISTICS = [
     ),
     Claim(
         "teacher statistics before 95",
-        "var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lam[k]**2, (k, 1, N))",
+        "var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**2, (k, 1, N))",
         _teachers(((3, 4), (5, 1))),
         Exact(),
         _ALL_UNITS,
         part="variance",
         printed=1,
-        corrected="var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lam[k]**(2*l), (k, 1, N))",
+        corrected="var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**(2*l), (k, 1, N))",
         note="The power of the eigenvalues is 2 l; the printed one is right for l = 1.",
     ),
     Claim(
