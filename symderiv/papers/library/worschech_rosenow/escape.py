@@ -169,6 +169,7 @@ CLAIMS: Final = (
         "(M + 2)/(2*M + 1), 2*(M - 1)/(2*M + 1))",
         given="the factor in front of equation 100",
     ),
+    _claim("A_1 and v_k", "A1 @ v[k] == -lambda_[k]*v[k]", ranges="k = 1..L"),
     _claim("103", "lambda_G[1] == M", "value"),
     _claim("103", f"v_G[1] == Vector(1, 1, {_ROOT}, {_ROOT})", "vector"),
     _claim("104", "lambda_G[2] == 2*M", "value"),

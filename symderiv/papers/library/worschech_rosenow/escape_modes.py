@@ -72,7 +72,7 @@ def null_vectors(matrix: Any, given: Sequence[int], values: Sequence[Sequence[An
 
 @dataclass(frozen=True)
 class PlateauModes:
-    """Eigenvalues and eigenvectors of the linearised flow, r^(1) = 1 in all of them.
+    """Eigenvalues and eigenvectors of the linearised flow, r^(1) = 1 in all (r^(0) if L = 1).
 
     Attributes:
         escape: The growing one.
@@ -95,12 +95,12 @@ def plateau_modes(committee: Committee) -> PlateauModes:
         stiffness = committee.plateau_rate("symmetric_stiffness")
         poles = [-2 * stiffness * converted(rho, mpmath) for rho in committee.eigenvalue]
         groups: dict[str, list[tuple[Any, Any]]] = {"escape": [], "length": [], "norm": []}
-        zeros = 0
+        zeros, order = 0, min(1, committee.modes - 1)
         for k, value in enumerate(values):
             if abs(value) < _TINY:
                 zeros += 1
                 continue
-            vector = (vectors[:, k] / vectors[1, k]).apply(mpmath.re)
+            vector = (vectors[:, k] / vectors[order, k]).apply(mpmath.re)
             near = min(abs(value - pole) for pole in poles) < _TINY
             group = "escape" if mpmath.re(value) > 0 else "norm" if near else "length"
             groups[group].append((mpmath.re(value), vector))

@@ -15,7 +15,9 @@ from symderiv.papers.claim import Point
 from symderiv.papers.committee import Committee, at_precision
 
 __all__ = [
+    "FIVE",
     "GENERAL",
+    "SINGLE",
     "TYPICAL",
     "Series",
     "UnitSeries",
@@ -64,7 +66,12 @@ def typical(M: int, L: int) -> Committee:
 _SIZES: Final = ((2, 3), (3, 2), (5, 4))
 #: T^(1) = 1, D^(l) = 0, but T^(l) in general position.
 TYPICAL: Final = tuple(typical(M, L) for M, L in _SIZES)
-#: T^(1) and all D^(l) in general position.
+#: T^(1) and all D^(l) in general position; L = 1 and 5.
+SINGLE: Final = Committee(
+    3, (Fraction(1),), (Fraction(1),), (Fraction(4, 3),), (Fraction(1, 5),), Fraction(1, 2)
+)
+FIVE: Final = _committee(4, 5, Fraction(2, 3), correlated=True)
+#: The same for L = 2 to 4.
 GENERAL: Final = tuple(_committee(M, L, Fraction(M, 7), correlated=True) for M, L in _SIZES)
 
 

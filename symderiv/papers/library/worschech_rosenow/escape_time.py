@@ -19,7 +19,9 @@ from symderiv.papers.library.worschech_rosenow.escape_modes import (
     plateau_modes,
 )
 from symderiv.papers.library.worschech_rosenow.escape_points import (
+    FIVE,
     GENERAL,
+    SINGLE,
     TYPICAL,
     Series,
     cases,
@@ -31,7 +33,8 @@ from symderiv.papers.rules import Converges, Exact
 __all__ = ["CLAIMS"]
 
 _ALL: Final = (*GENERAL, *TYPICAL)
-_REGIME: Final = "any D and T, first order in the learning rate; M = 2, 3, 5"
+_MORE: Final = (*GENERAL, SINGLE, FIVE, TYPICAL[1])
+_REGIME: Final = "any D and T, first order in the learning rate; M = 2 to 5, L = 1 to 5"
 _RULE: Final = Exact(digits=30)
 _SUM: Final = "(M - 1)*T[1] - D[1] + M"
 _G_R: Final = f"2*(D[1] + T[1])/(pi*sqrt({_SUM})*(D[1] + (M + 1)*T[1] + M)**(3/2))"
@@ -190,6 +193,7 @@ CLAIMS: Final = (
         "113",
         "rate/(eta*g_r) == T[2] - D[2]/(M - 1)",
         "lambda_r",
+        points=cases(_MORE, _growth),
         note="The one growing eigenvalue of the full equations over the engine's own g_r.",
     ),
     _claim("113", "zeros == L - 1", "zeros"),
@@ -232,6 +236,7 @@ CLAIMS: Final = (
     _claim(
         "15",
         f"tau_esc == {_TAU}",
+        points=cases(_MORE, _growth),
         note="The left side is one over the growing eigenvalue of the Jacobian of the full "
         "equations.",
     ),
