@@ -57,6 +57,8 @@ class Latent:
         sampler: inputs (count, N) and latent vectors (count, D); None if inputs cannot be drawn.
         no_equations: why the inputs can be simulated only; empty if they have equations.
         variance: variances of the independent coordinates of c, shape (D,); None: all 1.
+        spectra: of inputs of several components, which the teacher sees itself: probabilities and
+            variances along the axes, shape (N,) each.
     """
 
     dimension: int | None
@@ -66,6 +68,7 @@ class Latent:
     sampler: Sampler | None
     no_equations: str = ""
     variance: np.ndarray | None = None
+    spectra: tuple[tuple[float, np.ndarray], ...] = ()
 
 
 def hidden_manifold(

@@ -93,7 +93,16 @@ def mixed_spectra(
 
     # the teacher sees the inputs: what it acts on are the inputs themselves
     share = made.average().eigenvalue ** 2
-    latent = Latent(dimension, np.eye(mean.size), np.diag(mean), share, sample, variance=mean)
+    spectra = tuple((one.probability, np.repeat(one.eigenvalue, counts)) for one in components)
+    latent = Latent(
+        dimension,
+        np.eye(mean.size),
+        np.diag(mean),
+        share,
+        sample,
+        variance=mean,
+        spectra=spectra,
+    )
     return replace(made, latent=latent)
 
 

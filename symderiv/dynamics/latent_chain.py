@@ -167,3 +167,14 @@ class LatentChain:
         assert axes is not None
         J = self.J @ axes
         return (J * variance) @ J.T / variance.size, J @ self.start.teacher_axes.T / variance.size
+
+    def component_overlaps(self) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
+        """Probability, Q, R and T of every component; empty for inputs of a single law."""
+        latent, N = self.start.latent, self.start.variance.size
+        found = []
+        for probability, variance in latent.spectra:
+            B = self.start.teacher
+            J = self.J * variance
+            T = (B * variance) @ B.T / N
+            found.append((probability, J @ self.J.T / N, J @ B.T / N, T))
+        return found

@@ -219,11 +219,25 @@ class Simulation:
         at = run.recorded
         run.Q[at], run.R[at] = chain.overlaps()
         run.v[at] = chain.v
-        flat = np.concatenate([run.Q[at].ravel(), run.R[at].ravel(), chain.v])
-        run.error[at] = self.kernel.module.flat_observables(
-            flat, self.sizes, self.parameters, np.empty_like(run.Q[at]), np.empty_like(run.R[at])
-        )
+        if isinstance(self.start, LatentVectors) and self.start.latent.spectra:
+            # a mean of errors: the error of averaged overlaps would be another number
+            parts = chain.component_overlaps()  # type: ignore[attr-defined]
+            run.error[at] = sum(p * self._error(Q, R, T, chain.v) for p, Q, R, T in parts)
+        else:
+            run.error[at] = self._error(run.Q[at], run.R[at], None, chain.v)
         run.recorded += 1
+
+    def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray | None, v: np.ndarray) -> float:
+        parameters = self.parameters
+        if T is not None:
+            parameters = parameters.copy()
+            parameters[2 : 2 + 2 * T.size] = np.tile(T.ravel(), 2)
+        flat = np.concatenate([Q.ravel(), R.ravel(), v])
+        return float(
+            self.kernel.module.flat_observables(
+                flat, self.sizes, parameters, np.empty_like(Q), np.empty_like(R)
+            )
+        )
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Hand the runs to a checkpoint, also while they go on in other threads.
