@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from symderiv.cli import build_app, main
 from symderiv.dynamics.study import parse_study
+from symderiv.dynamics.study_tables import Data
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -57,9 +60,12 @@ def test_the_readme_library_example_prints_what_it_says(capsys: pytest.CaptureFi
 
 
 def test_the_readme_study_file_is_accepted() -> None:
-    (text,) = re.findall(r"^```toml\n(.*?)^```", README, re.M | re.S)
+    text, *tables = re.findall(r"^```toml\n(.*?)^```", README, re.M | re.S)
     study = parse_study(text)
     assert study.network.students == 2
+    # the others are tables of data models, whose files do not exist
+    models = [TypeAdapter(Data).validate_python(tomllib.loads(t)["data"]).model for t in tables]
+    assert set(models) == {"hidden-manifold", "generator", "gaussian-mixture"}
 
 
 def test_every_command_the_readme_names_exists() -> None:
