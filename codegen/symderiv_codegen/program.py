@@ -35,7 +35,7 @@ RESERVED = frozenset(
         "math",
         "np",
         "njit",
-        "carray",
+        "arrayobj",
         "cgutils",
         "types",
         "intrinsic",
@@ -47,7 +47,7 @@ RESERVED = frozenset(
         "min",
         "RECIPE",
     }
-    | {"view_2", "view_3", "view_4", "sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
+    | {"sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 Constant = str | int | float | tuple[float, ...]
 FLAT_NAMES = frozenset({"start", "sizes", "derivative", "room", "specialised"})

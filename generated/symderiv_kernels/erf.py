@@ -44,16 +44,17 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  59666682665941234153f986cc60dc9469f7c21f14bad028e08140381bde4760
-    code     93b65ff24a165452c18cf7cbd59880ab54942a620c871973f24b0125725530c3
+    code     72a43d3e648239cf379cf497f9cbed6146e85c96e9689573a45fbca063940ecf
 Ordered by SymPy 1.14.
 """
 
 import math
 
 import numpy as np
-from numba import carray, njit
+from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+from numba.np import arrayobj
 
 FORMAT = 2
 STUDENT_ACTIVATION = "erf(x/sqrt(2))"
@@ -595,9 +596,39 @@ def right_hand_side(
         d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
 
 
+def _array_at(context, builder, address, shape, sizes):
+    """An array of floats that begins at an address, as compiled code has it."""
+    array = arrayobj.make_array(_array_of(shape))(context, builder)
+    parts = cgutils.unpack_tuple(builder, sizes)
+    lengths = [context.cast(builder, n, t, types.intp) for n, t in zip(parts, shape, strict=True)]
+    steps = [context.get_constant(types.intp, 8)]
+    for length in lengths[:0:-1]:
+        steps.insert(0, builder.mul(steps[0], length))
+    arrayobj.populate_array(
+        array, data=address, shape=lengths, strides=steps, itemsize=steps[-1], meminfo=None
+    )
+    return array._getvalue()
+
+
+def _array_of(shape):
+    return types.Array(types.float64, len(shape), "C")
+
+
+@intrinsic
+def _view(typing_context, vector, start, shape):
+    """The numbers of a vector from ``start`` on as an array of that shape, not copied."""
+
+    def view(context, builder, signature, arguments):
+        vector, start, sizes = arguments
+        numbers = arrayobj.make_array(signature.args[0])(context, builder, vector).data
+        return _array_at(context, builder, builder.gep(numbers, [start]), shape, sizes)
+
+    return _array_of(shape)(vector, types.intp, shape), view
+
+
 @intrinsic(prefer_literal=True)
-def _stack(typing_context, count):
-    """The address of memory on the stack for a number of floats known at compile time."""
+def _room(typing_context, count, shape):
+    """An array on the stack, of a number of floats known at compile time."""
     if not isinstance(count, types.IntegerLiteral):
         return None
     number = count.literal_value
@@ -606,9 +637,9 @@ def _stack(typing_context, count):
         address = cgutils.alloca_once(builder, context.get_data_type(types.float64), number)
         # a whole line of the cache, which is what the widest vector instructions want
         address.align = 64
-        return address
+        return _array_at(context, builder, address, signature.args[1], arguments[1])
 
-    return types.CPointer(types.float64)(count), allocate
+    return _array_of(shape)(count, shape), allocate
 
 
 @intrinsic
@@ -651,18 +682,6 @@ def _inverse_roots(values, count):
     """Replace the first numbers of an array, in eights, by their inverse square roots."""
     for first in range(0, count, 8):
         _eight_inverse_roots(values, first)
-
-
-@njit("float64[:, ::1](CPointer(float64), intp, intp)", cache=True, error_model="numpy")
-def view_2(first, n0, n1):
-    """The numbers from an address on as an array with 2 axes, not copied."""
-    return carray(first, (n0, n1), np.float64)
-
-
-@njit("float64[:, :, ::1](CPointer(float64), intp, intp, intp)", cache=True, error_model="numpy")
-def view_3(first, n0, n1, n2):
-    """The numbers from an address on as an array with 3 axes, not copied."""
-    return carray(first, (n0, n1, n2), np.float64)
 
 
 def specialised(K, M):
@@ -726,9 +745,9 @@ def specialised(K, M):
         number_M = min(M, sizes[1])
         L = sizes[2]
         start = 0
-        student_overlap = view_3(state[start:].ctypes, K, K, L)
+        student_overlap = _view(state, start, (K, K, L))
         start += K * K * L
-        cross_overlap = view_3(state[start:].ctypes, K, M, L)
+        cross_overlap = _view(state, start, (K, M, L))
         start += K * M * L
         v = state[start : start + K]
         start += K
@@ -739,9 +758,9 @@ def specialised(K, M):
         start += L
         weight = parameters[start : start + L]
         start += L
-        teacher_overlap = view_3(parameters[start:].ctypes, M, M, L)
+        teacher_overlap = _view(parameters, start, (M, M, L))
         start += M * M * L
-        T = view_2(parameters[start:].ctypes, M, M)
+        T = _view(parameters, start, (M, M))
         start += M * M
         v_teacher = parameters[start : start + M]
         start += M
@@ -761,27 +780,27 @@ def specialised(K, M):
             raise ValueError("parameters: its length does not agree with sizes")
         _derivative_apart()
         start = 0
-        d_student_overlap = view_3(derivative[start:].ctypes, K, K, L)
+        d_student_overlap = _view(derivative, start, (K, K, L))
         start += K * K * L
-        d_cross_overlap = view_3(derivative[start:].ctypes, K, M, L)
+        d_cross_overlap = _view(derivative, start, (K, M, L))
         start += K * M * L
         d_v = derivative[start : start + K]
         start += K
         if start != derivative.size:
             raise ValueError("derivative: its length does not agree with sizes")
-        Q = view_2(_stack(room_Q), K, K)
-        R = view_2(_stack(room_R), K, M)
-        A = view_2(_stack(room_A), K, K)
-        B = view_2(_stack(room_B), K, M)
-        dv = carray(_stack(room_dv), (room_dv,))
-        Gamma = view_2(_stack(room_Gamma), K, K)
-        inverse_roots = carray(_stack(room_inverse_roots), (room_inverse_roots,))
-        each_total = carray(_stack(room_each_total), (room_each_total,))
-        each_total_2 = carray(_stack(room_each_total_2), (room_each_total_2,))
-        inverse_roots_2 = carray(_stack(room_inverse_roots_2), (room_inverse_roots_2,))
-        arcsines = carray(_stack(room_arcsines), (room_arcsines,))
-        scaled_B = view_2(_stack(room_scaled_B), K, M)
-        scaled_A = view_2(_stack(room_scaled_A), K, K)
+        Q = _room(room_Q, (K, K))
+        R = _room(room_R, (K, M))
+        A = _room(room_A, (K, K))
+        B = _room(room_B, (K, M))
+        dv = _room(room_dv, (room_dv,))
+        Gamma = _room(room_Gamma, (K, K))
+        inverse_roots = _room(room_inverse_roots, (room_inverse_roots,))
+        each_total = _room(room_each_total, (room_each_total,))
+        each_total_2 = _room(room_each_total_2, (room_each_total_2,))
+        inverse_roots_2 = _room(room_inverse_roots_2, (room_inverse_roots_2,))
+        arcsines = _room(room_arcsines, (room_arcsines,))
+        scaled_B = _room(room_scaled_B, (K, M))
+        scaled_A = _room(room_scaled_A, (K, K))
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R

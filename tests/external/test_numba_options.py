@@ -45,9 +45,7 @@ def test_every_function_of_a_solver_module_says_its_rules(name):
     module = pytest.importorskip(f"symderiv_kernels.{name}")
     functions = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
     assert len(functions) > 10
-    views = {"view_2", "view_3", "view_4"}
-    silent = {f.__name__ for f in functions if "fastmath" not in f.targetoptions}
-    assert silent <= views
+    assert not [f.__name__ for f in functions if "fastmath" not in f.targetoptions]
 
 
 def test_the_stepper_says_its_rules():

@@ -16,7 +16,7 @@ from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
-from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, specialised
+from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, VIEW, specialised
 from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
     Array,
@@ -53,8 +53,6 @@ SPECIALISED = (
     f'@njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n    cache=True,\n    error_model="numpy",\n'
     '    fastmath={"reassoc", "contract"},\n)'
 )
-
-VIEW_RANKS = (2, 3, 4)
 
 View = Callable[[str, Array, str], str]
 """The text of a view of a vector from ``start`` on, for an array of so many elements."""
@@ -173,16 +171,15 @@ class NumbaModule(ModulePrinter):
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         flat = self.flat_functions()
-        views = [_view_function(n) for n in VIEW_RANKS if any(f"view_{n}(" in f for f in flat)]
-        used = "carray, njit" if views else "njit"
+        views = [VIEW.strip()] if any(" = _view(" in f or " = _room(" in f for f in flat) else []
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
         snippets = pasted(self.runtime, DECORATOR, self.program.constants, OF_MANY)
         stack = [STACK.strip()] if self.program.small else []
         if many.INVERSE_ROOTS.function in self.runtime:
             stack.append(INVERSE_ROOTS.format(decorator=OF_MANY).strip())
-        body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *stack, *views, *flat])
-        imports = f"import math\n\nimport numpy as np\nfrom numba import {used}\n"
-        if self.program.small:
+        body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *views, *stack, *flat])
+        imports = "import math\n\nimport numpy as np\nfrom numba import njit\n"
+        if views or self.program.small:
             imports += IMPORTS
         code = "\n".join([imports, _constants(self.program), *_decorators(body), body, ""])
         top = header(self.program, code, self.operations, "math, numpy and numba")
@@ -275,20 +272,6 @@ def print_numba(program: Program) -> str:
         PrinterError: An expression contains a node without a rule.
     """
     return NumbaModule(program).module()
-
-
-def _view_function(rank: int) -> str:
-    """A view of memory as an array; ``reshape`` does the same with checks that cost 30 ns each."""
-    axes = [f"n{axis}" for axis in range(rank)]
-    result = f"float64[{', '.join([':'] * (rank - 1) + ['::1'])}]"
-    signature = f"{result}(CPointer(float64), {', '.join(['intp'] * rank)})"
-    lines = [
-        _explicit(signature),
-        f"def view_{rank}(first, {', '.join(axes)}):",
-        f'    """The numbers from an address on as an array with {rank} axes, not copied."""',
-        f"    return carray(first, ({', '.join(axes)}), np.float64)",
-    ]
-    return "\n".join(lines)
 
 
 # Flat functions: the same procedures on one vector of unknowns and one of parameters.
@@ -418,7 +401,7 @@ def _step(scalars: int) -> list[str]:
 def _view(vector: str, array: Array, extent: str) -> str:
     if len(array.shape) == 1:
         return f"{vector}[start : start + {extent}]"
-    return f"view_{len(array.shape)}({vector}[start:].ctypes, {', '.join(array.shape)})"
+    return f"_view({vector}, start, ({', '.join(array.shape)}))"
 
 
 def _reshaped(vector: str, array: Array, extent: str) -> str:

@@ -15,10 +15,41 @@ from symderiv_codegen.loops import Groups, Node, inner, reads
 from symderiv_codegen.printers.module import ModulePrinter, docstring
 from symderiv_codegen.program import Array, Procedure, Program
 
+VIEW = '''
+def _array_at(context, builder, address, shape, sizes):
+    """An array of floats that begins at an address, as compiled code has it."""
+    array = arrayobj.make_array(_array_of(shape))(context, builder)
+    parts = cgutils.unpack_tuple(builder, sizes)
+    lengths = [context.cast(builder, n, t, types.intp) for n, t in zip(parts, shape, strict=True)]
+    steps = [context.get_constant(types.intp, 8)]
+    for length in lengths[:0:-1]:
+        steps.insert(0, builder.mul(steps[0], length))
+    arrayobj.populate_array(
+        array, data=address, shape=lengths, strides=steps, itemsize=steps[-1], meminfo=None
+    )
+    return array._getvalue()
+
+
+def _array_of(shape):
+    return types.Array(types.float64, len(shape), "C")
+
+
+@intrinsic
+def _view(typing_context, vector, start, shape):
+    """The numbers of a vector from ``start`` on as an array of that shape, not copied."""
+
+    def view(context, builder, signature, arguments):
+        vector, start, sizes = arguments
+        numbers = arrayobj.make_array(signature.args[0])(context, builder, vector).data
+        return _array_at(context, builder, builder.gep(numbers, [start]), shape, sizes)
+
+    return _array_of(shape)(vector, types.intp, shape), view
+'''
+
 STACK = '''
 @intrinsic(prefer_literal=True)
-def _stack(typing_context, count):
-    """The address of memory on the stack for a number of floats known at compile time."""
+def _room(typing_context, count, shape):
+    """An array on the stack, of a number of floats known at compile time."""
     if not isinstance(count, types.IntegerLiteral):
         return None
     number = count.literal_value
@@ -27,9 +58,9 @@ def _stack(typing_context, count):
         address = cgutils.alloca_once(builder, context.get_data_type(types.float64), number)
         # a whole line of the cache, which is what the widest vector instructions want
         address.align = 64
-        return address
+        return _array_at(context, builder, address, signature.args[1], arguments[1])
 
-    return types.CPointer(types.float64)(count), allocate
+    return _array_of(shape)(count, shape), allocate
 
 
 @intrinsic
@@ -48,7 +79,11 @@ def _derivative_apart(typing_context):
     return types.void(), mark
 '''
 
-IMPORTS = "from numba.core import cgutils, types\nfrom numba.extending import intrinsic\n"
+IMPORTS = (
+    "from numba.core import cgutils, types\n"
+    "from numba.extending import intrinsic\n"
+    "from numba.np import arrayobj\n"
+)
 
 APART = "_derivative_apart()"
 
@@ -137,13 +172,8 @@ def _carved(arrays: Sequence[Array]) -> list[str]:
     """Arrays on the stack: one piece of memory each, so that they are known not to overlap."""
     lines = []
     for array in arrays:
-        room = f"_stack(room_{array.name})"
-        if len(array.shape) == 1:
-            lines.append(f"{array.name} = carray({room}, (room_{array.name},))")
-        else:
-            lines.append(
-                f"{array.name} = view_{len(array.shape)}({room}, {', '.join(array.shape)})"
-            )
+        shape = ", ".join(array.shape) if len(array.shape) > 1 else f"room_{array.name},"
+        lines.append(f"{array.name} = _room(room_{array.name}, ({shape}))")
     return lines
 
 
