@@ -44,7 +44,9 @@ SOURCES: Final = {
         ),
         (
             "worschech_rosenow.setup_definitions",
+            "worschech_rosenow.setup_moments",
             "worschech_rosenow.setup_dynamics",
+            "worschech_rosenow.setup_covariances",
             "worschech_rosenow.setup_simulated",
             "worschech_rosenow.setup_erf",
             "worschech_rosenow.setup_teachers",

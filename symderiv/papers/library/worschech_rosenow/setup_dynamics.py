@@ -1,4 +1,4 @@
-"""Equations 4 and 18 to 22: the hierarchy of order parameters and the covariances in it.
+"""Equations 4, 18 and 19: the hierarchy of order parameters and the generalisation error.
 
 x_i^(l) = ξ·Σ^l J_i/√N as the paper defines it; unlabelled fields are those of equation 2, x_i^(0).
 The teacher is 1/√M times the sum of its units, which is the student's architecture with M units;
@@ -8,11 +8,9 @@ the teacher of section 3 has no factor. What holds for which is told by claims o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from symderiv.papers.claim import Claim
 from symderiv.papers.library.worschech_rosenow.setup_points import points_on
-from symderiv.papers.references import networks
 from symderiv.papers.rules import Exact
 
 __all__ = ["CLAIMS", "Q_RATE", "R_RATE", "Rate"]
@@ -267,7 +265,7 @@ _ERROR = [
         + _ERROR_TERMS.format(teachers="1/M*", students="M/K**2*", cross="2/K")
         + ")",
         note="The output weights are missing. (The superscripts (1) are read as those of the "
-        "covariances, not as orders of the fields; see 20, fields.)",
+        "covariances, not as orders of the fields; see 20, orders of the fields.)",
     ),
     Claim(
         "19",
@@ -280,88 +278,4 @@ _ERROR = [
     ),
 ]
 
-_MATRIX_2 = "Matrix(2, 2, Q[1, i, i], Q[1, i, j], Q[1, i, j], Q[1, j, j])"
-_MATRIX_3 = """Matrix(3, 3,
-    Q[1, i, i], {first}, R[1, i, n],
-    Q[l + 1, i, j], Q[2*l + 1, j, j], R[l + 1, j, n],
-    R[1, i, n], R[l + 1, j, n], T[1, n, n])
-"""
-_MATRIX_3_PRINTED = _MATRIX_3.format(first="Q[1, i, j]")
-_MATRIX_3_TRUE = _MATRIX_3.format(first="Q[l + 1, i, j]")
-_MATRIX_4 = """Matrix(4, 4,
-    Q[1, i, i], Q[1, i, j], R[1, i, n], R[1, i, m],
-    Q[1, i, j], Q[1, j, j], R[1, j, n], R[1, j, m],
-    R[1, i, n], R[1, j, n], T[1, n, n], T[1, n, m],
-    R[1, i, m], R[1, j, m], T[1, n, m], T[1, m, m])
-"""
-_ORDERS = (
-    "With the paper's x_i^(l) = xi Sigma^l J_i/sqrt(N) the plain fields are those of order 0, and "
-    "the first one has index i. Read as labels of the covariances the superscripts (1) do no harm."
-)
-_STATES = points_on(partial(networks))
-
-_COVARIANCES = [
-    Claim(
-        "20",
-        f"C(x[i, 0], x[j, 0]) == {_MATRIX_2}",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K",
-        part="matrix",
-        symmetric=("Q",),
-    ),
-    Claim(
-        "20",
-        f"{_MATRIX_2} == C(x[j, 1], x[j, 1])",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K",
-        part="fields",
-        corrected=f"{_MATRIX_2} == C(x[i, 0], x[j, 0])",
-        note=_ORDERS,
-    ),
-    Claim(
-        "21",
-        f"C(x[i, 0], x[j, l], y[n, 0]) == {_MATRIX_3_PRINTED}",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K, n = 1..M, l = 0..L - 1",
-        part="matrix",
-        corrected=f"C(x[i, 0], x[j, l], y[n, 0]) == {_MATRIX_3_TRUE}",
-        note="A covariance matrix is symmetric: the entry 1, 2 must be Q_ij^(l+1) like the entry "
-        "2, 1. As printed it is right for l = 0 only.",
-        symmetric=("Q",),
-    ),
-    Claim(
-        "21",
-        f"{_MATRIX_3_TRUE} == C(x[j, 1], x[j, l], y[n, 1])",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K, n = 1..M, l = 0..L - 1",
-        part="fields",
-        given="The entry 1, 2 is Q_ij^(l+1).",
-        corrected=f"{_MATRIX_3_TRUE} == C(x[i, 0], x[j, l], y[n, 0])",
-        note=_ORDERS,
-    ),
-    Claim(
-        "22",
-        f"C(x[i, 0], x[j, 0], y[n, 0], y[m, 0]) == {_MATRIX_4}",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K, n = 1..M, m = 1..M",
-        part="matrix",
-        symmetric=("Q", "T"),
-    ),
-    Claim(
-        "22",
-        f"{_MATRIX_4} == C(x[j, 1], x[j, 1], y[n, 1], y[m, 1])",
-        _STATES,
-        Exact(),
-        "i = 1..K, j = 1..K, n = 1..M, m = 1..M",
-        part="fields",
-        corrected=f"{_MATRIX_4} == C(x[i, 0], x[j, 0], y[n, 0], y[m, 0])",
-        note=_ORDERS,
-    ),
-]
-
-CLAIMS = (*_SHAPE, *_EIGHTEEN, *_ERROR, *_COVARIANCES)
+CLAIMS = (*_SHAPE, *_EIGHTEEN, *_ERROR)

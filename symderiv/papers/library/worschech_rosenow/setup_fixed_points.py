@@ -11,6 +11,7 @@ from typing import Any
 from symderiv.papers.arithmetic import Indexed, Values
 from symderiv.papers.claim import Point
 from symderiv.papers.integral_references import Integrals, as_number
+from symderiv.papers.library.worschech_rosenow.setup_definitions import study_of
 from symderiv.papers.plateau_references import (
     Homogeneous,
     homogeneous_teachers,
@@ -120,21 +121,17 @@ def _unequal_values(orders: dict[int, list[list[Any]]], numbers: Any) -> dict[st
 @lru_cache(maxsize=4)
 def _drawn(L: int, seed: int) -> Any:
     from symderiv.dynamics.initial import initial
-    from symderiv.dynamics.study import study_from_mapping
 
-    study = study_from_mapping(
-        {
-            "network": {"students": 4, "teachers": 4, "activation": "erf"},
-            "data": {
-                "model": "power-law",
-                "dimension": 7000,
-                "distinct_eigenvalues": L,
-                "exponent": 0.25,
-            },
-            "training": {"learning_rate": 0.1},
-            "initial": {"student_std": 0.01, "seed": seed},
-            "time": {"end": 1.0, "points": 2},
-        }
+    study = study_of(
+        4,
+        4,
+        data={
+            "model": "power-law",
+            "dimension": 7000,
+            "distinct_eigenvalues": L,
+            "exponent": 0.25,
+        },
+        initial={"student_std": 0.01, "seed": seed},
     )
     return initial(study).state
 
