@@ -93,6 +93,16 @@ SOURCES: Final = {
             "relu_localization.large_gain",
         ),
     ),
+    "bae-jeong-2024": Source(
+        "J. Bae and H. Jeong, From empirical observations to universality: dynamics of deep "
+        "learning with inputs built on Gaussian mixture, arXiv:2405.00642 (2024)",
+        ("bae-jeong-2024",),
+        (
+            "bae_jeong.definitions",
+            "bae_jeong.motion",
+            "bae_jeong.rates",
+        ),
+    ),
     "saad-solla-1995": Source(
         "D. Saad and S. A. Solla, On-line learning in soft committee machines, Phys. Rev. E 52, "
         "4225 (1995): the isotropic committee, as commonly quoted",
@@ -131,10 +141,14 @@ def paper(name: str) -> Paper:
 
 
 def _in_order(claims: list[Claim]) -> list[Claim]:
-    """By the first number in the equation's name; one without a number follows its predecessor."""
-    order, last = [], 0
+    """By the first number in the equation's name, those of a supplement (S1, S2, ...) last.
+
+    A name without such a number, or with one inside of another name (Lemma V.3), follows its
+    predecessor.
+    """
+    order, last = [], (False, 0)
     for claim in claims:
-        found = re.search(r"\d+", claim.equation)
-        last = int(found[0]) if found else last
+        found = re.search(r"(?<!\.)(\d+)", claim.equation)
+        last = (re.match(r"S\d", claim.equation) is not None, int(found[1])) if found else last
         order.append(last)
     return [claim for _, claim in sorted(zip(order, claims, strict=True), key=lambda pair: pair[0])]
