@@ -63,7 +63,7 @@ def _point(
     lazy = _lazy(state)
     if alike:
         lazy["dr"], lazy["TT"] = lazy["dr_alike"], lazy["TT_alike"]
-    return Point(label, Values(_known(state), lazy))
+    return Point(label, Values(_known(state) | _means(state), lazy))
 
 
 def _known(state: Manifold) -> dict[str, Any]:
@@ -95,7 +95,6 @@ def _time_of_steps(steps: int, N: int, numbers: Any) -> Any:
 
 def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
     K, M, D = (1, state.K), (1, state.M), (1, state.D)
-    found = _means(state)
     seen = Kept(lambda: state.projected(state.seen))
     teacher = Kept(lambda: state.projected(state.teacher))
     rate = Kept(lambda: state.projected(state.seen_rate))
@@ -206,7 +205,6 @@ def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
         "eps_g": lambda: state.error,
         "corr": lambda: Indexed(lambda k, m: -error_derivative(k - 1, state.K + m - 1), K, M),
         "corr_S": lambda: Indexed(lambda k, j: error_derivative(k - 1, j - 1), K, K),
-        **{name: (lambda function=function: function) for name, function in found.items()},
     }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ __all__ = ["Manifold", "coefficients", "manifold"]
 #: Learning rate of all points: terms of the second order must not be small.
 _ETA = (7, 10)
 
+
 @lru_cache(maxsize=32)
 def _closed_coefficients(f: str) -> tuple[Any, ...]:
     import sympy as sp
