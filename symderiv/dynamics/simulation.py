@@ -6,11 +6,13 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
 from symderiv.dynamics.activation_error import kernel_for
+from symderiv.dynamics.blas_threads import one_blas_thread
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.gram import Factors, factors, gram_is_cheaper
 from symderiv.dynamics.initial import (
@@ -129,7 +131,9 @@ def simulate(
         checkpoint.open(identity(study, kernel.sha256, command="simulate", runs=count))
     started = time.perf_counter()
     work = Simulation(study, kernel, weights, start.state, count, checkpoint)
-    interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
+    # only inputs made from latent vectors take products of matrices
+    with one_blas_thread() if isinstance(weights, LatentVectors) else nullcontext():
+        interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
     reached = min(run.recorded for run in work.runs)
     N = work.dimension
     cause, message = "done", f"reached alpha = {work.examples[-1] / N:.10g}"
