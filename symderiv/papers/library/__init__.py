@@ -103,6 +103,13 @@ SOURCES: Final = {
             "bae_jeong.rates",
         ),
     ),
+    "goldt-2021": Source(
+        "S. Goldt, B. Loureiro, G. Reeves, F. Krzakala, M. Mezard and L. Zdeborova, The Gaussian "
+        "equivalence of generative models for learning with shallow neural networks, slides, "
+        "MSML (2021); arXiv:2006.14709",
+        ("goldt-2021",),
+        ("goldt.setup", "goldt.equivalence", "goldt.dynamics"),
+    ),
     "saad-solla-1995": Source(
         "D. Saad and S. A. Solla, On-line learning in soft committee machines, Phys. Rev. E 52, "
         "4225 (1995): the isotropic committee, as commonly quoted",

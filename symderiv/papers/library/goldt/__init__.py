@@ -1,0 +1,1 @@
+"""Claims of the slides on the Gaussian equivalence of generators."""
