@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.learning.moments import closure_coefficients
-from symderiv.papers.integral_references import as_number, random_fraction
+from symderiv.papers.integral_references import as_number
 from symderiv.precision.moment_system import moment_module
 
 __all__ = ["LatentNetwork", "LatentRates", "latent_network", "latent_rates"]
@@ -272,25 +272,25 @@ def latent_network(
     N, D = sum(multiplicities), latent
     basis = _identity(N)
     for _ in range(2):
-        basis = _times(basis, _reflection([random_fraction(rng) for _ in range(N)]))
+        basis = _times(basis, _reflection([_random_fraction(rng) for _ in range(N)]))
     spectrum = [
         rho for rho, count in zip(eigenvalues, multiplicities, strict=True) for _ in range(count)
     ]
     omega = _times([[x * rho for x, rho in zip(row, spectrum, strict=True)] for row in basis],
                    list(zip(*basis, strict=True)))  # fmt: skip
     # x and c have a joint covariance if Ω^(-1/2) Φ is shorter than one
-    parts = [[random_fraction(rng) for _ in range(D)] for _ in range(N)]
+    parts = [[_random_fraction(rng) for _ in range(D)] for _ in range(N)]
     scaled = np.array([[float(x) for x in row] for row in parts])
     scaled /= np.sqrt([[float(rho)] for rho in spectrum])
     largest = float(np.linalg.norm(scaled, 2))
     scale = Fraction(int(Fraction(19, 20) / Fraction(largest) * 64), 64)
     phi = _times(basis, [[scale * x for x in row] for row in parts])
     student, teacher = (
-        tuple(tuple(random_fraction(rng) for _ in range(size)) for _ in range(units))
+        tuple(tuple(_random_fraction(rng) for _ in range(size)) for _ in range(units))
         for units, size in ((K, N), (M, D))
     )
-    v = tuple(random_fraction(rng, 4, 3) for _ in range(K))
-    v_teacher = tuple(random_fraction(rng, 4, 3) for _ in range(M))
+    v = tuple(_random_fraction(rng, 4, 3) for _ in range(K))
+    v_teacher = tuple(_random_fraction(rng, 4, 3) for _ in range(M))
     return LatentNetwork(
         omega, phi, eigenvalues, multiplicities, student, teacher, v, v_teacher, words
     )
@@ -319,3 +319,8 @@ def _reflection(u: Sequence[Fraction]) -> Rows:
     return tuple(
         tuple(int(i == j) - 2 * a * b / length for j, b in enumerate(u)) for i, a in enumerate(u)
     )
+
+
+def _random_fraction(rng: random.Random, largest: int = 3, denominator: int = 2) -> Fraction:
+    """A multiple of 1/denominator between ±largest/denominator, not zero."""
+    return Fraction(rng.choice([k for k in range(-largest, largest + 1) if k]), denominator)
