@@ -2,15 +2,17 @@
 
 An assignment such as d[i, n, k] = sum_p a[i, p] b[p, n, k] + ... over a long range of k reads every
 row b[p, n, :] once for every i. Here it is computed for several i in one turn of the loop over k:
-each number of b is loaded once and used in a register. Three more things save work in the loop:
+each number of b is loaded once and used in a register. More things save work in the loop:
 
 - Coefficients with scalar factors, -rate*a[i, p], are multiplied in front of it.
+- Sums over many units are made in parts, so that for a part several rows fit into registers. Rows
+  of coefficients end with zeros where parts of equal width go beyond the last unit.
 - A symmetric target whose value is h(i, j) + h(j, i) + g(i, j) receives h first, of which only
   half as many products are needed, and the sum of both halves in a second turn.
 - Terms with a factor that is mostly zero are added in a further turn, where it is not.
 
-Long ranges are cut in blocks which the second-level cache holds, so that these turns find their
-numbers there. That outputs do not overlap with what is read has to be known to the compiler.
+Long ranges are cut in blocks, so that these turns find their numbers in a cache. The compiler has to
+know that outputs do not overlap with what is read.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from symderiv_codegen.program import Array, Assignment, Procedure
 from symderiv_codegen.walk import (
     Total,
     array_name,
-    free_names,
     plain_index,
     range_symbol,
     with_plain_indices,
@@ -36,11 +37,14 @@ from symderiv_codegen.walk import (
 LENGTH = 1024
 # Rows at a time times units: what LLVM still unrolls, and without that there are no vectors.
 MOST_PRODUCTS = 56
+# Units in one part of the sums: with more of them too few rows are left.
+MOST_UNITS = 10
 
 FIRST, LAST = sp.Symbol("first", integer=True), sp.Symbol("last", integer=True)
 BEGIN, ROW = sp.Symbol("begin", integer=True), sp.Symbol("row", integer=True)
+PART, BEFORE = sp.Symbol("part", integer=True), sp.Symbol("before", real=True)
 #: Names that loops over blocks and groups use themselves.
-OWN_NAMES = frozenset({"first", "last", "group", "begin", "row"})
+OWN_NAMES = frozenset({"first", "last", "group", "begin", "row", "part", "parts", "before"})
 
 
 def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) -> bool:
@@ -125,16 +129,23 @@ class LongLoops:
         def along(inside: Sequence[Node]) -> Loop:
             return Loop(k, FIRST, LAST, tuple(inside))
 
-        # several rows in one turn of the long loop
-        value = self._with_scaled(self._lower.rewrite(value))
+        # several rows in one turn of the long loop, and a part of each sum
         here = {i: BEGIN + ROW}
+        start, sums = self._in_parts(self._lower.rewrite(value))
+        start, sums, element = (e.xreplace(here) for e in (start, sums, target))
+        inside: list[Node] = [
+            Branch(
+                (
+                    (sp.Eq(PART, 0), tuple(self._lower.assigned(BEFORE, start))),
+                    (sp.true, (Set(BEFORE, element),)),
+                )
+            ),
+            *self._lower.assigned(element, BEFORE + sums),
+        ]
         turn = over(
-            ROW,
-            sp.Symbol(f"rows_{shape[0]}"),
-            self._lower.assigned(target.xreplace(here), value.xreplace(here)),
+            PART, sp.Symbol("parts"), [along([over(ROW, _in_all("rows", shape[0]), inside)])]
         )
-        result: list[Node] = [over(j, columns, [Groups(BEGIN, ROW, shape[0], (along([turn]),))])]
-
+        result: list[Node] = [over(j, columns, [Groups(BEGIN, ROW, shape[0], (turn,))])]
         if step.symmetric:
             both = self._lower.assigned(target, rest + target + target.base[j, i, k])
             mirrored = Set(target.base[j, i, k], target)
@@ -142,7 +153,7 @@ class LongLoops:
         for name, terms in later.items():
             added = along(self._lower.assigned(target, target + terms))
             # sizes that the compiler does not know: it would make a copy for every row
-            unknown = (range_symbol(f"number_{size}") for size in shape[:2])
+            unknown = (_in_all("number", size) for size in shape[:2])
             turn = over(i, next(unknown), [over(j, next(unknown), [added])])
             result.append(Branch(((sp.Ne(sp.Symbol(name, real=True), 0), (turn,)),)))
         return result
@@ -160,39 +171,61 @@ class LongLoops:
                 later[name] = later.get(name, sp.Integer(0)) + term
         return sp.Add(*usual), later
 
-    def _with_scaled(self, value: sp.Expr) -> sp.Expr:
-        """Sums with their scalar factors multiplied into the coefficients."""
-        return sp.Add(*(self._scaled_term(term) for term in sp.Add.make_args(sp.expand(value))))
+    def _in_parts(self, value: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """What is added once, and sums with their scalar factors in the coefficients, in parts."""
+        once: list[sp.Expr] = []
+        sums: list[sp.Expr] = []
+        for term in sp.Add.make_args(sp.expand(value)):
+            part = self._part(term)
+            if part is None:
+                once.append(term)
+            else:
+                sums.append(part)
+        return sp.Add(*once), sp.Add(*sums)
 
-    def _scaled_term(self, term: sp.Expr) -> sp.Expr:
+    def _part(self, term: sp.Expr) -> sp.Expr | None:
         factors = sp.Mul.make_args(term)
         totals = [factor for factor in factors if isinstance(factor, Total)]
-        scalars = [f for f in factors if f.is_number or isinstance(f, sp.Symbol)]
-        if len(totals) != 1 or not scalars:
-            return term
+        if len(totals) != 1:
+            return None
+        index, low, high = totals[0].limit
         elements = sp.Mul.make_args(totals[0].summand)
-        if not all(isinstance(element, sp.Indexed) for element in elements):
-            return term
+        if low != 0 or not all(isinstance(element, sp.Indexed) for element in elements):
+            return None
         small = [e for e in elements if len(self._arrays[array_name(e)].shape) == 2]
-        if len(small) != 1:
-            return term
-        base = self._scaled_array(small[0], sp.Mul(*scalars))
-        replaced = totals[0].xreplace({small[0]: base[small[0].indices]})
-        return sp.Mul(replaced, *(f for f in factors if f not in (*totals, *scalars)))
+        if len(small) != 1 or small[0].indices[1] != index:
+            return None
+        size = self._arrays[array_name(small[0])].shape[1]
+        scalars = [f for f in factors if f.is_number or isinstance(f, sp.Symbol)]
+        row, _ = small[0].indices
+        place = PART * _in_all("width", size) + index
+        rest = totals[0].summand / small[0]
+        summand = rest.xreplace({index: sp.Min(place, high)})
+        summand *= self._coefficients(small[0], sp.Mul(*scalars))[row, place]
+        part = Total(summand, index, low, _in_all("width", size) - 1)
+        return sp.Mul(part, *(f for f in factors if f not in (*totals, *scalars)))
 
-    def _scaled_array(self, element: sp.Indexed, factor: sp.Expr) -> sp.IndexedBase:
+    def _coefficients(self, element: sp.Indexed, factor: sp.Expr) -> sp.IndexedBase:
+        """An array of ``factor * element``, with zeros to the end of the last part."""
         name = array_name(element)
         if (factor, name) not in self._scaled:
-            shape = self._arrays[name].shape
-            scaled = Array(self._names.take(f"scaled_{name}"), shape)
+            rows, columns = self._arrays[name].shape
+            scaled = Array(self._names.take(f"scaled_{name}"), (rows, f"padded_{columns}"))
             self.local.append(scaled)
             base = self._scaled[factor, name] = sp.IndexedBase(scaled.name)
-            node: Node = Set(base[element.indices], factor * element)
-            for index, size in reversed(list(zip(element.indices, shape, strict=True))):
-                assert str(index) in free_names(element)
-                node = Loop(index, sp.Integer(0), range_symbol(size), (node,))
-            self._in_front.append(node)
+            i, p = element.indices
+            size, end = range_symbol(columns), _in_all("padded", columns)
+            body = (
+                Loop(p, sp.Integer(0), size, (Set(base[i, p], factor * element),)),
+                Loop(p, size, end, (Set(base[i, p], sp.Integer(0)),)),
+            )
+            self._in_front.append(Loop(i, sp.Integer(0), range_symbol(rows), body))
         return self._scaled[factor, name]
+
+
+def _in_all(what: str, size: str) -> sp.Symbol:
+    """A number that ``specialised`` computes from a range."""
+    return range_symbol(f"{what}_{size}")
 
 
 def halves(value: sp.Expr, i: sp.Symbol, j: sp.Symbol, long: set[str]) -> tuple[sp.Expr, sp.Expr]:

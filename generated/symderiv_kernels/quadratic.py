@@ -44,7 +44,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  e156fadce51e6342d1172f40b4653baf4e9b82cb3bfdc47abb9bb6cb02623611
-    code     34fe83615a07e14a2d640ecc4177f610ba977e8f7987db8ca1015c90f0922593
+    code     98f2bdf7e349b6a1eb838d9397efe4eedd9849aa46520fa1fe11d58240f4fe21
 Ordered by SymPy 1.14.
 """
 
@@ -539,16 +539,22 @@ def specialised(K, M):
     """
     if (K, M) in _SPECIALISED:
         return _SPECIALISED[K, M]
-    rows_K = min(K, max(1, 56 // (K + M)))
-    groups_K = -(-K // rows_K)
+    parts = -(-(K + M) // 10)
+    width_K = -(-K // parts)
+    padded_K = parts * width_K
+    width_M = -(-M // parts)
+    padded_M = parts * width_M
+    most = max(1, 56 // (width_K + width_M))
+    groups_K = -(-K // most)
+    rows_K = -(-K // groups_K)
     room_Q = K * K
     room_R = K * M
     room_A = K * K
     room_B = K * M
     room_dv = K
     room_Gamma = K * K
-    room_scaled_B = K * M
-    room_scaled_A = K * K
+    room_scaled_B = K * padded_M
+    room_scaled_A = K * padded_K
     room = room_Q + room_R + room_A + room_B + room_dv + room_Gamma + room_scaled_B + room_scaled_A
     if room > 262144:
         raise ValueError("the arrays of so many units do not fit on the stack")
@@ -613,8 +619,8 @@ def specialised(K, M):
         B = _room(room_B, (K, M))
         dv = _room(room_dv, (room_dv,))
         Gamma = _room(room_Gamma, (K, K))
-        scaled_B = _room(room_scaled_B, (K, M))
-        scaled_A = _room(room_scaled_A, (K, K))
+        scaled_B = _room(room_scaled_B, (K, padded_M))
+        scaled_A = _room(room_scaled_A, (K, padded_K))
         order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
         # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
         # and Q_ji) and R
@@ -736,24 +742,39 @@ def specialised(K, M):
         for i in range(K):
             for m in range(M):
                 scaled_B[i, m] = -learning_rate * B[i, m]
+            for m in range(M, padded_M):
+                scaled_B[i, m] = 0.0
             for p in range(K):
                 scaled_A[i, p] = -learning_rate * A[i, p]
+            for p in range(K, padded_K):
+                scaled_A[i, p] = 0.0
         for first in range(np.uint64(0), np.uint64(L), np.uint64(1024)):
             last = min(first + np.uint64(1024), np.uint64(L))
             for j in range(K):
                 for group in range(groups_K):
                     begin = min(group * rows_K, K - rows_K)
-                    for k in range(first, last):
-                        for row in range(rows_K):
-                            sum_over_p_4 = 0.0
-                            for p in range(K):
-                                sum_over_p_4 += scaled_A[begin + row, p] * student_overlap[j, p, k]
-                            sum_over_m_5 = 0.0
-                            for m in range(M):
-                                sum_over_m_5 += cross_overlap[j, m, k] * scaled_B[begin + row, m]
-                            d_student_overlap[begin + row, j, k] = (
-                                sum_over_m_5 + eigenvalue[k] * sum_over_p_4
-                            )
+                    for part in range(parts):
+                        for k in range(first, last):
+                            for row in range(rows_K):
+                                if part == 0:
+                                    before = 0.0
+                                else:
+                                    before = d_student_overlap[begin + row, j, k]
+                                sum_over_p_4 = 0.0
+                                for p in range(width_K):
+                                    sum_over_p_4 += (
+                                        scaled_A[begin + row, p + part * width_K]
+                                        * student_overlap[j, min(K - 1, p + part * width_K), k]
+                                    )
+                                sum_over_m_5 = 0.0
+                                for m in range(width_M):
+                                    sum_over_m_5 += (
+                                        cross_overlap[j, min(M - 1, m + part * width_M), k]
+                                        * scaled_B[begin + row, m + part * width_M]
+                                    )
+                                d_student_overlap[begin + row, j, k] = (
+                                    before + sum_over_m_5 + eigenvalue[k] * sum_over_p_4
+                                )
             learning_rate_squared = learning_rate * learning_rate
             for i in range(K):
                 for j in range(i + 1):
@@ -776,17 +797,28 @@ def specialised(K, M):
             for n in range(M):
                 for group in range(groups_K):
                     begin = min(group * rows_K, K - rows_K)
-                    for k in range(first, last):
-                        for row in range(rows_K):
-                            sum_over_p_5 = 0.0
-                            for p in range(K):
-                                sum_over_p_5 += cross_overlap[p, n, k] * scaled_A[begin + row, p]
-                            sum_over_m_6 = 0.0
-                            for m in range(M):
-                                sum_over_m_6 += scaled_B[begin + row, m] * teacher_overlap[n, m, k]
-                            d_cross_overlap[begin + row, n, k] = (
-                                sum_over_m_6 + eigenvalue[k] * sum_over_p_5
-                            )
+                    for part in range(parts):
+                        for k in range(first, last):
+                            for row in range(rows_K):
+                                if part == 0:
+                                    before = 0.0
+                                else:
+                                    before = d_cross_overlap[begin + row, n, k]
+                                sum_over_p_5 = 0.0
+                                for p in range(width_K):
+                                    sum_over_p_5 += (
+                                        cross_overlap[min(K - 1, p + part * width_K), n, k]
+                                        * scaled_A[begin + row, p + part * width_K]
+                                    )
+                                sum_over_m_6 = 0.0
+                                for m in range(width_M):
+                                    sum_over_m_6 += (
+                                        scaled_B[begin + row, m + part * width_M]
+                                        * teacher_overlap[n, min(M - 1, m + part * width_M), k]
+                                    )
+                                d_cross_overlap[begin + row, n, k] = (
+                                    before + sum_over_m_6 + eigenvalue[k] * sum_over_p_5
+                                )
             if weight_decay != 0.0:
                 for i in range(number_K):
                     for n in range(number_M):

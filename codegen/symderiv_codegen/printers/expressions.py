@@ -108,6 +108,8 @@ class ExpressionPrinter:
             return text
         if isinstance(node, sp.Mul) and all(a.is_Integer or a.is_Symbol for a in node.args):
             return " * ".join(str(a) for a in node.as_ordered_factors())
+        if isinstance(node, sp.Min):
+            return f"min({', '.join(sorted(self.index(a) for a in node.args))})"
         raise self._unknown(node)
 
     def condition(self, node: sp.Basic) -> Piece:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symderiv_codegen.blocks import MOST_PRODUCTS
+from symderiv_codegen.blocks import MOST_PRODUCTS, MOST_UNITS
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
 from symderiv_codegen.loops import Groups, Node, inner, reads
 from symderiv_codegen.printers.module import ModulePrinter, docstring
@@ -134,7 +134,7 @@ def specialised(
     )
     lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
     lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
-    lines += [pad + line for line in _groups(nodes, " + ".join(program.small))]
+    lines += [pad + line for line in _parts(nodes, program.small)]
     lines += [pad + f"room_{array.name} = {product(array.shape)}" for array in local]
     names = [f"room_{array.name}" for array in local]
     total = Chain(tuple((" + " if n else "", Text(name)) for n, name in enumerate(names)))
@@ -177,12 +177,19 @@ def _carved(arrays: Sequence[Array]) -> list[str]:
     return lines
 
 
-def _groups(nodes: Sequence[Node], units: str) -> list[str]:
-    """How many rows a group has, and how many groups there are."""
+def _parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
+    """In how many parts sums are made, how many rows a group has, and how many groups there are."""
     found = (part for node in nodes for part in inner(node) if isinstance(part, Groups))
-    lines = []
-    for size in dict.fromkeys(node.size for node in found):
-        most = f"max(1, {MOST_PRODUCTS} // ({units}))"
-        lines.append(f"rows_{size} = min({size}, {most})")
-        lines.append(f"groups_{size} = -(-{size} // rows_{size})")
+    rows = dict.fromkeys(node.size for node in found)
+    if not rows:
+        return []
+    lines = [f"parts = -(-({' + '.join(small)}) // {MOST_UNITS})"]
+    for size in small:
+        lines.append(f"width_{size} = -(-{size} // parts)")
+        lines.append(f"padded_{size} = parts * width_{size}")
+    widths = " + ".join(f"width_{size}" for size in small)
+    lines.append(f"most = max(1, {MOST_PRODUCTS} // ({widths}))")
+    for size in rows:
+        lines.append(f"groups_{size} = -(-{size} // most)")
+        lines.append(f"rows_{size} = -(-{size} // groups_{size})")
     return lines

@@ -38,7 +38,7 @@ def program() -> Program:
 
     d_x = half(i, j) + half(j, i) + rate**2 * G[i, j] * rho[k] - 2 * decay * X[i, j, k]
     d_y = 3 * rho[k] * sp.Sum(A[i, p] * Y[p, n, k], p) - sp.Sum(B[i, m] * Z[n, m, k], m)
-    d_y += kick * rho[k] - decay * Y[i, n, k]
+    d_y += rate * Y[i, n, k] + kick * rho[k] - decay * Y[i, n, k]
     derivatives = tuple(Array(f"d_{a.name}", a.shape, "", a.symmetric) for a in STATE)
     body = (
         Assignment(sp.IndexedBase("d_X")[i, j, k], d_x, symmetric=True),
@@ -65,13 +65,15 @@ def text() -> str:
     return generate_text(program())
 
 
-# one row of units and one mode; all rows at once; groups of five of nine rows, the second of which
-# begins inside of the first; groups of two of three rows in blocks of four of eleven modes
+# one row of units and one mode; all at once; two parts, of which the second goes beyond the last
+# unit; three such parts for groups of three rows of five, the second of which begins inside of the
+# first, in blocks of four of eleven modes
+FEW = (("56 //", "14 //"), ("// 10", "// 3"), ("np.uint64(1024)", "np.uint64(4)"))
 CUTS = {
     "one": ((1, 3, 1), ()),
     "whole": ((3, 2, 5), ()),
-    "groups": ((9, 2, 13), ()),
-    "blocks": ((3, 4, 11), (("56 //", "14 //"), ("np.uint64(1024)", "np.uint64(4)"))),
+    "parts": ((9, 2, 13), ()),
+    "everything": ((5, 4, 11), FEW),
 }
 
 
@@ -100,7 +102,7 @@ def test_long_loops_agree_with_matrix_products(text: str, tmp_path: Path, cut: s
         d_x = half + np.swapaxes(half, 0, 1) - 2 * decay * v["X"]
         d_x += v["rate"] ** 2 * v["G"][:, :, None] * v["rho"]
         d_y = 3 * v["rho"] * np.einsum("ip,pnk->ink", v["A"], v["Y"]) + kick * v["rho"]
-        d_y -= np.einsum("im,nmk->ink", v["B"], v["Z"]) + decay * v["Y"]
+        d_y -= np.einsum("im,nmk->ink", v["B"], v["Z"]) + (decay - v["rate"]) * v["Y"]
         expected = np.concatenate([d_x.ravel(), d_y.ravel()])
         state = np.concatenate([v[a.name].ravel() for a in STATE])
         parameters = np.concatenate([v[a.name].ravel() for a in CONSTANTS])
