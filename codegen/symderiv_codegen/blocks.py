@@ -11,8 +11,8 @@ each number of b is loaded once and used in a register. More things save work in
   half as many products are needed, and the sum of both halves in a second turn.
 - Terms with a factor that is mostly zero are added in a further turn, where it is not.
 
-Long ranges are cut in blocks, so that these turns find their numbers in a cache. The compiler has to
-know that outputs do not overlap with what is read.
+Long ranges are cut in blocks, so that these turns find their numbers in a cache. The compiler has
+to know that outputs do not overlap with what is read.
 """
 
 from __future__ import annotations
