@@ -216,6 +216,13 @@ def many_eigenvalues() -> list[Row]:
     return [Row(*line) for line in lines()]
 
 
+def structured_inputs() -> list[Row]:
+    """Hidden manifolds: times, Euler's method at equal accuracy, averaged teacher overlaps."""
+    from benchmarks.structured import averaging, lines
+
+    return [Row(*line) for line in (*lines(), *averaging())]
+
+
 def linear_networks() -> list[Row]:
     """The secular equation at L = 10^4, against mpmath, and against moments with many digits."""
     from benchmarks.linear import rows
@@ -257,6 +264,7 @@ def main() -> int:
         vector_simulation,
         gram_simulation,
         many_eigenvalues,
+        structured_inputs,
         linear_networks,
         moment_form,
         late_learning,
