@@ -17,7 +17,8 @@ from symderiv.cli import build_app, main
 from symderiv.dynamics.study import parse_study
 from symderiv.dynamics.study_tables import Data
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def _sessions() -> list[tuple[str, list[str]]]:
@@ -42,6 +43,8 @@ def test_readme_sessions_print_what_is_shown(
     assert words[0] == "symderiv"
     if words[1] == "generate":
         monkeypatch.chdir(tmp_path)  # it writes where it is called
+    if words[1] == "solve":
+        words = [*words[:2], str(ROOT / words[2]), "--output", str(tmp_path / "run.nc")]
     with patch.object(sys, "argv", words), pytest.raises(SystemExit):
         main()
     captured = capfd.readouterr()
