@@ -42,7 +42,17 @@ def _arcsine(mp: Any, z: Any) -> Any:
     return (mp.asin(s) - s) / (s * z)
 
 
-POLYNOMIALS = (Polynomial("_ARCSINE", _arcsine, (0, 1), (1, 4), 12),)
+def _arctangent(mp: Any, z: Any) -> Any:
+    """(atan(s) - s)/s^3 at z = s^2."""
+    s = mp.sqrt(z)
+    return (mp.atan(s) - s) / (s * z)
+
+
+POLYNOMIALS = (
+    Polynomial("_ARCSINE", _arcsine, (0, 1), (1, 4), 12),
+    # up to the square of tan(pi/8), rounded up
+    Polynomial("_ARCTANGENT", _arctangent, (0, 1), (172, 1000), 11),
+)
 
 
 def printed(polynomial: Polynomial) -> str:

@@ -11,11 +11,11 @@ from symderiv_codegen.layout import Bracket, Text, statement
 
 OF_MANY_NUMBERS = "elementary.py"
 FILES = (
+    OF_MANY_NUMBERS,
     "sign_mean4.py",
     "fields.py",
     "sign_mean4_mpmath.py",
     "tensor_mean.py",
-    OF_MANY_NUMBERS,
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 

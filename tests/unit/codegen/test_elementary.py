@@ -78,6 +78,25 @@ def test_arcsines_at_the_edges() -> None:
     assert np.isnan(values(arcsines, beyond)).all()
 
 
+@pytest.mark.parametrize("made", [compiled, fused, lambda function: function])
+def test_arctangents_are_within_two_units_of_the_last_place(made: Callable[..., Function]) -> None:
+    rng = np.random.default_rng(6)
+    sizes = np.exp(rng.uniform(-20, 20, 1500))
+    edges = np.tan(math.pi / 8 * np.array([1.0, 3.0]))[:, None] * (1 + np.arange(-30, 31) * 2e-16)
+    inside = np.concatenate(
+        [sizes, edges.ravel(), np.linspace(0, 4, 1201), [5e-324, 1e-310, 1e300]]
+    )
+    points = np.where(rng.random(inside.size) < 0.5, -inside, inside)
+    assert largest_error(made(elementary._arctangents), lambda mp: mp.atan, points) < 2.0
+
+
+def test_arctangents_at_the_edges() -> None:
+    found = values(compiled(elementary._arctangents), np.array([0.0, -0.0, math.inf, -math.inf]))
+    assert found.tolist() == [0.0, 0.0, math.pi / 2, -math.pi / 2]
+    assert np.signbit(found).tolist() == [False, True, False, True]
+    assert np.isnan(values(compiled(elementary._arctangents), np.array([math.nan, 1.0]))[0])
+
+
 def test_inverse_roots_by_vector_instructions() -> None:
     rng = np.random.default_rng(2)
     numbers = np.concatenate([np.exp(rng.uniform(-300, 300, 2000)), [1.0, 4.0, 5e-324, 1e308]])

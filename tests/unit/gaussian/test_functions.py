@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-import re
 from itertools import combinations, permutations
-from pathlib import Path
 
 import mpmath
 import numba
@@ -14,6 +13,7 @@ import pytest
 import symderiv_codegen.runtime.sign_mean4 as runtime
 import sympy as sp
 from mpmath import mp
+from symderiv_codegen.runtime.snippets import pasted
 
 from symderiv.gaussian.functions import OwenT, SignMean4
 
@@ -193,11 +193,12 @@ def test_symbols_stay_unevaluated_and_print() -> None:
 
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, object]:
-    """The module's text with decorators added, as the printer of solvers does."""
-    text = Path(runtime.__file__).read_text().replace("from __future__ import annotations", "")
-    text = re.sub(r"^def ", '@njit(error_model="numpy")\ndef ', text, flags=re.MULTILINE)
-    names: dict[str, object] = {"njit": numba.njit}
-    exec(compile(text, "compiled", "exec"), names)
+    """The functions with decorators added, as the printer of solvers does."""
+    wanted = ("sign_mean4", "sign_mean4_cov")
+    of_many = '@njit(error_model="numpy", fastmath={"contract"})'
+    parts = pasted(wanted, '@njit(error_model="numpy", fastmath=False)', of_many=of_many)
+    names: dict[str, object] = {"njit": numba.njit, "math": math, "np": np}
+    exec(compile("\n\n".join(parts), "compiled", "exec"), names)
     return names
 
 
