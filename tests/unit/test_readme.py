@@ -24,7 +24,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def _sessions() -> list[tuple[str, list[str]]]:
     """Every line ``$ symderiv ...`` with the lines that follow it, up to the next one."""
     found = []
-    for block in re.findall(r"^```\n(.*?)^```", README, re.M | re.S):
+    # blocks of every language are matched, or the end of one would be taken for a beginning
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
+    for block in (text for language, text in blocks if not language):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, *lines = part.strip().splitlines()
             found.append((command, [line for line in lines if not line.startswith("...")]))
