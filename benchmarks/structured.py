@@ -26,7 +26,7 @@ from symderiv.dynamics.initial import Initial, initial
 Line = tuple[str, str, str, bool]
 
 #: Allowance c/√N of the comparison with SGD, relative to the largest value of a quantity.
-CONSTANT = 1.0
+CONSTANT = 0.5
 
 
 def study_of(
