@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from symderiv.data.spectra import MAX_SIMULATED
 from symderiv.dynamics.activation_error import kernel_for
 from symderiv.dynamics.blas_threads import one_blas_thread
 from symderiv.dynamics.checkpoint import Checkpoint, identity
@@ -188,6 +189,12 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors | LatentVectors:
                 'draw = "sampled" and no state file, and data.dimension instead of the limit'
             )
         return start.vectors
+    if start.data is not None and len(start.data.components) > 1:
+        # their average would be simulated, which is another problem
+        raise InputError(
+            f"data.dimension: inputs of several components are simulated up to {MAX_SIMULATED} "
+            "coordinates; lower it, or use solve"
+        )
     if method == "auto":
         # without room for a frame of K + M vectors, given overlaps are a matter for factors
         crowded = (

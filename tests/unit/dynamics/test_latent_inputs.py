@@ -186,3 +186,10 @@ def test_equal_components_are_one() -> None:
 def test_components_that_do_not_fit_are_refused(change: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         parse_study(_study(f'model = "gaussian-mixture"\ndimension = 40\n{change}'))
+
+
+def test_components_in_too_many_dimensions_are_not_simulated_as_their_average() -> None:
+    data = COMPONENTS.format(N=5000, p=[0.3, 0.7], rho=[[1.5, 0.5], [0.5, 1.5]])
+    study = parse_study(_study(data).replace("[0.0, 0.5, 2.0, 6.0, 15.0]", "[0.0, 0.01]"))
+    with pytest.raises(InputError, match=r"data\.dimension: .* up to 4096"):
+        simulate(study)
