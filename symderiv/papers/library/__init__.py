@@ -99,6 +99,9 @@ SOURCES: Final = {
         ("bae-jeong-2024",),
         (
             "bae_jeong.definitions",
+            "bae_jeong.mixtures",
+            "bae_jeong.lemma",
+            "bae_jeong.equivalence",
             "bae_jeong.motion",
             "bae_jeong.rates",
         ),

@@ -103,8 +103,9 @@ def _values(state: Manifold) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def pair_mean(f: str) -> Any:
-    """E[f(u) f(w)] of standard normal u, w as a SymPy expression in their correlation c12."""
+@lru_cache(maxsize=8)
+def pair_mean(f: str) -> tuple[Any, Any]:
+    """E[f(u) f(w)] of standard normal u, w as an expression, and their correlation in it."""
     import sympy as sp
 
     from symderiv.expressions import activation
@@ -113,5 +114,5 @@ def pair_mean(f: str) -> Any:
     g = activation(f).expression
     covariance = covariance_symbols(2)
     value = i2(g, g, covariance).unfolded()
-    one = sp.S.One
-    return value.subs({covariance[0, 0]: one, covariance[1, 1]: one})
+    ones = {covariance[0, 0]: sp.S.One, covariance[1, 1]: sp.S.One}
+    return value.subs(ones), covariance[0, 1]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from symderiv.papers.claim import Claim
+from symderiv.papers.library.bae_jeong.euler import euler_points
 from symderiv.papers.library.bae_jeong.motion import REGIME
 from symderiv.papers.manifold_points import UNCENTRED, manifold_points
-from symderiv.papers.rules import Exact
+from symderiv.papers.rules import Converges, Exact
 
 __all__ = ["CLAIMS"]
 
@@ -291,6 +292,17 @@ _SIGMA = [
 ]
 
 _UNITS = [
+    Claim(
+        "Euler step of S41",
+        "Q[k, l] == stepped[k, l]",
+        euler_points,
+        Converges(),
+        "k = 1..K, l = 1..K",
+        regime="t = 1, both layers trained, N = 100 and 1000",
+        note="A step of the length 1/N makes an error of first order in 1/N.",
+        symmetric=("Q", "stepped"),
+        where="Q is the accurate solution, stepped the one by Euler steps of the length 1/N",
+    ),
     Claim(
         "S47",
         "dv[k] == eta*(Sum(w[n]*I2(lam[k], nu[n]), (n, 1, M))"
