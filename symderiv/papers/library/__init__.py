@@ -104,6 +104,7 @@ SOURCES: Final = {
             "bae_jeong.equivalence",
             "bae_jeong.motion",
             "bae_jeong.rates",
+            "bae_jeong.lemma_steps",
         ),
     ),
     "goldt-2021": Source(
@@ -158,7 +159,7 @@ def _in_order(claims: list[Claim]) -> list[Claim]:
     """
     order, last = [], (False, 0)
     for claim in claims:
-        found = re.search(r"(?<!\.)(\d+)", claim.equation)
-        last = (re.match(r"S\d", claim.equation) is not None, int(found[1])) if found else last
+        found = re.search(r"(?<!\.)(?:(?<!\w)(S))?(\d+)", claim.equation)
+        last = (found[1] is not None, int(found[2])) if found else last
         order.append(last)
     return [claim for _, claim in sorted(zip(order, claims, strict=True), key=lambda pair: pair[0])]
