@@ -112,7 +112,13 @@ SOURCES: Final = {
         "equivalence of generative models for learning with shallow neural networks, slides, "
         "MSML (2021); arXiv:2006.14709",
         ("goldt-2021",),
-        ("goldt.setup", "goldt.equivalence", "goldt.dynamics"),
+        (
+            "goldt.dynamics",
+            "goldt.learning_rule",
+            "goldt.equivalence",
+            "goldt.setup",
+            "goldt.replica",
+        ),
     ),
     "saad-solla-1995": Source(
         "D. Saad and S. A. Solla, On-line learning in soft committee machines, Phys. Rev. E 52, "

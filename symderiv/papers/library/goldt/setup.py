@@ -5,6 +5,7 @@ from __future__ import annotations
 from symderiv.papers.claim import Claim
 from symderiv.papers.library.goldt.points import network_points
 from symderiv.papers.library.goldt.setup_points import (
+    correlation_points,
     eigenbasis_points,
     field_points,
     generator_points,
@@ -173,9 +174,9 @@ _SETUP = [
     ),
     Claim(
         "G16",
-        not_checkable="C and the c in the exponent, the functions under the expectation and the "
-        "conditions of the theorem are not defined on the slides, and the bound as it stands there "
-        "has no epsilon in the exponent.",
+        not_checkable="The constants, the functions under the expectation and the conditions of "
+        "the theorem are not defined on the slides, and the exponents cannot be read surely.",
+        reading="reconstructed",
     ),
 ]  # fmt: skip
 
@@ -183,7 +184,7 @@ _INTEGRALS = [
     Claim(
         "correlations",
         statement,
-        field_points,
+        correlation_points,
         Exact(),
         ranges,
         part=part,

@@ -24,6 +24,7 @@ from symderiv.papers.library.goldt.points import Means, one_point, states
 from symderiv.precision.contexts import numbers as arithmetic
 
 __all__ = [
+    "correlation_points",
     "eigenbasis_points",
     "field_points",
     "generator_points",
@@ -60,14 +61,17 @@ def _polynomial(text: str, order: int = 0) -> Any:
     return sp.lambdify(_X, sp.diff(named_activation(text).expression, _X, order), modules=[{}])
 
 
-@lru_cache(maxsize=4)
-def field_points_at(digits: int) -> tuple[Point, ...]:
-    """See :func:`field_points`."""
-    found = []
+@lru_cache(maxsize=16)
+def _field_point(state: LatentNetwork, nodes: int, digits: int) -> Point:
     with arithmetic(digits, "mpmath") as numbers:
-        for state in states():
-            found.append(_on_grid(state, numbers))
-    return tuple(found)
+        return _on_grid(state, nodes, numbers)
+
+
+def correlation_points(numbers: Any) -> Iterator[Point]:
+    """As :func:`field_points`, four fields."""
+    for K, M in ((3, 1), (2, 2)):
+        state = latent_network(K, M, (Fraction(7, 4), Fraction(3, 5)), (2, 3), 4, seed=K)
+        yield _field_point(state, 5, numbers.dps)
 
 
 def field_points(numbers: Any) -> Iterator[Point]:
@@ -76,17 +80,18 @@ def field_points(numbers: Any) -> Iterator[Point]:
     ``I_2``, ``I_3``, ``I_4`` are the engine's integrals by unit, students 1 … K and then teachers;
     ``z``, ``y`` and ``dy`` of a unit are its field, activation and the latter's slope.
     """
-    yield from field_points_at(numbers.dps)
+    for state in states():
+        yield _field_point(state, 4, numbers.dps)
 
 
-def _on_grid(state: LatentNetwork, numbers: Any) -> Point:
+def _on_grid(state: LatentNetwork, nodes: int, numbers: Any) -> Point:
     K, M = state.K, state.M
     means = Means(state, numbers, _PAIR)
     fields = [("s", k + 1) for k in range(K)] + [("t", n + 1) for n in range(M)]
     size = len(fields)
     covariance = numbers.matrix([[means.covariance(a, b) for b in fields] for a in fields])
     root = numbers.cholesky(covariance)
-    normal, weight = grid(size, 5, numbers)
+    normal, weight = grid(size, nodes, numbers)
     z = [sum(root[i, j] * normal[j] for j in range(i + 1)) for i in range(size)]
     kinds = [_PAIR[kind == "t"] for kind, _ in fields]
     units = (1, size)
@@ -270,7 +275,7 @@ def manifold_points(*functions: str) -> Callable[[Any], Iterator[Point]]:
     """x = f(F c/√D), rows of F with entries ±1, overlaps of the order 1/√D; parameter 1/D.
 
     Args:
-        functions: f, with E f = 0.
+        functions: f; the mean E f is taken off.
     """
     return partial(_manifold_points, functions)
 
@@ -281,19 +286,24 @@ def _manifold_points(functions: tuple[str, ...], numbers: Any) -> Iterator[Point
         f = named_activation(text).expression
         mean2, mean1 = _mean_of_two(f, f, numbers), _mean_of_two(f, _X, numbers)
         b, c_f = mean1(one, one, one, same=True), mean2(one, one, one, same=True)
+        # independent fields: the square of the mean, which is taken off the inputs
+        square = mean2(one, numbers.zero, one)
         for D in (16, 64, 256):
             F = _signs(D)
             rows = [[numbers.mpf(x) for x in row] for row in F]
 
-            def omega(i: int, j: int, F: Any = F, D: int = D, mean2: Any = mean2) -> Any:
+            def omega(
+                i: int, j: int, F: Any = F, D: int = D, mean2: Any = mean2, off: Any = square
+            ) -> Any:
                 s = numbers.mpf(sum(p * q for p, q in zip(F[i - 1], F[j - 1], strict=True))) / D
-                return mean2(one, s, one, same=i == j)
+                return mean2(one, s, one, same=i == j) - off
 
             def phi(i: int, r: int, F: Any = F, D: int = D, mean1: Any = mean1) -> Any:
                 return mean1(one, F[i - 1][r - 1] / numbers.sqrt(numbers.mpf(D)), one)
 
             known = {
                 "N": 3, "D": D, "F": Indexed(rows, (1, 3), (1, D)), "b": b, "c_f": c_f,
+                "rest": c_f - square - b**2,
                 "Omega": Indexed(lru_cache(omega), (1, 3), (1, 3)),
                 "Phi": Indexed(lru_cache(phi), (1, 3), (1, D)),
             }  # fmt: skip
