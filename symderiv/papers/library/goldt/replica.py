@@ -162,8 +162,8 @@ def _feature_points(_: Any) -> Iterator[Point]:
         yield Point(f"{problem.words}, {seed}", Values(known))
 
 
-_SIZES = "finite size: 4 standard errors and 4 % of p = 120 to 160"
-_BARS = WithinErrorBars(systematic=0.04, backend="float64")
+_SIZES = "finite size: 4 standard errors and 1 % of p = 120 to 160"
+_BARS = WithinErrorBars(systematic=0.01, backend="float64")
 _GIVEN = "The weight side; V_hat, q_hat, m_hat of a run are those that give its V, q and m."
 _LOWER = "inverse(lambda_*identity(p) + V_hat*Omega)"
 
@@ -270,9 +270,9 @@ _FEATURES = [
         "random features",
         "mse_run == rho_0 + q - 2*m",
         _feature_points,
-        WithinErrorBars(systematic=0.04, backend="float64"),
+        WithinErrorBars(systematic=0.02, backend="float64"),
         part="test error of erf features",
-        regime="p = 240, d = 160, n = 300; 4 standard errors and 4 %.",
+        regime="p = 240, d = 160, n = 300; 4 standard errors and 2 %.",
         given="q and m of the fixed point with the printed Omega and Phi.",
         where="The left side is measured with the features themselves, not with Gaussian ones.",
     ),
