@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from symderiv.data.blas_threads import one_blas_thread
 from symderiv.data.latent import Sampler
 from symderiv.errors import InputError
 
@@ -27,6 +29,8 @@ GeneratorFunction = Callable[[np.ndarray], np.ndarray]
 
 #: Blocks of this many numbers N x count.
 _BLOCK_NUMBERS = 1 << 20
+#: Up to this N several threads take longer for a product than one, if anything else goes on.
+_SMALL = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,17 +153,19 @@ def estimate_generator(
     first = min(samples, max(least, 10 * D))
     c = random.standard_normal((first, D))
     x = _outputs(function, c, None)
-    sums = _Sums(*_fit(x, c))
-    sums.add(x, c)
-    size = block or max(256, _BLOCK_NUMBERS // x.shape[1])
-    while sums.count < samples:
-        c = random.standard_normal((min(size, samples - sums.count), D))
-        sums.add(_outputs(function, c, x.shape[1]), c)
-        if relative_error is not None and sums.count < samples and sums.count >= 20 * D:
-            found = sums.statistics(relative_error)
-            if found.converged:
-                return found
-    return sums.statistics(relative_error)
+    N = x.shape[1]
+    size = block or max(256, _BLOCK_NUMBERS // N)
+    with one_blas_thread() if N <= _SMALL else nullcontext():
+        sums = _Sums(*_fit(x, c))
+        sums.add(x, c)
+        while sums.count < samples:
+            c = random.standard_normal((min(size, samples - sums.count), D))
+            sums.add(_outputs(function, c, N), c)
+            if relative_error is not None and sums.count < samples and sums.count >= 20 * D:
+                found = sums.statistics(relative_error)
+                if found.converged:
+                    return found
+        return sums.statistics(relative_error)
 
 
 def generator_sampler(

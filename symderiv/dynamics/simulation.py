@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from symderiv.data.blas_threads import one_blas_thread
 from symderiv.data.spectra import MAX_SIMULATED
 from symderiv.dynamics.activation_error import kernel_for
-from symderiv.dynamics.blas_threads import one_blas_thread
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.gram import Factors, factors, gram_is_cheaper
 from symderiv.dynamics.initial import (
@@ -189,7 +189,8 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors | LatentVectors:
                 'draw = "sampled" and no state file, and data.dimension instead of the limit'
             )
         return start.vectors
-    if start.data is not None and len(start.data.components) > 1:
+    data = start.data
+    if data is not None and data.dimension is not None and len(data.components) > 1:
         # their average would be simulated, which is another problem
         raise InputError(
             f"data.dimension: inputs of several components are simulated up to {MAX_SIMULATED} "

@@ -49,7 +49,7 @@ def test_estimates_are_within_their_standard_errors(name: str) -> None:
     """Of 300 + 240 + 24 entries: their deviations in standard errors have the right size."""
     f, mean, slope, covariance = EXACT[name]
     F = _features()
-    found = estimate_generator(_manifold(f), D, samples=40_000, seed=1)
+    found = estimate_generator(_manifold(f), D, samples=20_000, seed=1)
     upper = np.triu_indices(N)
     scale = np.maximum(found.omega_error, 1e-12)
     scores = {
@@ -86,15 +86,15 @@ def test_an_affine_generator_is_found_exactly() -> None:
 
 def test_sampling_ends_at_the_error_asked_for() -> None:
     function = _manifold(EXACT["sign"][0])
-    found = estimate_generator(function, D, samples=10**6, relative_error=0.01, block=1000)
+    found = estimate_generator(function, D, samples=10**6, relative_error=0.01, block=4000)
     assert found.converged
-    assert 1000 < found.samples < 10**5
+    assert 2000 < found.samples < 10**5
     assert max(found.relative_error_omega, found.relative_error_phi) <= 0.01
     assert "converged to 0.01" in str(found)
     short = estimate_generator(function, D, samples=1000, relative_error=1e-3)
     assert not short.converged
     assert "not converged to 0.001, about" in str(short)
-    assert short.samples_for(0.01) == pytest.approx(found.samples, rel=0.2)
+    assert short.samples_for(0.01) == pytest.approx(found.samples, rel=0.35)
 
 
 def test_the_file_is_read_as_a_data_model(tmp_path: Path) -> None:
@@ -140,13 +140,13 @@ def test_bad_generators_are_refused(
 
 def test_the_statistics_of_a_wide_manifold_are_those_of_the_model() -> None:
     """hidden_manifold states Ω to leading order in 1/√D: the eigenvalues agree within that."""
-    wide = 400
-    F = np.random.default_rng(5).standard_normal((40, wide))
-    model = hidden_manifold(40, wide, "relu", F)
+    wide = 150
+    F = np.random.default_rng(5).standard_normal((30, wide))
+    model = hidden_manifold(30, wide, "relu", F)
     F /= np.linalg.norm(F, axis=1)[:, None]
     found: GeneratorStatistics = estimate_generator(
-        lambda c: np.maximum(c @ F.T, 0.0), wide, samples=20_000
+        lambda c: np.maximum(c @ F.T, 0.0), wide, samples=6000
     )
     exact = np.repeat(model.single().eigenvalue, model.multiplicities())
     drawn = np.linalg.eigvalsh(found.omega)[::-1]
-    assert np.max(np.abs(drawn - exact)) < 0.05 * exact.max()
+    assert np.max(np.abs(drawn - exact)) < 0.1 * exact.max()

@@ -1,4 +1,4 @@
-"""Matrix products of simulated runs in one thread each: the runs are the threads.
+"""Small matrix products in one thread each, for simulated runs, which are threads themselves.
 
 NumPy's OpenBLAS starts a thread per processor for every product; with several runs, or on a machine
 that does other things, these wait for one another. A product's rounding then also depends on the
