@@ -6,10 +6,11 @@ from symderiv.papers.claim import Claim
 from symderiv.papers.library.bae_jeong.lemma_points import (
     at_separations,
     correlated,
+    even_mixtures,
     near_mean,
     small_separation,
 )
-from symderiv.papers.rules import Converges, Exact
+from symderiv.papers.rules import Converges, Exact, Within
 
 __all__ = ["CLAIMS", "GAPS", "WHY", "gap"]
 
@@ -99,6 +100,27 @@ _FUNCTIONS = [
         part="polynomials of degree 2",
         regime=_GIVEN,
         note="Two cumulants determine the means of polynomials of degree 2, of nothing else.",
+        where=_NAMES,
+    ),
+    Claim(
+        "Lemma V.3",
+        "mixture == normal",
+        even_mixtures(("sign(x) + 1", "erf(x) + 1")),
+        Exact(),
+        part="odd functions, even mixtures",
+        regime="two components of equal probability, separations 1/2 to 9; sgn + 1 and erf + 1",
+        note="By symmetry alone: for two equal components, and odd functions of the centred "
+        "variable, the lemma holds exactly.",
+        where=_NAMES,
+    ),
+    Claim(
+        "Lemma V.3",
+        "mixture == normal",
+        even_mixtures(("relu",)),
+        Within(0.21),
+        part="ReLU, even mixtures",
+        regime="two components of equal probability, separations 1/2 to 9",
+        note="The mean of ReLU goes from 1/sqrt(2 pi) = 0.399 to 1/2 as the separation grows.",
         where=_NAMES,
     ),
     Claim(

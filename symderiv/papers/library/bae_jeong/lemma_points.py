@@ -10,7 +10,14 @@ from symderiv.papers.arithmetic import Indexed, Values
 from symderiv.papers.claim import Point
 from symderiv.papers.library.bae_jeong.weak import in_numbers
 
-__all__ = ["at_separations", "correlated", "halves", "near_mean", "small_separation"]
+__all__ = [
+    "at_separations",
+    "correlated",
+    "even_mixtures",
+    "halves",
+    "near_mean",
+    "small_separation",
+]
 
 #: Probabilities and means (to be multiplied by the separation) of skewed and even mixtures.
 _SKEWED: Final = ((1, 2), (-1, 3))
@@ -77,6 +84,18 @@ def at_separations(f: str) -> Callable[[Any], Iterator[Point]]:
         if f == "relu":
             known = _standardised(_EVEN, numbers.mpf(2), numbers)
             yield Point("alpha = 2, even", _with_means(f, known, numbers))
+
+    return points
+
+
+def even_mixtures(functions: Sequence[str]) -> Callable[[Any], Iterator[Point]]:
+    """The same for two components of equal probability, alpha = 1/2 to 9."""
+
+    def points(numbers: Any) -> Iterator[Point]:
+        for f in functions:
+            for alpha in (0.5, 2.0, 9.0):
+                known = _standardised(_EVEN, numbers.mpf(alpha) / 2, numbers)
+                yield Point(f"f = {f}, alpha = {alpha:g}", _with_means(f, known, numbers))
 
     return points
 

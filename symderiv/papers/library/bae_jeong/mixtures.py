@@ -22,13 +22,6 @@ _DOUBLES = Exact(digits=22, lost=10)
 
 _LAWS = [
     Claim(
-        "mixture",
-        "one == Sum(p[i], (i, 1, m))",
-        laws,
-        _DOUBLES,
-        definition=True,
-    ),
-    Claim(
         "16",
         "KL == Integral(P(x)*log(P(x)/Qd(x)), (x, -far, 0))"
         " + Integral(P(x)*log(P(x)/Qd(x)), (x, 0, far))",
@@ -36,6 +29,13 @@ _LAWS = [
         Exact(digits=20, lost=11),
         definition=True,
         regime="mixtures in one dimension; the line is cut at 12, where the density is below 1e-20",
+    ),
+    Claim(
+        "mixture",
+        "one == Sum(p[i], (i, 1, m))",
+        laws,
+        _DOUBLES,
+        definition=True,
     ),
     Claim(
         "17",
@@ -133,7 +133,8 @@ _OWN = (
 _SAME = "one component per sample, standardised, alpha = 3"
 _NO_LIMIT = (
     "However each coordinate is standardised, the coordinates depend on each other: their "
-    "covariance has eigenvalues of order D along the means. This does not go away with D."
+    "covariance has eigenvalues of order D along the means. This does not go away with D. (The "
+    "paper does not say whether a component is drawn per sample or per coordinate.)"
 )
 _BARS = WithinErrorBars(errors=5.0)
 
