@@ -1,0 +1,119 @@
+"""Every claim of the library: its computed verdict, its mutants, its print, and the ledger."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symderiv.papers.claim import VERDICTS, Claim, Paper
+from symderiv.papers.ledger import differences, read_ledger
+from symderiv.papers.library import SOURCES, paper
+from symderiv.papers.run import record
+from symderiv.papers.verify import verify_claim
+from symderiv.report.ledger import ledger_page
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+LEDGER = ROOT / "docs" / "ledger.json"
+#: The transcriptions of the papers, where they are at hand.
+TRANSCRIPTIONS = ROOT.parent / "shared" / "papers"
+#: Neighbouring claims share references; they are tried in one test.
+BATCH = 8
+
+
+@cache
+def _paper(name: str) -> Paper:
+    return paper(name)
+
+
+@cache
+def _expected() -> dict[str, str]:
+    verdicts: dict[str, str] = {}
+    for path in sorted((HERE / "expected").glob("*.toml")):
+        for name, verdict in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            assert name not in verdicts or path.stem.startswith(("relu", "saad")), name
+            verdicts[f"{_paper_of(path.stem)}: {name}"] = verdict
+    return verdicts
+
+
+def _paper_of(stem: str) -> str:
+    return next(name for name in SOURCES if stem.startswith(name.rsplit("-", 1)[0]))
+
+
+@cache
+def _ledger() -> dict[tuple[str, str], dict[str, Any]]:
+    records = read_ledger(LEDGER.read_text(encoding="utf-8"))
+    return {(entry["paper"], entry["name"]): entry for entry in records}
+
+
+def _batches() -> list[tuple[str, int]]:
+    return [(name, first) for name in SOURCES for first in range(0, len(_quick(name)), BATCH)]
+
+
+def _quick(name: str) -> list[Claim]:
+    return [claim for claim in _paper(name).claims if not claim.thorough]
+
+
+@pytest.mark.parametrize(("name", "first"), _batches())
+def test_verdicts_and_mutants(name: str, first: int) -> None:
+    own = _paper(name)
+    records, survivors, wanted = [], [], 0
+    for claim in _quick(name)[first : first + BATCH]:
+        finding = verify_claim(claim, with_mutants=True)
+        assert finding.verdict == _expected()[f"{name}: {claim.name}"], claim.name
+        records.append(record(own, finding))
+        if finding.mutants is not None:
+            wanted += finding.mutants.wanted
+            survivors += [f"{claim.name}: {m.change}" for m in finding.mutants.survivors]
+    assert len(survivors) <= max(1, 0.05 * wanted), survivors
+    known = [_ledger()[name, r["name"]] for r in records if (name, r["name"]) in _ledger()]
+    stale = list(differences(records, known))
+    assert not stale, f"run symderiv verify --ledger docs: {stale}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_papers_are_whole(name: str) -> None:
+    own = _paper(name)
+    assert own.claims
+    for claim in own.claims:
+        assert claim.reading in ("", "printed", "reconstructed")
+        if claim.statement:
+            assert claim.points is not None
+            assert claim.rule is not None
+        else:
+            assert claim.definition or claim.not_checkable, claim.name
+    claimed = {claim.equation for claim in own.claims}
+    assert not [number for number in own.printed if number not in claimed]
+
+
+def test_prints_are_those_of_the_transcriptions() -> None:
+    if not TRANSCRIPTIONS.is_dir():
+        pytest.skip("the transcriptions are not at hand")
+    texts = "".join(
+        "".join(path.read_text(encoding="utf-8").split())
+        for path in sorted(TRANSCRIPTIONS.glob("*.md"))
+    )
+    for name in SOURCES:
+        if name == "saad-solla-1995":
+            continue
+        for number, printed in _paper(name).printed.items():
+            for display in printed.latex:
+                assert "".join(display.split()) in texts, f"{name}: {number}"
+
+
+def test_the_ledger_is_whole_and_its_page_is_made_from_it() -> None:
+    text = LEDGER.read_text(encoding="utf-8")
+    records = read_ledger(text)
+    names = {(name, claim.name) for name in SOURCES for claim in _quick(name)}
+    assert names <= {(entry["paper"], entry["name"]) for entry in records}
+    assert {entry["verdict"] for entry in records} <= set(VERDICTS)
+    caught = sum(entry["mutants"]["caught"] for entry in records if entry["mutants"])
+    wanted = sum(entry["mutants"]["wanted"] for entry in records if entry["mutants"])
+    assert caught >= 0.95 * wanted
+    page = LEDGER.with_suffix(".html").read_text(encoding="utf-8")
+    assert page == ledger_page(json.loads(text)["claims"], LEDGER.parent.relative_to(ROOT))
