@@ -44,7 +44,9 @@ def _covariances(count: int) -> Callable[[Any], Iterator[Point]]:
                     name: as_number(_minor(rows, left, right), numbers)
                     for name, left, right in minors
                 }
-            yield Point(kind, Values(values, {"I": partial(engine.at, rows)}))
+            shown = "; ".join(", ".join(map(str, row)) for row in rows)
+            lazy = {"I": partial(engine.at, rows)}
+            yield Point(f"{kind}: C = [{shown}]", Values(values, lazy))
 
     return points
 
