@@ -103,6 +103,7 @@ def _claim(record: dict[str, Any], beside: Path | None) -> dict[str, Any]:
         **record,
         "anchor": f"{_anchor(record['paper'])}-{_anchor(record['name'])}",
         "css": _CSS.get(record["verdict"], "open"),
+        "heading": _heading(record),
         "printed_math": [_printed(display) for display in record["printed"]],
         "statement_math": _math(record["statement_latex"]),
         "corrected_math": _math(record["corrected_latex"] or ""),
@@ -115,6 +116,14 @@ def _printed(display: str) -> Any:
     """What the paper prints: a display, or words (with formulas between dollars)."""
     words = "$" in display or ("\\" not in display and _WORDS.search(display))
     return _trusted(html_prose(display)) if words else _math(display)
+
+
+def _heading(record: dict[str, Any]) -> str:
+    """Numbered equations are called so; others have a name."""
+    name = str(record["name"])
+    if re.match(r"[A-Z]?\d", record["equation"]):
+        return f"Equation {name}"
+    return name[:1].upper() + name[1:]
 
 
 def _math(latex: str) -> Any:

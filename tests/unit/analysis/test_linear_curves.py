@@ -67,8 +67,8 @@ def test_the_solver_integrates_to_the_same_curve() -> None:
     assert abs(state.T[0, 0] - 1.0) > 1e-3
     found = generalization_error(eigendirections(rho, weight), 1.7, deviation)(ALPHA)
     expected = solve(study, start=start).generalization_error
-    # the solver takes the error as a difference of overlaps of order 1
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    # the solver takes the error as a difference of overlaps of order 1, each within its tolerance
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize("exponent", [0.25, 1.5])
