@@ -12,7 +12,7 @@ from symderiv.errors import InputError
 from symderiv.papers.claim import Claim, Paper
 from symderiv.papers.prints import printed_equations
 
-__all__ = ["SOURCES", "Source", "paper"]
+__all__ = ["LATER", "SOURCES", "Source", "paper"]
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,10 @@ SOURCES: Final = {
         file="saad_solla_1995.toml",
     ),
 }
+
+
+#: Papers that the interface names and whose claims are still to come.
+LATER: Final = ("demir-dogan-2025",)
 
 
 def paper(name: str) -> Paper:

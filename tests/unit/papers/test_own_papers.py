@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from symderiv.cli import main
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.papers.own import load_paper, paper_from_toml
 from symderiv.papers.run import Selection, verify_paper
 from symderiv.papers.verify import verify_claim
@@ -108,6 +108,8 @@ def test_bad_files_are_refused(tmp_path: Path, claim: str, words: str) -> None:
 
 
 def test_papers_that_are_not_there() -> None:
+    with pytest.raises(NotYetError, match=r"demir-dogan-2025 .* not there yet"):
+        load_paper("demir-dogan-2025")
     with pytest.raises(InputError, match="neither one of"):
         load_paper("saad-1995")
     with pytest.raises(InputError, match="there is no"):
