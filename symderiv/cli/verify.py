@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -149,7 +150,9 @@ def _write_ledger(
     check_directory(data)
     before = read_ledger(data.read_text(encoding="utf-8")) if data.exists() else []
     selection = Selection(thorough=thorough, mutants=True)
+    started = time.perf_counter()
     records = _verified(None, selection, processes, quiet=quiet)
+    seconds = time.perf_counter() - started
     unsettled = [record for record in records if record["verdict"] == "unsettled"]
     if check:
         stale = list(differences(records, before))
@@ -173,7 +176,8 @@ def _write_ledger(
     text = written(found)
     write_text(text, data)
     write_text(ledger_page(read_ledger(text), folder), page)
-    print(f"{data}, {page}: {len(found)} claims")
+    print(f"{data}, {page}: {_counts(found)}")
+    print(f"{len(records)} claims were tried in {seconds:.0f} s")
 
 
 def _console() -> Console:

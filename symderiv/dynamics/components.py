@@ -24,7 +24,7 @@ from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import Trajectory
-from symderiv.errors import InputError
+from symderiv.errors import InputError, ToleranceError
 
 __all__ = ["solve_components"]
 
@@ -43,6 +43,7 @@ def solve_components(
 
     Raises:
         InputError: The study asks for what is not there for several components.
+        ToleranceError: The integration cannot start.
     """
     if study.time.method == "implicit" or study.time.compression == "on":
         raise InputError(
@@ -159,10 +160,14 @@ class _Averaged:
             self.start,
             method="DOP853",
             t_eval=alpha,
+            dense_output=True,
             rtol=max(tolerance, 1e-13),
             atol=self.study.time.absolute_tolerance,
         )
-        return _Run(found.y.T, int(found.nfev // 12), int(found.nfev), str(found.message))
+        if not found.y.size:
+            raise ToleranceError(f"the integration made no step: {found.message}")
+        steps = found.sol.ts.size - 1
+        return _Run(found.y.T, steps, int(found.nfev), str(found.message))
 
     def curves(self, run: _Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Q, R, v over the times: means over an example of any component."""

@@ -120,3 +120,18 @@ def test_the_page_counts_verdicts_and_names_what_is_missing():
 )
 def test_indices_and_powers_are_set(text, shown):
     assert str(with_indices(text)) == shown
+
+
+def test_experiments_on_mixtures_are_made_into_one_page(monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "gaussian-mixtures"))
+    import experiments
+
+    target = experiments.main(
+        ["--quick", "--only", "S1", "--only", "S2", "--output", str(tmp_path)]
+    )
+    sys.modules.pop("experiments")
+    text = target.read_text(encoding="utf-8")
+    assert text.count("data:image/svg+xml;base64,") == 2
+    printed = capsys.readouterr().out
+    assert "S1: 1 agree, 4 differ" in printed
+    assert "S2: 2 agree, 0 differ" in printed
