@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 LEVELS = {
     "errors": 0,
     "files": 1,
+    "showing": 1,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,
@@ -108,7 +109,7 @@ def test_kernels_import_only_math_numpy_and_numba() -> None:
         assert packages <= STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}, path
 
 
-@pytest.mark.parametrize("room", ["errors", "mathparse", "mathtext", "derivation", "cli"])
+@pytest.mark.parametrize("room", ["errors", "showing", "mathparse", "mathtext", "derivation", "cli"])
 def test_light_rooms_import_nothing_heavy_at_module_level(room: str) -> None:
     for path in _files("symderiv"):
         if _room(path) == room:
