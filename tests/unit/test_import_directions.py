@@ -109,7 +109,9 @@ def test_kernels_import_only_math_numpy_and_numba() -> None:
         assert packages <= STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}, path
 
 
-@pytest.mark.parametrize("room", ["errors", "showing", "mathparse", "mathtext", "derivation", "cli"])
+@pytest.mark.parametrize(
+    "room", ["errors", "showing", "mathparse", "mathtext", "derivation", "cli"]
+)
 def test_light_rooms_import_nothing_heavy_at_module_level(room: str) -> None:
     for path in _files("symderiv"):
         if _room(path) == room:
