@@ -1,13 +1,51 @@
-"""The exceptions of symderiv: one base class, and messages that tell the reader what to do."""
+"""The exceptions of symderiv: one base class, and messages that tell the reader what to do.
+
+An error that is about one argument says so in a field, not only in its text: whoever knows the
+argument under another name (an option, a key of a file) asks for the error under that name and
+never reads messages.
+"""
 
 from __future__ import annotations
 
+import copy
+from typing import Self
+
 
 class SymderivError(Exception):
-    """Base of every error that symderiv raises on purpose; the message is one line."""
+    """Base of every error that symderiv raises on purpose; the message is one line.
+
+    Args:
+        message: What is wrong and what to do, without the name of the argument.
+        argument: The argument it is about: its Python name (``"covariance"``) or the dotted key of
+            a study (``"training.learning_rate"``); None if it is about no single one.
+        entry: Which part of the argument, as it is indexed (``"[0][1]"``).
+
+    Attributes:
+        reason: The message as given. ``str(error)`` puts argument and entry in front of it.
+    """
+
+    def __init__(self, message: str = "", *, argument: str | None = None, entry: str = "") -> None:
+        super().__init__(message)
+        self.reason = message
+        self.argument = argument
+        self.entry = entry
+
+    def __str__(self) -> str:
+        if self.argument is None:
+            return self.reason
+        return f"{self.argument}{self.entry}: {self.reason}"
+
+    def renamed(self, argument: str | None, entry: str | None = None) -> Self:
+        """The same error about another argument, or about the same one under another name."""
+        other = copy.copy(self)
+        other.argument = argument
+        if entry is not None:
+            other.entry = entry
+        other.__cause__, other.__suppress_context__ = self.__cause__, self.__suppress_context__
+        return other
 
 
-class InputError(SymderivError):
+class InputError(SymderivError, ValueError):
     """Something the user gave (formula, covariance, study key, file) cannot be accepted."""
 
 
@@ -34,7 +72,7 @@ class NotYetError(InputError):
 class StoppedError(SymderivError):
     """A run was stopped by a signal; the message says what was kept and how to go on."""
 
-    def __init__(self, message: str, signal: int) -> None:
+    def __init__(self, message: str = "", signal: int = 0) -> None:
         super().__init__(message)
         self.signal = signal
 

@@ -316,11 +316,9 @@ def _named(request: Request, compute: Callable[[], _T]) -> _T:
     try:
         return compute()
     except InputError as error:
-        message = str(error)
-        for key in ("covariance", "mean"):
-            if message.startswith(f"the {key} "):
-                message = request.name(key) + message.removeprefix(f"the {key}")
-        raise type(error)(message) from None
+        if error.argument in ("covariance", "mean"):
+            raise error.renamed(request.name(error.argument)) from None
+        raise
 
 
 def _texts(matrix: Any) -> list[list[str]]:

@@ -288,6 +288,8 @@ def build_formula(
     known = {"asin": sp.asin, "acos": sp.acos, **(functions or {})}
     try:
         expression = _built(node, variables, known)
+    except FormulaError:
+        raise
     except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
         # special functions refuse some constant arguments in their own ways
         reason = type(error).__name__

@@ -76,6 +76,8 @@ def build(node: Node, variables: Iterable[str]) -> sp.Expr:
             raise FormulaError(f"the formula {_shown(node)} is not real")
         if expression.has(*_UNDEFINED):
             raise FormulaError(f"the formula {_shown(node)} is not finite")
+    except FormulaError:
+        raise
     except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
         # a belt: the bounds should have refused whatever SymPy cannot build
         reason = type(error).__name__

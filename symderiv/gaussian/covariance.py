@@ -47,33 +47,44 @@ def validated(
         InexactError: A Float.
         InputError: Not symmetric, or numeric and not positive semidefinite.
     """
-    for given in (covariance, mean):
+    for name, given in (("covariance", covariance), ("mean", mean)):
         # Nothing else: SymPy would evaluate text as Python.
         if given is not None and not isinstance(given, sp.MatrixBase):
-            raise InputError(
-                f"covariance and mean must be SymPy matrices, not {type(given).__name__}"
-            )
+            raise InputError(f"must be a SymPy matrix, not {type(given).__name__}", argument=name)
     matrix = sp.Matrix(covariance)
     if matrix.shape != (count, count):
-        raise ShapeError(f"the covariance must be {count} x {count}, not {matrix.shape}")
+        rows, columns = matrix.shape
+        raise ShapeError(
+            f"must be {count} x {count}, not {rows} x {columns}", argument="covariance"
+        )
     entries = [[sp.sympify(matrix[i, j]) for j in range(count)] for i in range(count)]
     means = [sp.S.Zero] * count if mean is None else [sp.sympify(m) for m in sp.Matrix(mean)]
     if len(means) != count:
-        raise ShapeError(f"the mean must have {count} entries, not {len(means)}")
-    for value in [*means, *(e for row in entries for e in row)]:
-        if value.has(sp.Float):
-            raise InexactError(f"the entry {value} is a float; write it as an exact decimal")
-        if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or value.is_real is False:
-            raise InputError(f"the entry {value} is not a finite real number")
+        raise ShapeError(f"must have {count} entries, not {len(means)}", argument="mean")
+    for i, value in enumerate(means):
+        _check_entry(value, "mean", f"[{i}]")
+    for i, row in enumerate(entries):
+        for j, value in enumerate(row):
+            _check_entry(value, "covariance", f"[{i}][{j}]")
     for i in range(count):
         for j in range(i):
             if sp.expand(entries[i][j] - entries[j][i]) != 0:
                 raise InputError(
-                    f"the covariance is not symmetric: entry ({j + 1}, {i + 1}) is "
-                    f"{entries[j][i]}, entry ({i + 1}, {j + 1}) is {entries[i][j]}"
+                    f"is not symmetric: entry [{i}][{j}] is {entries[i][j]}, "
+                    f"entry [{j}][{i}] is {entries[j][i]}",
+                    argument="covariance",
                 )
     _check_semidefinite(entries)
     return entries, means
+
+
+def _check_entry(value: sp.Expr, argument: str, entry: str) -> None:
+    if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or value.is_real is False:
+        raise InputError(f"{value} is not a finite real number", argument=argument, entry=entry)
+    if value.has(sp.Float):
+        raise InexactError(
+            f"{value} is a float; write it as an exact decimal", argument=argument, entry=entry
+        )
 
 
 def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
@@ -93,14 +104,16 @@ def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
         sign = sign_of(head)
         if sign == -1:
             raise InputError(
-                "the covariance is not positive semidefinite: the conditional variance of field "
-                f"{names[pivot]} is {head}"
+                "is not positive semidefinite: the conditional variance of field "
+                f"{names[pivot]} is {head}",
+                argument="covariance",
             )
         if sign == 0:
             if any(sign_of(e) != 0 for row in block for e in row):
                 raise InputError(
-                    "the covariance is not positive semidefinite: a field of zero variance is "
-                    "correlated with another"
+                    "is not positive semidefinite: a field of zero variance is correlated with "
+                    "another",
+                    argument="covariance",
                 )
             return
         rest = [k for k in range(len(block)) if k != pivot]

@@ -117,6 +117,8 @@ def expectation(
 
     try:
         return run(opaque_roots=False)
+    except InputError:
+        raise
     except ValueError:
         # SymPy failed to take a square out of a large integer.
         return run(opaque_roots=True)

@@ -29,8 +29,10 @@ def _product(
     fields = FIELDS[: len(set(slots))]
     covariance = covariance_symbols(len(fields)) if cov is None else sp.Matrix(cov)
     if covariance.shape != (len(fields), len(fields)):
+        rows, columns = covariance.shape
         raise ShapeError(
-            f"the covariance must be {len(fields)} x {len(fields)}, not {covariance.shape}"
+            f"must be {len(fields)} x {len(fields)}, not {rows} x {columns}",
+            argument="covariance",
         )
     factors = [g.subs(variable_of(g), fields[k]) for g, k in zip(functions, slots, strict=True)]
     return expectation(sp.Mul(*factors), fields, covariance, folded=folded)

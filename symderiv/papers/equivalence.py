@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
+from symderiv.errors import SymderivError
 from symderiv.papers.statement import BINDERS, Statement
 
 __all__ = ["are_equivalent"]
@@ -51,6 +52,8 @@ def _multiple(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
 
     try:
         ratio = sp.simplify(translate.expression(one) / translate.expression(other))
+    except SymderivError:
+        raise
     except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
         return False
     return bool(ratio.is_number and ratio.is_finite and ratio != 0)
@@ -64,6 +67,8 @@ def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
     try:
         difference = _with_deltas(translate.expression(one) - translate.expression(other))
         return bool(difference == 0 or sp.simplify(difference) == 0)
+    except SymderivError:
+        raise
     except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
         # SymPy could not digest it: then nothing is proved
         return False

@@ -102,7 +102,7 @@ def test_bad_requests_are_refused() -> None:
         expectation(sp.exp(sp.Symbol("a") * x**2), [x], C[:1, :1])
     with pytest.raises(InputError, match="SymPy expression"):
         expectation("x**2", [x], sp.eye(1))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="SymPy matrices"):
+    with pytest.raises(InputError, match="a SymPy matrix"):
         expectation(x, [x], [["1"]])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="degree"):
         expectation(x**1000, [x], sp.eye(1))
