@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from symderiv.gaussian import Expectation
-    from symderiv.papers import Check, Comparison
+    from symderiv.verification import Check, Comparison
 
 __all__ = ["register"]
 
@@ -88,7 +88,7 @@ def check(
     try:
         task = _Task.read(which, activation, activations, covariance)
         pasted = _Pasted(task, formula, tuple(where or ()))
-        from symderiv.papers import check_formula
+        from symderiv.verification import check_formula
 
         with status("comparing", quiet=as_json):
             found = check_formula(pasted.expression, task.expectation, task.covariance)

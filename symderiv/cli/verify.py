@@ -90,8 +90,8 @@ def verify(
 
     symderiv verify worschech-rosenow-2024 --equation 91
     """
-    from symderiv.papers.claim import VERDICTS
-    from symderiv.papers.run import Selection
+    from symderiv.verification.claim import VERDICTS
+    from symderiv.verification.run import Selection
 
     wanted = set(verdict or ())
     for one in sorted(wanted - {*VERDICTS, "unsettled"}):
@@ -127,12 +127,12 @@ def verify(
 def _verified(
     paper: str | None, selection: Any, processes: int, *, quiet: bool
 ) -> list[dict[str, Any]]:
-    from symderiv.papers.library import SOURCES
-    from symderiv.papers.run import verify_paper
+    from symderiv.verification.library import names
+    from symderiv.verification.run import verify_paper
 
     records: list[dict[str, Any]] = []
     with progress(quiet=quiet) as update:
-        for name in [paper] if paper is not None else list(SOURCES):
+        for name in [paper] if paper is not None else names():
             told = partial(update, name)
             records += verify_paper(name, selection, processes=processes, progress=told)
     return records
@@ -141,10 +141,10 @@ def _verified(
 def _write_ledger(
     folder: Path, thorough: bool, processes: int, *, check: bool, quiet: bool
 ) -> None:
-    from symderiv.papers.ledger import differences, kept, read_ledger, written
-    from symderiv.papers.library import SOURCES, paper
-    from symderiv.papers.run import Selection
     from symderiv.report.ledger import ledger_page
+    from symderiv.verification.ledger import differences, kept, read_ledger, written
+    from symderiv.verification.library import names, paper
+    from symderiv.verification.run import Selection
 
     data, page = folder / "ledger.json", folder / "ledger.html"
     check_directory(data)
@@ -169,7 +169,7 @@ def _write_ledger(
     if unsettled:
         raise typer.Exit(FAILED)
     found: list[dict[str, Any]] = []
-    for name in SOURCES:
+    for name in names():
         own, old = ([r for r in group if r["paper"] == name] for group in (records, before))
         order = [claim.name for claim in paper(name).claims]
         found += kept(own, [] if thorough else old, order)

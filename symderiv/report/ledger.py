@@ -35,7 +35,7 @@ _MEANING: Final = {
 
 
 def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -> str:
-    """One HTML page from the records of :func:`symderiv.papers.run.verify_paper`.
+    """One HTML page from the records of :func:`symderiv.verification.run.verify_paper`.
 
     Args:
         records: Of one paper or several.
@@ -65,9 +65,9 @@ def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -
 
 
 def _title(name: str) -> str:
-    from symderiv.papers.library import SOURCES
+    from symderiv.verification.library import names, source
 
-    return SOURCES[name].title if name in SOURCES else name
+    return source(name).title if name in names() else name
 
 
 def _anchor(text: str) -> str:

@@ -26,7 +26,7 @@ LEVELS = {
     "precision": 8,
     "analysis": 9,
     "dynamics": 10,
-    "papers": 11,
+    "verification": 11,
     "report": 12,
     "cli": 13,
 }

@@ -8,20 +8,20 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-
-from symderiv.errors import FormulaError
-from symderiv.papers.arithmetic import evaluate
-from symderiv.papers.committee import Committee, at_precision
-from symderiv.papers.committee_flow import (
+from symderiv_papers.references.committee import Committee, at_precision
+from symderiv_papers.references.committee_flow import (
     Students,
     ansatz_trajectory,
     plateau_end,
     random_students,
 )
-from symderiv.papers.statement import parse_statement
-from symderiv.papers.typeset import statement_latex
+
+from symderiv.errors import FormulaError
 from symderiv.precision.contexts import numbers
 from symderiv.report.ledger import _printed
+from symderiv.verification.arithmetic import evaluate
+from symderiv.verification.statement import parse_statement
+from symderiv.verification.typeset import statement_latex
 
 COMMITTEE = Committee(
     3,

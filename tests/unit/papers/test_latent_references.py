@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import erf
+from symderiv_papers.references.latent_references import LatentNetwork, latent_network, latent_rates
 
-from symderiv.papers.latent_references import LatentNetwork, latent_network, latent_rates
 from symderiv.precision.contexts import numbers
 
 ETA = 0.7

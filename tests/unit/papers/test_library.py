@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from symderiv.papers.claim import VERDICTS, Claim, Paper
-from symderiv.papers.ledger import differences, read_ledger
-from symderiv.papers.library import SOURCES, paper
-from symderiv.papers.run import record
-from symderiv.papers.verify import verify_claim
 from symderiv.report.ledger import ledger_page
+from symderiv.verification.claim import VERDICTS, Claim, Paper
+from symderiv.verification.ledger import differences, read_ledger
+from symderiv.verification.library import names, paper
+from symderiv.verification.run import record
+from symderiv.verification.verify import verify_claim
 
+NAMES = names()
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 LEDGER = ROOT / "docs" / "ledger.json"
@@ -43,7 +44,7 @@ def _expected() -> dict[str, str]:
 
 
 def _paper_of(stem: str) -> str:
-    return next(name for name in SOURCES if stem.startswith(name.rsplit("-", 1)[0]))
+    return next(name for name in NAMES if stem.startswith(name.rsplit("-", 1)[0]))
 
 
 @cache
@@ -53,7 +54,7 @@ def _ledger() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _batches() -> list[tuple[str, int]]:
-    return [(name, first) for name in SOURCES for first in range(0, len(_quick(name)), BATCH)]
+    return [(name, first) for name in NAMES for first in range(0, len(_quick(name)), BATCH)]
 
 
 def _quick(name: str) -> list[Claim]:
@@ -78,7 +79,7 @@ def test_verdicts_and_mutants(name: str, first: int) -> None:
     assert not stale, f"run symderiv verify --ledger docs: {stale}"
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", NAMES)
 def test_papers_are_whole(name: str) -> None:
     own = _paper(name)
     assert own.claims
@@ -94,7 +95,7 @@ def test_papers_are_whole(name: str) -> None:
 
 
 def test_every_expected_verdict_belongs_to_a_claim() -> None:
-    claims = {f"{name}: {claim.name}" for name in SOURCES for claim in _paper(name).claims}
+    claims = {f"{name}: {claim.name}" for name in NAMES for claim in _paper(name).claims}
     assert set(_expected()) <= claims
 
 
@@ -105,7 +106,7 @@ def test_prints_are_those_of_the_transcriptions() -> None:
         "".join(path.read_text(encoding="utf-8").split())
         for path in sorted(TRANSCRIPTIONS.glob("*.md"))
     )
-    for name in SOURCES:
+    for name in NAMES:
         if name == "saad-solla-1995":
             continue
         for number, printed in _paper(name).printed.items():
@@ -116,8 +117,8 @@ def test_prints_are_those_of_the_transcriptions() -> None:
 def test_the_ledger_is_whole_and_its_page_is_made_from_it() -> None:
     text = LEDGER.read_text(encoding="utf-8")
     records = read_ledger(text)
-    names = {(name, claim.name) for name in SOURCES for claim in _quick(name)}
-    assert names <= {(entry["paper"], entry["name"]) for entry in records}
+    claimed = {(name, claim.name) for name in NAMES for claim in _quick(name)}
+    assert claimed <= {(entry["paper"], entry["name"]) for entry in records}
     assert {entry["verdict"] for entry in records} <= set(VERDICTS)
     caught = sum(entry["mutants"]["caught"] for entry in records if entry["mutants"])
     wanted = sum(entry["mutants"]["wanted"] for entry in records if entry["mutants"])

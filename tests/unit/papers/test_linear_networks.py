@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import pytest
 from flint import arb
-
-from symderiv.analysis.linear_exact import ExactLinear, exact_power_law, sum_of_exponentials
-from symderiv.analysis.secular_exact import secular_rates
-from symderiv.papers.library.worschech_rosenow.linear_points import ANY, DRAWN
-from symderiv.papers.linear_networks import (
+from symderiv_papers.references.linear_networks import (
     LinearNetwork,
     eigenvalues_of,
     eigenvectors_of,
     exponential,
 )
+from symderiv_papers.worschech_rosenow.linear_points import ANY, DRAWN
+
+from symderiv.analysis.linear_exact import ExactLinear, exact_power_law, sum_of_exponentials
+from symderiv.analysis.secular_exact import secular_rates
 from symderiv.precision.contexts import numbers
 
 LAW = DRAWN[-1]

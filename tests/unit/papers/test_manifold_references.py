@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from symderiv_kernels import erf
+from symderiv_papers.references.manifold_references import manifold
 
 from symderiv.data.latent import hidden_manifold
-from symderiv.papers.library import paper
-from symderiv.papers.manifold_references import manifold
+from symderiv.verification.library import paper
 
 
 def _doubles(matrix: object, rows: int, columns: int) -> np.ndarray:

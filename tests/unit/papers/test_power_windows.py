@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from symderiv_papers.references.power_laws import PowerLawSum
+from symderiv_papers.references.power_windows import exponent_in_time, window_length
 
-from symderiv.papers.power_laws import PowerLawSum
-from symderiv.papers.power_windows import exponent_in_time, window_length
 from symderiv.precision.contexts import numbers
 
 

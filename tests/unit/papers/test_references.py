@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_kernels import erf as kernel
-
-from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
-from symderiv.learning import derive_equations, learning_problem
-from symderiv.papers.integral_references import Integrals, covariances, is_singular
-from symderiv.papers.plateau_references import (
+from symderiv_papers.references.integral_references import Integrals, covariances, is_singular
+from symderiv_papers.references.plateau_references import (
     Homogeneous,
     homogeneous_teachers,
     jacobian,
@@ -25,7 +22,7 @@ from symderiv.papers.plateau_references import (
     plateau_moments,
     unequal_plateau,
 )
-from symderiv.papers.references import (
+from symderiv_papers.references.references import (
     Field,
     Network,
     field_integral,
@@ -34,6 +31,9 @@ from symderiv.papers.references import (
     moments_of,
     networks,
 )
+
+from symderiv.analysis.plateau import SYMBOLS, PlateauForms, plateau_forms
+from symderiv.learning import derive_equations, learning_problem
 from symderiv.precision.contexts import numbers
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from symderiv.errors import FormulaError
-from symderiv.papers.library.relu_localization.populations import population_points, single_pulses
-from symderiv.papers.library.relu_localization.references import cases, gaussian_points, values_of
-from symderiv.papers.library.relu_localization.training import (
+from symderiv_papers.relu_localization.populations import population_points, single_pulses
+from symderiv_papers.relu_localization.references import cases, gaussian_points, values_of
+from symderiv_papers.relu_localization.training import (
     neighbour_correlation,
     participation,
 )
-from symderiv.papers.library.relu_localization.variables import Variable, step
+from symderiv_papers.relu_localization.variables import Variable, step
+
+from symderiv.errors import FormulaError
 from symderiv.precision.contexts import numbers
 
 

@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from symderiv_papers.references.companion import Companion
+from symderiv_papers.references.linear_flows import END, VectorFlow, random_covariance, sgd_error
+from symderiv_papers.references.power_laws import PowerLawSum, largest, periodized_bernoulli
 
 from symderiv.analysis.linear import (
     coordinate_directions,
@@ -14,9 +17,6 @@ from symderiv.analysis.linear import (
     generalization_error,
     small_learning_rate,
 )
-from symderiv.papers.companion import Companion
-from symderiv.papers.linear_flows import END, VectorFlow, random_covariance, sgd_error
-from symderiv.papers.power_laws import PowerLawSum, largest, periodized_bernoulli
 from symderiv.precision.contexts import numbers
 
 BETA = Fraction(1, 2)

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import erf
+from symderiv_papers.references.plateau_references import unequal_plateau
+from symderiv_papers.references.references import Moments, flow, moments_of, network, networks
+from symderiv_papers.worschech_rosenow.setup_points import network_points
+from symderiv_papers.worschech_rosenow.setup_teachers import CLAIMS
 
-from symderiv.papers.library.worschech_rosenow.setup_points import network_points
-from symderiv.papers.library.worschech_rosenow.setup_teachers import CLAIMS
-from symderiv.papers.plateau_references import unequal_plateau
-from symderiv.papers.references import Moments, flow, moments_of, network, networks
 from symderiv.precision.contexts import numbers
 
 

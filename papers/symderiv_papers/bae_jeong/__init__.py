@@ -1,0 +1,22 @@
+"""Bae and Jeong 2024: networks whose inputs come from a hidden manifold."""
+
+from symderiv.verification.library import Source
+
+SOURCE = Source(
+    title=(
+        "J. Bae and H. Jeong, From empirical observations to universality: dynamics of deep "
+        "learning with inputs built on Gaussian mixture, arXiv:2405.00642 (2024)"
+    ),
+    package=__name__,
+    root="papers",
+    prints=("printed",),
+    modules=(
+        "definitions",
+        "mixtures",
+        "lemma",
+        "equivalence",
+        "motion",
+        "rates",
+        "lemma_steps",
+    ),
+)

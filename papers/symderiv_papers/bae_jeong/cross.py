@@ -1,0 +1,118 @@
+"""Means over normal latent vectors of functions of single inputs: exact at every size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from symderiv.verification.arithmetic import Indexed, Values
+from symderiv.verification.claim import Point
+from symderiv_papers.references.manifold_references import Manifold, manifold
+
+__all__ = ["cross_points", "pair_mean"]
+
+_CASES = (
+    (3, 2, 4, 6, "relu"),
+    (2, 3, 5, 4, "x**2 + x"),
+    (3, 3, 4, 4, "sign"),
+)
+
+
+def cross_points(numbers: Any) -> Iterator[Point]:
+    """Small manifolds whose means are closed forms in the engine's calculus, no Gaussian inputs.
+
+    Names: K, M, D, N, a, b, c, W, Wt, S, R[k, m] = E[bar_k nu_m], mean_bar[k], mean_nu[m],
+    moments[p, q] = E[u^p f(u)^q], the function f.
+    """
+    for seed, (K, M, D, N, f) in enumerate(_CASES):
+        yield _point(K, M, D, N, f, seed, numbers.dps)
+
+
+@lru_cache(maxsize=16)
+def _point(K: int, M: int, D: int, N: int, f: str, seed: int, digits: int) -> Point:
+    state = manifold(K, M, D, N, f, "erf", digits, seed)
+    return Point(f"K = {K}, M = {M}, D = {D}, N = {N}, f = {f}", Values(_values(state)))
+
+
+@lru_cache(maxsize=16)
+def _closed(f: str) -> tuple[Any, Any, Any]:
+    """E[f(u) y], E f(u) and E y for any covariance of u and y, and its entries."""
+    import sympy as sp
+
+    from symderiv.expressions import activation
+    from symderiv.gaussian import covariance_symbols, expectation
+
+    u, y = sp.symbols("u y", real=True)
+    g = activation(f).expression
+    (x,) = g.free_symbols
+    covariance = covariance_symbols(2)
+    products = (g.subs(x, u) * y, g.subs(x, u), y)
+    found = [expectation(product, [u, y], covariance).value for product in products]
+    return found, [covariance[0, 0], covariance[0, 1], covariance[1, 1]], (g, x)
+
+
+def _functions(state: Manifold) -> tuple[Any, ...]:
+    """The closed means and f itself in the manifold's numbers."""
+    import sympy as sp
+
+    numbers = state.numbers
+    names = {name: getattr(numbers, name) for name in ("sqrt", "sign", "mpf", "erf", "exp")}
+    names |= {"pi": +numbers.pi, "Heaviside": lambda x, half: numbers.mpf(int(x > 0))}
+    found, entries, (g, x) = _closed(state.f)
+    made = [sp.lambdify(entries, value, modules=[names, "math"]) for value in found]
+    return (*made, sp.lambdify(x, g, modules=[names, "math"]))
+
+
+def _values(state: Manifold) -> dict[str, Any]:
+    numbers, D, N = state.numbers, state.D, state.N
+    with_field, alone, latent, f = _functions(state)
+    a, b, c = state.coefficients
+    variance = [sum(x**2 for x in state.features[:, i]) / D for i in range(N)]
+    with_teacher = state.features.T * state.teacher.T / D
+    T = state.teacher * state.teacher.T / D
+    root = numbers.sqrt(N)
+
+    def exact(value: Any) -> Any:
+        return numbers.mpf(value)
+
+    R = [
+        [
+            sum(
+                state.student[k, i] * exact(with_field(variance[i], with_teacher[i, m], T[m, m]))
+                for i in range(N)
+            )
+            / root
+            for m in range(state.M)
+        ]
+        for k in range(state.K)
+    ]
+    means = [
+        sum(state.student[k, i] * (exact(alone(variance[i], 0, 1)) - a) for i in range(N)) / root
+        for k in range(state.K)
+    ]
+    Ks, Ms, Ds, Ns = (1, state.K), (1, state.M), (1, D), (1, N)
+    return {
+        "K": state.K, "M": state.M, "D": D, "N": N, "a": a, "b": b, "c": c,
+        "W": Indexed(state.student, Ks, Ns), "Wt": Indexed(state.teacher, Ms, Ds),
+        "F": Indexed(state.features, Ds, Ns), "S": Indexed(state.seen, Ks, Ds),
+        "R": Indexed(R, Ks, Ms), "mean_bar": Indexed(means, Ks),
+        "mean_nu": Indexed([latent(1, 0, T[m, m]) for m in range(state.M)], Ms),
+        "moments": Indexed([[numbers.one, a, c], [numbers.zero, b, numbers.zero]], (0, 1), (0, 2)),
+        "f": f,
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def pair_mean(f: str) -> tuple[Any, Any]:
+    """E[f(u) f(w)] of standard normal u, w as an expression, and their correlation in it."""
+    import sympy as sp
+
+    from symderiv.expressions import activation
+    from symderiv.gaussian import covariance_symbols, i2
+
+    g = activation(f).expression
+    covariance = covariance_symbols(2)
+    value = i2(g, g, covariance).unfolded()
+    ones = {covariance[0, 0]: sp.S.One, covariance[1, 1]: sp.S.One}
+    return value.subs(ones), covariance[0, 1]

@@ -1,0 +1,21 @@
+"""Claims of the slides on the Gaussian equivalence of generators."""
+
+from symderiv.verification.library import Source
+
+SOURCE = Source(
+    title=(
+        "S. Goldt, B. Loureiro, G. Reeves, F. Krzakala, M. Mezard and L. Zdeborova, The "
+        "Gaussian equivalence of generative models for learning with shallow neural networks,"
+        " slides, MSML (2021); arXiv:2006.14709"
+    ),
+    package=__name__,
+    root="papers",
+    prints=("printed",),
+    modules=(
+        "dynamics",
+        "learning_rule",
+        "equivalence",
+        "setup",
+        "replica",
+    ),
+)

@@ -1,0 +1,1 @@
+"""First principles that claims of several papers are compared with."""

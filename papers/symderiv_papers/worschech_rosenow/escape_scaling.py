@@ -1,0 +1,168 @@
+"""How the escape time grows with M and shrinks with L, and how T^(2) and D^(2) grow with L."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+from symderiv.verification.arithmetic import Indexed
+from symderiv.verification.claim import Claim, Point
+from symderiv.verification.rules import Converges, Exact
+from symderiv_papers.references.committee import Committee
+
+__all__ = ["CLAIMS"]
+
+_COPIES: Final = 3
+
+
+def _spectrum(L: int, beta: Fraction, numbers: Any) -> list[Any]:
+    """Distinct eigenvalues of mean 1 that fall like 1/l^(1 + beta)."""
+    exponent = 1 + numbers.mpf(beta.numerator) / beta.denominator
+    shape = [1 / numbers.mpf(l) ** exponent for l in range(1, L + 1)]
+    scale = L / numbers.fsum(shape)
+    return [scale * x for x in shape]
+
+
+def _moments(L: int, beta: Fraction, numbers: Any) -> tuple[Any, Any]:
+    """Mean of T^(2) and standard deviation of D^(2) for two Gaussian teachers, N = 3 L."""
+    rho = _spectrum(L, beta, numbers)
+    mean = numbers.fsum(x**2 for x in rho) / L
+    variance = numbers.fsum(x**4 for x in rho) / (L * L * _COPIES)
+    return mean, numbers.sqrt(variance)
+
+
+def _spectra(numbers: Any) -> Iterator[Point]:
+    for L, beta in ((4, Fraction(1, 2)), (7, Fraction(1)), (10, Fraction(9, 4))):
+        rho = _spectrum(L, beta, numbers)
+        yield Point(
+            f"L = {L}, N = {_COPIES * L}, beta = {beta}",
+            {
+                "L": L,
+                "N": _COPIES * L,
+                "M": 2,
+                "beta": numbers.mpf(beta.numerator) / beta.denominator,
+                "lambda_plus": rho[0],
+                "lambda_": Indexed([x for x in rho for _ in range(_COPIES)], (1, _COPIES * L)),
+                "T2": _moments(L, beta, numbers)[0],
+            },
+        )
+
+
+def _large(numbers: Any) -> Iterator[Point]:
+    for beta in (Fraction(1, 2), Fraction(1), Fraction(7, 4)):
+        for L in (200, 400, 800):
+            mean, deviation = _moments(L, beta, numbers)
+            twice, deviation_of_twice = _moments(2 * L, beta, numbers)
+            yield Point(
+                f"L = {L}, beta = {beta}",
+                {
+                    "L": L,
+                    "beta": numbers.mpf(beta.numerator) / beta.denominator,
+                    "lambda_plus": _spectrum(L, beta, numbers)[0],
+                    "T2": mean,
+                    "T2_at_2L": twice,
+                    "D2": deviation,
+                    "D2_at_2L": deviation_of_twice,
+                },
+                1.0 / L,
+                f"beta = {beta}",
+            )
+
+
+def _escape_time(M: int, second_moment: Any, numbers: Any) -> Any:
+    """For orthogonal teachers with T^(1) = 1 at learning rate 1, by the engine's closed form."""
+    one = (Fraction(1),)
+    response = Committee(M, one, one, one, (Fraction(0),)).plateau_rate("teacher_response")
+    return -1 / (numbers.mpf(response) * second_moment)
+
+
+def _times(numbers: Any) -> Iterator[Point]:
+    beta = Fraction(1)
+
+    def tau(eta: Any) -> Callable[[int, int], Any]:
+        def of(M: int, L: int) -> Any:
+            return _escape_time(M, _moments(L, beta, numbers)[0], numbers) / eta
+
+        return of
+
+    for size in (64, 128, 256):
+        eta = numbers.mpf(1) / 3
+        known = {"M": size, "L": size // 2, "eta": eta, "tau": tau(eta)}
+        known["T2"] = lambda L: _moments(L, beta, numbers)[0]
+        yield Point(f"M = {size}, L = {size // 2}, beta = 1", known, 1.0 / size)
+
+
+_ORDER: Final = 0.5
+
+CLAIMS: Final = (
+    Claim(
+        "scaling of T2",
+        "T2 == 1/L*Sum(lambda_[k]**2, (k, 1, N))",
+        _spectra,
+        Exact(),
+        part="trace",
+        printed=0,
+        regime="N/L = 3",
+        corrected="T2 == 1/N*Sum(lambda_[k]**2, (k, 1, N))",
+        note="The trace runs over all N eigenvalues and needs 1/N, as in the paper's own mean of "
+        "T_nm^(l); 1/L belongs to the sum over distinct eigenvalues that follows.",
+    ),
+    Claim(
+        "scaling of T2",
+        "T2 == lambda_plus**2/L*Sum(1/i**(2*(1 + beta)), (i, 1, L))",
+        _spectra,
+        Exact(),
+        part="sum",
+        printed=0,
+    ),
+    Claim(
+        "scaling of T2",
+        "T2 == lambda_plus**2/L",
+        _large,
+        Converges(1.0, digits=20),
+        part="large L",
+        printed=0,
+        regime="L = 200 to 800, error against 1/L",
+        corrected="T2 == lambda_plus**2/L*zeta(2*(1 + beta))",
+        note="The sum tends to zeta(2 + 2 beta), which is 1.20 for beta = 1/2 and 1.08 for "
+        "beta = 1: the print is off by this factor at any L.",
+    ),
+    Claim(
+        "scaling of T2",
+        "T2_at_2L/T2 == 2",
+        _large,
+        Converges(_ORDER, digits=20),
+        part="proportional to L",
+        printed=0,
+        regime="beta at least 1/2; the error falls like L^-beta at best",
+    ),
+    Claim(
+        "scaling of T2",
+        "D2_at_2L/D2 == 2",
+        _large,
+        Converges(_ORDER, digits=20),
+        part="D2",
+        printed=1,
+        regime="standard deviation of D^(2) of Gaussian teachers, N proportional to L; at fixed N "
+        "it grows like L^(3/2)",
+    ),
+    Claim(
+        "scaling of tau_esc",
+        "tau(2*M, 2*L)/tau(M, L) == (2*M)**2/(eta*2*L)/(M**2/(eta*L))",
+        _times,
+        Converges(1.0, digits=20),
+        part="main text",
+        printed=0,
+        regime="orthogonal teachers of unit length, both M and L large; error against 1/M",
+    ),
+    Claim(
+        "scaling of tau_esc",
+        "tau(2*M, L)/tau(M, 3*L) == (2*M)**2/(eta*T2(L))/(M**2/(eta*T2(3*L)))",
+        _times,
+        Converges(1.0, digits=20),
+        part="appendix",
+        printed=1,
+        regime="orthogonal teachers of unit length, M large; error against 1/M",
+    ),
+)

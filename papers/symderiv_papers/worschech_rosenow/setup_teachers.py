@@ -1,0 +1,227 @@
+"""Statistics of teachers and the homogeneous teacher, around equation 95."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from symderiv.gaussian import expectation
+from symderiv.verification.arithmetic import Indexed
+from symderiv.verification.claim import Claim, Point
+from symderiv.verification.rules import Converges, Exact
+from symderiv_papers.references.integral_references import as_number
+from symderiv_papers.references.references import networks
+from symderiv_papers.worschech_rosenow.setup_fixed_points import EQUAL, homogeneous
+
+__all__ = ["CLAIMS"]
+
+
+@lru_cache(maxsize=4)
+def _product_moments(same: bool) -> tuple[sp.Expr, sp.Expr]:
+    """Mean and variance of B_na B_ma for independent normal components."""
+    a, b = sp.symbols("a b", real=True)
+    product = a * a if same else a * b
+    mean = expectation(product, (a, b), sp.eye(2)).value
+    square = expectation(product**2, (a, b), sp.eye(2)).value
+    return mean, square - mean**2
+
+
+def _spectrum(L: int, copies: int) -> list[Fraction]:
+    """lambda_l ~ 1/l^2 (beta = 1) of mean 1, N = L copies entries."""
+    shape = [Fraction(1, l * l) for l in range(1, L + 1)]
+    scale = L / sum(shape, Fraction(0))
+    return [scale * value for value in shape for _ in range(copies)]
+
+
+def _statistics(variance: Sequence[Fraction], M: int, numbers: Any) -> dict[str, Any]:
+    """Mean and variance of T_nm^(l) over teachers with components N(0, 1), l = 0 … 4."""
+    N = len(variance)
+    means, variances = [], []
+    for l in range(5):
+        total = sum((rho**l for rho in variance), Fraction(0)) / N
+        squares = sum((rho ** (2 * l) for rho in variance), Fraction(0)) / N**2
+        rows: list[list[list[Any]]] = [[], []]
+        for n in range(M):
+            moments = [_product_moments(n == m) for m in range(M)]
+            rows[0].append([as_number(total, numbers) * int(mean) for mean, _ in moments])
+            rows[1].append([as_number(squares, numbers) * int(var) for _, var in moments])
+        means.append(rows[0])
+        variances.append(rows[1])
+    units = (1, M)
+    return {
+        "mean_T": Indexed(means, (0, 4), units, units),
+        "var_T": Indexed(variances, (0, 4), units, units),
+    }
+
+
+def _teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Point]]:
+    """Ensembles of teachers with (L, N/L), and the variances at half of N."""
+
+    def points(numbers: Any) -> Iterator[Point]:
+        for L, copies in shapes:
+            variance = _spectrum(L, copies)
+            half = _spectrum(L, copies // 2) if copies > 1 else []
+            values = {
+                **_statistics(variance, 3, numbers),
+                "lambda_": Indexed(
+                    [as_number(rho, numbers) for rho in variance], (1, len(variance))
+                ),
+                "beta": 1,
+                "M": 3,
+                "L": L,
+                "N": len(variance),
+            }
+            if half:
+                values["var_half_N"] = _statistics(half, 3, numbers)["var_T"]
+            label = f"L = {L}, N = {len(variance)}, beta = 1"
+            yield Point(label, values, 1 / len(variance))
+
+    return points
+
+
+_ALL_UNITS = "n = 1..M, m = 1..M, l = 0..3"
+
+_STATISTICS = [
+    Claim(
+        "teacher statistics before 95",
+        "mean_T[l, n, m] == delta(n, m)*(1/N*Sum(lambda_[k]**l, (k, 1, N)))",
+        _teachers(((3, 4), (5, 1))),
+        Exact(),
+        _ALL_UNITS,
+        part="mean",
+        printed=0,
+    ),
+    Claim(
+        "teacher statistics before 95",
+        "var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**2, (k, 1, N))",
+        _teachers(((3, 4), (5, 1))),
+        Exact(),
+        _ALL_UNITS,
+        part="variance",
+        printed=1,
+        corrected="var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**(2*l), (k, 1, N))",
+        note="The power of the eigenvalues is 2 l; the printed one is right for l = 1.",
+    ),
+    Claim(
+        "teacher statistics before 95",
+        "var_T[l, n, m] >= var_half_N[l, n, m]",
+        _teachers(((3, 4), (4, 8))),
+        Exact(),
+        "n = 1..M, m = 1..M, l = 1..3",
+        part="large N, fixed L",
+        printed=2,
+        in_words=True,
+        corrected="var_T[l, n, m] == 1/2*var_half_N[l, n, m]",
+        note="For a given spectrum (L fixed) the variance falls like 1/N for all l; it does not "
+        "where L grows with N, which the sentence does not say.",
+    ),
+    Claim(
+        "teacher statistics before 95",
+        "var_T[1, n, m] == (delta(n, m) + 1)*zeta(2*(1 + beta))/zeta(1 + beta)**2",
+        _teachers(((40, 1), (80, 1), (160, 1))),
+        Converges(order=1.0),
+        "n = 1..M, m = 1..M",
+        part="large N = L",
+        printed=2,
+        in_words=True,
+        regime="L = N, beta = 1, l = 1; N up to 160",
+        note="Where every component has its own eigenvalue the variance tends to a constant; those "
+        "of higher orders grow with N.",
+    ),
+]
+
+
+def _sums(numbers: Any) -> Iterator[Point]:
+    """Overlaps of a teacher with the sum of the others, from vectors."""
+    for state in networks():
+        B = state.teacher
+        others = [
+            tuple(sum((B[m][a] for m in range(state.M) if m != n), Fraction(0))
+                  for a in range(state.N))
+            for n in range(state.M)
+        ]  # fmt: skip
+        orders = range(state.L + 1)
+        d = [[as_number(state.overlap(b, o, l), numbers) for b, o in zip(B, others, strict=True)]
+             for l in orders]  # fmt: skip
+        T = [[[as_number(e, numbers) for e in row] for row in state.gram(B, B, l)] for l in orders]
+        top, units = (0, state.L), (1, state.M)
+        values = {
+            "d": Indexed(d, top, units),
+            "T": Indexed(T, top, units, units),
+            "M": state.M,
+            "K": state.K,
+            "L": state.L,
+        }
+        yield Point(state.label, values)
+
+
+_SUMS = Claim(
+    "off-diagonal sums before 95",
+    "d[l, n] == Sum(T[l, n, m], (m, 1, M), m != n)",
+    _sums,
+    Exact(),
+    "n = 1..M, l = 0..L",
+    definition=True,
+    note="The printed upper limit M-1 is read as the number of terms.",
+    symmetric=("T",),
+)
+
+# -- homogeneous teachers -------------------------------------------------------------------------
+
+_ENTRY = "T_unit[l, n, m] == delta(n, m)*T[l] + (1 - delta(n, m))*{}"
+
+_ANSATZ = [
+    Claim(
+        "homogeneous teacher before 95",
+        _ENTRY.format("(1/(M - 1)*D[l])"),
+        homogeneous(),
+        Exact(),
+        "n = 1..M, m = 1..M, l = 0..L",
+        equal=EQUAL,
+        part="main text",
+        printed=0,
+        definition=True,
+    ),
+    Claim(
+        "homogeneous teacher before 95",
+        _ENTRY.format("D[l]"),
+        homogeneous(),
+        Exact(),
+        "n = 1..M, m = 1..M, l = 0..L",
+        equal=EQUAL,
+        part="appendix C.2",
+        printed=3,
+        given="D^(l) is the mean over n of d_n^(l), as in the same line.",
+        corrected=_ENTRY.format("(1/(M - 1)*D[l])"),
+        note="d_n is a sum of M-1 entries, so an entry is D/(M-1), as the main text has it. "
+        "Equations 97 to 116 hold with D as the sum.",
+    ),
+    Claim(
+        "homogeneous teacher before 95",
+        "D[l] == 1/M*Sum(d[l, n], (n, 1, M))",
+        homogeneous(),
+        Exact(),
+        "l = 0..L",
+        equal=EQUAL,
+        part="D",
+        printed=1,
+        definition=True,
+    ),
+    Claim(
+        "homogeneous teacher before 95",
+        "mean_T[0, n, m] == delta(n, m)",
+        _teachers(((3, 4), (5, 1))),
+        Exact(),
+        "n = 1..M, m = 1..M",
+        equal=EQUAL,
+        part="order 0",
+        printed=2,
+        note="The mean over teachers; one teacher has it up to 1/sqrt(N).",
+    ),
+]
+
+CLAIMS = (*_STATISTICS, _SUMS, *_ANSATZ)

@@ -1,1 +1,0 @@
-"""Bae and Jeong 2024: networks whose inputs come from a hidden manifold."""

@@ -1,1 +1,0 @@
-"""Claims of the slides on the Gaussian equivalence of generators."""

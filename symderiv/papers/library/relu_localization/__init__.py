@@ -1,1 +1,0 @@
-"""Working notes on localisation in a ReLU network."""

@@ -1,1 +1,0 @@
-"""Worschech and Rosenow 2024."""

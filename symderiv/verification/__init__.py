@@ -1,0 +1,7 @@
+"""Printed formulas against what the engine derives."""
+
+from __future__ import annotations
+
+from symderiv.verification.check import Check, Comparison, check_formula
+
+__all__ = ["Check", "Comparison", "check_formula"]

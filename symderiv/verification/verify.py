@@ -1,0 +1,200 @@
+"""Verdicts: what the evidence says of a claim, and of the mutants of its statement.
+
+A verdict is computed, never looked up. A printed statement that passes ``holds`` or is
+``approximate``, as its rule says. One that fails is judged by its correction, which must itself
+pass: if the two differ in small places only (an index, a sign, a factor, a range) the print has a
+``misprint``, otherwise it is ``false``. A print that fails without a correction that passes is an
+error of the claim, not a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from symderiv.errors import FormulaError, ToleranceError
+from symderiv.precision.contexts import numbers
+from symderiv.verification.arithmetic import OutOfRangeError
+from symderiv.verification.claim import Claim, Paper, Point, Rule, Tested
+from symderiv.verification.differences import places
+from symderiv.verification.equivalence import are_equivalent
+from symderiv.verification.mutations import Mutant, mutants
+from symderiv.verification.statement import Statement, parse_statement
+
+__all__ = ["Finding", "MutantReport", "judge", "printed_of", "verify_claim"]
+
+#: A correction changes at most so many small places of a misprint ...
+MAX_PLACES: Final = 4
+#: ... of at most so many parts each.
+MAX_PARTS: Final = 7
+
+
+@dataclass(frozen=True)
+class MutantReport:
+    """What became of the mutants of one claim.
+
+    Args:
+        caught: Rejected at some point.
+        equivalent: Proved to say the same as the original.
+        stillborn: Have no value at all (an index out of range), so that nothing had to be noticed.
+        survivors: Passed, without being proved equivalent.
+    """
+
+    caught: int
+    equivalent: tuple[Mutant, ...]
+    stillborn: int
+    survivors: tuple[Mutant, ...]
+
+    @property
+    def wanted(self) -> int:
+        """Mutants that had to be caught."""
+        return self.caught + len(self.survivors)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on a claim.
+
+    Args:
+        claim: The claim.
+        verdict: One of :data:`~symderiv.verification.claim.VERDICTS`.
+        printed: Evidence on the printed statement; None if it has none.
+        corrected: Evidence on the corrected statement; None if none was needed.
+        mutants: What became of the mutants of the statement that passed; None if not asked for.
+    """
+
+    claim: Claim
+    verdict: str
+    printed: Tested | None = None
+    corrected: Tested | None = None
+    mutants: MutantReport | None = None
+
+
+def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
+    """The displays that a claim is about, as printed."""
+    found = paper.printed.get(claim.equation)
+    if found is None:
+        return ()
+    return found.latex if claim.printed is None else (found.latex[claim.printed],)
+
+
+def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
+    """Compute the verdict on a claim.
+
+    Args:
+        claim: The claim.
+        with_mutants: Also try all mutants of the statement that passed.
+
+    Raises:
+        ToleranceError: The claim is not settled: neither the printed nor a corrected statement
+            passes, or a correction was given for a print that holds.
+        FormulaError: A statement cannot be computed.
+    """
+    if claim.not_checkable:
+        return Finding(claim, "not-checkable")
+    if not claim.statement:
+        if not claim.definition:
+            raise ToleranceError(f"equation {claim.name}: there is no statement to be checked")
+        return Finding(claim, "definition")
+    assert claim.points is not None, claim.name
+    assert claim.rule is not None, claim.name
+    statement = parse_statement(claim.statement)
+    with _arithmetic(claim.rule) as arithmetic:
+        points = list(claim.points(arithmetic))
+        tested = _test_of_print(claim, statement, points, arithmetic)
+        corrected = None
+        true_statement = statement
+        if not tested.passed:
+            true_statement, corrected = _correction(claim, tested, points, arithmetic)
+        elif claim.corrected:
+            raise ToleranceError(f"equation {claim.name} has a correction, but the print passes")
+        verdict = judge(claim, statement, tested, true_statement)
+        report = None
+        if with_mutants:
+            report = _mutants(claim, true_statement, points, arithmetic)
+    return Finding(claim, verdict, tested, corrected, report)
+
+
+def judge(claim: Claim, statement: Statement, tested: Tested, corrected: Statement) -> str:
+    """The verdict from the evidence."""
+    if tested.passed:
+        assert claim.rule is not None
+        return "definition" if claim.definition else claim.rule.verdict
+    if claim.in_words:
+        return "false"
+    sizes = [size for _, size in places(statement.tree, corrected.tree)]
+    small = len(sizes) <= MAX_PLACES and all(size <= MAX_PARTS for size in sizes)
+    return "misprint" if small else "false"
+
+
+def _test_of_print(
+    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+) -> Tested:
+    """A print whose indices leave their range has no value: it fails."""
+    assert claim.rule is not None
+    try:
+        return claim.rule.test(statement, claim.ranges, points, arithmetic)
+    except OutOfRangeError as error:
+        return Tested(False, 1, None, f"has no value: {error}")
+
+
+def _correction(
+    claim: Claim, tested: Tested, points: list[Point], arithmetic: Any
+) -> tuple[Statement, Tested]:
+    assert claim.rule is not None
+    if not claim.corrected:
+        raise ToleranceError(f"equation {claim.name} {tested.summary}; there is no correction")
+    statement = parse_statement(claim.corrected)
+    found = claim.rule.test(statement, claim.ranges, points, arithmetic)
+    if not found.passed:
+        raise ToleranceError(f"the correction of equation {claim.name} {found.summary}")
+    return statement, found
+
+
+def _mutants(
+    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+) -> MutantReport:
+    assert claim.rule is not None
+    caught, stillborn = 0, 0
+    equivalent: list[Mutant] = []
+    survivors: list[Mutant] = []
+    for mutant in mutants(statement, claim.ranges):
+        try:
+            passed = claim.rule.test(mutant.statement, claim.ranges, points, arithmetic).passed
+        except (FormulaError, ValueError, TypeError, ArithmeticError):
+            stillborn += 1
+            continue
+        if not passed:
+            caught += 1
+        elif are_equivalent(
+            statement, mutant.statement, claim.symmetric, claim.equal, claim.diagonal
+        ):
+            equivalent.append(mutant)
+        else:
+            survivors.append(mutant)
+    return MutantReport(caught, tuple(equivalent), stillborn, tuple(survivors))
+
+
+@contextmanager
+def _arithmetic(rule: Rule) -> Iterator[Any]:
+    if rule.backend == "sympy":
+        yield _Expressions()
+        return
+    with numbers(rule.digits, rule.backend) as context:
+        yield context
+
+
+class _Expressions:
+    """SymPy's functions under the names that statements use."""
+
+    def __getattr__(self, name: str) -> Any:
+        import sympy as sp
+
+        renamed = {"gammainc": "uppergamma"}
+        if name == "mpf":
+            return sp.sympify
+        if name.startswith("_") or not hasattr(sp, renamed.get(name, name)):
+            raise AttributeError(name)
+        return getattr(sp, renamed.get(name, name))
