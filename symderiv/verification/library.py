@@ -1,6 +1,7 @@
 """The papers that are installed: found by entry point, so that a new one needs no change here.
 
-A package announces a paper in its ``pyproject.toml``, under the name that ``symderiv verify`` takes::
+A package announces a paper in its ``pyproject.toml``, under the name that ``symderiv verify``
+takes::
 
     [project.entry-points."symderiv.papers"]
     "author-2024" = "package.author:SOURCE"
@@ -79,7 +80,8 @@ def load_paper(name: str) -> Paper:
     """An installed paper, or the one in a file whose name ends in ``.toml``.
 
     Raises:
-        InputError: There is no such paper or file, or the file is not as ``docs/own-papers.md`` says.
+        InputError: There is no such paper or file, or the file is not as ``docs/own-papers.md``
+            says.
         NotYetError: The paper's claims come with a later version.
     """
     path = Path(name)

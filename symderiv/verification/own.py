@@ -2,8 +2,8 @@
 
 A file has ``name`` and ``title`` and a table ``[[claim]]`` per claim: ``equation``, ``printed``
 (LaTeX), ``reference`` (where the true values come from, see
-:data:`symderiv.verification.quantities.REFERENCES`), and the claim itself, either as ``statement`` in the
-statement language or, for an integral, as ``formula`` in LaTeX or SymPy text as in
+:data:`symderiv.verification.quantities.REFERENCES`), and the claim itself, either as ``statement``
+in the statement language or, for an integral, as ``formula`` in LaTeX or SymPy text as in
 ``symderiv check``. ``corrected``, ``ranges``, ``where``, ``part``, ``note``, ``regime``,
 ``reading``, ``symmetric`` are optional, as are the parameters of the reference.
 """

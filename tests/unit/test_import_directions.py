@@ -103,6 +103,18 @@ def test_the_code_generator_knows_nothing_of_the_engine() -> None:
         assert not packages & {"symderiv", "symderiv_kernels"}, path
 
 
+def test_no_room_knows_a_paper() -> None:
+    for path in _files("symderiv"):
+        packages = {name.partition(".")[0] for name in _imports(path)}
+        assert "symderiv_papers" not in packages, path
+
+
+def test_papers_do_not_import_the_commands_or_pages() -> None:
+    for path in _files("papers"):
+        rooms = {name.split(".")[1] for name in _imports(path) if name.startswith("symderiv.")}
+        assert not rooms & {"cli", "report"}, path
+
+
 def test_kernels_import_only_math_numpy_and_numba() -> None:
     for path in _files("generated"):
         packages = {name.partition(".")[0] for name in _imports(path)}

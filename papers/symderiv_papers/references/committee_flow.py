@@ -1,6 +1,7 @@
 """Trajectories of committees K = M in doubles: of the ansatz R, S, Q, C, and of single units.
 
-The rates are the engine's, the same as in :mod:`symderiv_papers.references.committee`; the integrator is
+The rates are the engine's, the same as in
+:mod:`symderiv_papers.references.committee`; the integrator is
 SciPy's explicit Runge-Kutta method of order 8 at tolerances near the resolution of doubles.
 """
 

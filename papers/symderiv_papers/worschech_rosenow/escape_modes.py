@@ -1,6 +1,7 @@
 """The linearised flow at the plateau: eigen-systems, reductions.
 
-Everything comes from :class:`symderiv_papers.references.committee.Committee`, whose rates are those of all
+Everything comes from :class:`symderiv_papers.references.committee.Committee`, whose rates
+are those of all
 units and orders, and (G and H) from :mod:`symderiv.analysis.linearised`, which collapses sums.
 """
 

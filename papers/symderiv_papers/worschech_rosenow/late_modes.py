@@ -1,6 +1,7 @@
 """The flow linearised at perfect learning, Q = R = T: matrices, groups of eigenvalues.
 
-Jacobians come from the full equations (:mod:`symderiv_papers.references.committee`), the 4 × 4 matrices from
+Jacobians come from the full equations (:mod:`symderiv_papers.references.committee`), the
+4 × 4 matrices from
 :mod:`symderiv.analysis.perfect_learning`, which collapses sums over units first.
 """
 

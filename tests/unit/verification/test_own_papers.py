@@ -13,7 +13,8 @@ import pytest
 
 from symderiv.cli import main
 from symderiv.errors import InputError, NotYetError
-from symderiv.verification.own import load_paper, paper_from_toml
+from symderiv.verification.library import load_paper
+from symderiv.verification.own import paper_from_toml
 from symderiv.verification.run import Selection, verify_paper
 from symderiv.verification.verify import verify_claim
 
