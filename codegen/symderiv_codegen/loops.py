@@ -20,8 +20,19 @@ class Set:
 
 
 @dataclass(frozen=True)
+class Start(Set):
+    """An accumulator before its first :class:`Increase`; nothing else writes to it.
+
+    ``again``: it is started once more, by the pass that declared it, in the same body.
+    """
+
+    value: sp.Expr = sp.S.Zero
+    again: bool = False
+
+
+@dataclass(frozen=True)
 class Increase:
-    """``target += value``."""
+    """``target += value``, an accumulator."""
 
     target: sp.Symbol
     value: sp.Expr

@@ -7,7 +7,7 @@ front of the loops that it skips; anything else is computed where its last loop 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import sympy as sp
@@ -49,9 +49,13 @@ class TableNest:
         return int(sum(sp.count_ops(e) + 1 for e in expressions))
 
 
-def table_nests(function: TableSum, taken: Sequence[str]) -> tuple[TableNest, ...]:
-    """The loop nests of all terms; temporaries get names that nothing else has."""
-    names = NamePool([*taken, *(str(argument) for argument in function.arguments)])
+def table_nests(function: TableSum, names: NamePool) -> tuple[TableNest, ...]:
+    """The loop nests of all terms; temporaries get names that nothing else has.
+
+    Args:
+        function: The sum.
+        names: The register of names of this function; its own are in it.
+    """
     return tuple(_nest(function, term, names) for term in function.terms)
 
 

@@ -3,97 +3,114 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv_codegen.loops import Increase, Loop, Node, Set
+from symderiv_codegen.loops import Increase, Loop, Node, Set, Start
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array
 from symderiv_codegen.table_loops import Level, TableNest
-from symderiv_codegen.tables import Row
 from symderiv_codegen.walk import range_symbol
 
-TOTAL = sp.Symbol("total", real=True)
+
+@dataclass(frozen=True)
+class TableCode:
+    """The body of a function: its nodes, the local arrays they need, and what it returns."""
+
+    nodes: tuple[Node, ...]
+    arrays: tuple[Array, ...]
+    total: sp.Symbol
 
 
-def table_nodes(nests: Sequence[TableNest]) -> tuple[tuple[Node, ...], list[Array]]:
-    """The nests of one function, one after the other; their sum goes to ``TOTAL``.
+def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
+    """The nests of one function, one after the other; ``total`` is their sum.
 
-    Returns:
-        The loops, and the local arrays that they need.
+    Args:
+        nests: As :func:`symderiv_codegen.table_loops.table_nests` gives them.
+        names: The register in which their names are.
     """
-    arrays = []
-    nodes: list[Node] = [Set(TOTAL, sp.Integer(0))]
+    total = sp.Symbol(names.take("total"), real=True)
+    longest = max((len(nest.term.rows) for nest in nests), default=0)
+    # Loops that follow each other may have one index, sums that follow each other may not have
+    # one name.
+    indices = tuple(sp.Symbol(names.take(f"k{n + 1}"), integer=True) for n in range(longest))
+    arrays: list[Array] = []
+    nodes: list[Node] = [Start(total)]
     for nest in nests:
-        kept = {symbol for level in nest.levels for symbol in _kept(nest, level)}
-        for symbol, later, _ in _all_rows(nest):
-            if symbol in kept:
-                arrays.append(Array(symbol.name, (nest.term.rows[later - 1].size,)))
-        nodes += _level(nest, 0, TOTAL)
-    return tuple(nodes), arrays
+        body = _NestNodes(nest, indices, names)
+        arrays += body.arrays
+        nodes += body.level(0, total)
+    return TableCode(tuple(nodes), tuple(arrays), total)
 
 
-def _level(nest: TableNest, number: int, target: sp.Symbol) -> list[Node]:
-    """The computations inside of ``number`` loops; the sum over the rest goes to ``target``."""
-    level = nest.levels[number]
-    rows = nest.term.rows
-    current = {symbol for symbol, later, _ in _all_rows(nest) if later <= number}
-    nodes: list[Node] = [
-        Set(symbol, _with_rows(expression, current, nest)) for symbol, expression in level.scalars
-    ]
-    nodes += [_rows(nest, level, later) for later in sorted({later for _, later, _ in level.rows})]
-    factor = _with_rows(level.factor, current, nest)
-    if number == len(rows):
-        return [*nodes, Increase(target, factor)]
-    inner = sp.Symbol(f"sum_{number + 1}", real=True)
-    used = _used_inside(nest, number + 1)
-    body = (*_reads(rows[number], number + 1, used), *_level(nest, number + 1, inner))
-    nodes += [Set(inner, sp.Integer(0)), _over(rows[number], number + 1, body)]
-    return [*nodes, Increase(target, factor * inner)]
+class _NestNodes:
+    """The loops of one nest."""
 
+    def __init__(self, nest: TableNest, indices: tuple[sp.Symbol, ...], names: NamePool) -> None:
+        self._nest = nest
+        self._rows = nest.term.rows
+        self._indices = indices
+        self._names = names
+        # Symbol -> the later loop for whose rows it stands.
+        self._later = {symbol: later for level in nest.levels for symbol, later, _ in level.rows}
+        self._kept = {symbol for level in nest.levels for symbol in _kept(nest, level)}
+        self.arrays = [
+            Array(symbol.name, (self._rows[later - 1].size,))
+            for symbol, later in self._later.items()
+            if symbol in self._kept
+        ]
 
-def _rows(nest: TableNest, level: Level, later: int) -> Loop:
-    """Values for all rows of a later loop."""
-    found = [(symbol, e) for symbol, number, e in level.rows if number == later]
-    row = nest.term.rows[later - 1]
-    used = set().union(*(e.free_symbols for _, e in found))
-    kept = {symbol for each in nest.levels for symbol in _kept(nest, each)}
-    known = {s for s, number, _ in _all_rows(nest) if number == later and s in kept}
-    body = _reads(row, later, used)
-    for symbol, e in found:
-        target = sp.IndexedBase(symbol.name)[_index(later)] if symbol in kept else symbol
-        body.append(Set(target, _with_rows(e, known, nest)))
-    return _over(row, later, body)
+    def level(self, number: int, target: sp.Symbol) -> list[Node]:
+        """The computations inside of ``number`` loops; the sum over the rest goes to ``target``."""
+        level = self._nest.levels[number]
+        current = {symbol for symbol, later in self._later.items() if later <= number}
+        nodes: list[Node] = [
+            Set(symbol, self._with_rows(expression, current))
+            for symbol, expression in level.scalars
+        ]
+        nodes += [self._filled(level, n) for n in sorted({n for _, n, _ in level.rows})]
+        factor = self._with_rows(level.factor, current)
+        if number == len(self._rows):
+            return [*nodes, Increase(target, factor)]
+        inner = sp.Symbol(self._names.take(f"sum_{number + 1}"), real=True)
+        reads = self._reads(number + 1, _used_inside(self._nest, number + 1))
+        body = (*reads, *self.level(number + 1, inner))
+        nodes += [Start(inner), self._over(number + 1, body)]
+        return [*nodes, Increase(target, factor * inner)]
 
+    def _filled(self, level: Level, later: int) -> Loop:
+        """Values for all rows of a later loop."""
+        found = [(symbol, e) for symbol, number, e in level.rows if number == later]
+        used = set().union(*(e.free_symbols for _, e in found))
+        known = {symbol for symbol in self._kept if self._later[symbol] == later}
+        body = self._reads(later, used)
+        for symbol, e in found:
+            target = self._element(symbol) if symbol in self._kept else symbol
+            body.append(Set(target, self._with_rows(e, known)))
+        return self._over(later, body)
 
-def _with_rows(expression: sp.Expr, rows: set[sp.Symbol], nest: TableNest) -> sp.Expr:
-    """The expression with elements of arrays in the place of the rows' symbols."""
-    numbers = {symbol: later for symbol, later, _ in _all_rows(nest)}
-    return expression.xreplace(
-        {
-            symbol: sp.IndexedBase(symbol.name)[_index(numbers[symbol])]
-            for symbol in expression.free_symbols & rows
-        }
-    )
+    def _with_rows(self, expression: sp.Expr, rows: set[sp.Symbol]) -> sp.Expr:
+        """The expression with elements of arrays in the place of the rows' symbols."""
+        used = expression.free_symbols & rows
+        return expression.xreplace({symbol: self._element(symbol) for symbol in used})
 
+    def _element(self, symbol: sp.Symbol) -> sp.Indexed:
+        return sp.IndexedBase(symbol.name)[self._index(self._later[symbol])]
 
-def _index(number: int) -> sp.Symbol:
-    return sp.Symbol(f"k{number}", integer=True)
+    def _index(self, number: int) -> sp.Symbol:
+        return self._indices[number - 1]
 
+    def _over(self, number: int, body: Sequence[Node]) -> Loop:
+        size = range_symbol(self._rows[number - 1].size)
+        return Loop(self._index(number), sp.Integer(0), size, tuple(body))
 
-def _over(row: Row, number: int, body: Sequence[Node]) -> Loop:
-    return Loop(_index(number), sp.Integer(0), range_symbol(row.size), tuple(body))
-
-
-def _reads(row: Row, number: int, used: set[sp.Symbol]) -> list[Node]:
-    return [
-        Set(symbol, sp.IndexedBase(table)[_index(number)])
-        for symbol, table in row.entries
-        if symbol in used
-    ]
-
-
-def _all_rows(nest: TableNest) -> list[tuple[sp.Symbol, int, sp.Expr]]:
-    return [row for level in nest.levels for row in level.rows]
+    def _reads(self, number: int, used: set[sp.Symbol]) -> list[Node]:
+        return [
+            Set(symbol, sp.IndexedBase(table)[self._index(number)])
+            for symbol, table in self._rows[number - 1].entries
+            if symbol in used
+        ]
 
 
 def _kept(nest: TableNest, level: Level) -> set[sp.Symbol]:

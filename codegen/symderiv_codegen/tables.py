@@ -71,6 +71,12 @@ class TableSum:
                     known.add(str(symbol))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Its arguments, and the entries of rows, which become variables."""
+        entries = (symbol for t in self.terms for row in t.rows for symbol, _ in row.entries)
+        return tuple(dict.fromkeys(str(symbol) for symbol in (*self.arguments, *entries)))
+
+    @property
     def expressions(self) -> Iterator[sp.Expr]:
         """All expressions in it."""
         return (expression for term in self.terms for expression in term.expressions)

@@ -29,7 +29,7 @@ from symderiv_codegen.program import (
 from symderiv_codegen.runtime.helpers import NUMBA
 from symderiv_codegen.runtime.snippets import filled_template, pasted
 from symderiv_codegen.table_loops import table_nests
-from symderiv_codegen.table_nodes import TOTAL, table_nodes
+from symderiv_codegen.table_nodes import table_nodes
 from symderiv_codegen.tables import TableSum
 from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.together import evaluated_together
@@ -142,19 +142,20 @@ class NumbaModule(ModulePrinter):
 
     def table_sum(self, function: TableSum) -> str:
         """Loops over the rows of the tables."""
-        taken = [*self._defined, *OWN_NAMES, *self.program.constants]
-        nests = table_nests(function, taken)
+        names = NamePool([*self._defined, *OWN_NAMES, *self.program.constants, *function.names])
+        nests = table_nests(function, names)
         self.operations[function.name] = sum(nest.operations for nest in nests)
         printer = self.expressions(function.guarded)
-        nodes, arrays = table_nodes(nests)
+        code = table_nodes(nests, names)
+        nodes, arrays = code.nodes, list(code.arrays)
         if not function.guarded:
-            nodes, values = evaluated_together(nodes, NamePool(taken))
+            nodes, values = evaluated_together(nodes, names)
             arrays += values
         lines = [self._head(function.name, [str(a) for a in function.arguments], self.decorator())]
         lines += docstring([function.doc])
         lines += [" " * INDENT + f"{array.name} = {self.allocation(array)}" for array in arrays]
         lines += self._body(nodes, INDENT, printer)
-        lines.append(" " * INDENT + f"return {TOTAL}")
+        lines.append(" " * INDENT + f"return {code.total}")
         self._collect(printer)
         return "\n".join(lines)
 
