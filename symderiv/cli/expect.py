@@ -1,89 +1,67 @@
 """The commands ``symderiv expect`` and ``symderiv integral``, one by one or in batches.
 
-Both commands turn what was typed into a request (:mod:`symderiv.cli.gaussian_request`) and print
-the answer. Lines of a batch never stop one another.
+Both are calls of :mod:`symderiv.questions`. Lines of a batch never stop one another.
 """
 
 from __future__ import annotations
 
-import functools
 import json
-import logging
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from symderiv.cli.gaussian_input import load_json
-from symderiv.cli.gaussian_request import (
-    KEYS,
-    MAX_DIGITS,
-    Answer,
-    NumericAnswer,
-    Request,
-    any_answer,
-)
+from symderiv.cli.guard import guarded, internal
+from symderiv.cli.json_values import load_json
+from symderiv.cli.output import Json, status
 from symderiv.errors import InputError, SymderivError
 from symderiv.expressions.reader import quoted
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from symderiv.questions import Expectation
 
-P = ParamSpec("P")
+__all__ = ["register"]
 
 MAX_LINE: Final = 1_000_000
 
-# -- output --------------------------------------------------------------------------------
+#: Per kind of question, the keys of a batch's line and the arguments they are.
+KEYS: Final = {
+    "expr": {"expr": "expression", "covariance": "covariance", "mean": "mean", "digits": "digits"},
+    "integral": {
+        "integral": "which",
+        "activation": "activation",
+        "activations": "activations",
+        "covariance": "covariance",
+        "digits": "digits",
+    },
+}
+_OPTIONS: Final = {
+    "expression": "EXPR",
+    "which": "WHICH",
+    **{name: f"--{name}" for name in ("covariance", "mean", "digits", "activation", "activations")},
+}
 
 
-def _print_json(record: Mapping[str, Any]) -> None:
-    # one line, ASCII: safe on any terminal and in any pipe
-    print(json.dumps(record), flush=True)
+def _answer(values: Mapping[str, Any]) -> Expectation:
+    """The public call that keys and their values stand for; its errors name the keys."""
+    kinds = [kind for kind in KEYS if kind in values]
+    if len(kinds) != 1:
+        raise InputError("give one of the keys expr and integral")
+    names = KEYS[kinds[0]]
+    for key in values:
+        if key not in names:
+            allowed = ", ".join(sorted(names))
+            raise InputError(
+                f"unknown key {quoted(str(key))} beside {kinds[0]}; allowed: {allowed}"
+            )
+    given = {names[key]: value for key, value in values.items()}
 
+    from symderiv.questions import integral, mean
 
-def _print_text(result: Answer | NumericAnswer) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    from symderiv.derivation import Derivation, Section, Step
-
-    record = _record(result)
-    console = Console(highlight=False, soft_wrap=True)
-
-    def line(label: str, text: str) -> None:
-        console.print(Text.assemble((f"{label:<12}", "bold"), text))
-
-    line("formula", record["formula"])
-    rows = ", ".join("[" + ", ".join(row) + "]" for row in record["covariance"])
-    line("covariance", f"[{rows}]")
-    if any(entry != "0" for entry in record.get("mean", ())):
-        line("mean", f"[{', '.join(record['mean'])}]")
-    if record["expression"] is not None:
-        line("closed form" if record["closed_form"] else "expression", record["expression"])
-    if record["value"] is not None:
-        kind = "certified" if record["certified"] else "estimated"
-        line("value", f"{record['value']}  ({kind} error {record['error_bound']})")
-    signs = record["sign_factors"]
-    line("method", record["method"] + ("" if signs is None else f", sign factors: {signs}"))
-    steps = tuple(Step(s["rule"], s["statement"], "", s["latex"]) for s in record["steps"])
-    if isinstance(result, Answer):
-        steps = tuple(result.expectation.steps)  # with the left sides apart from the right ones
-    if not steps:
-        return
-    section = Section("Steps", "steps", steps, record["latex"])
-    derivation = Derivation("Derivation", (section,))
-    console.print()
-    console.print(Text(derivation.to_text(width=max(console.width, 40)).rstrip("\n")))
-
-
-def _record(result: Answer | NumericAnswer) -> dict[str, Any]:
-    if isinstance(result, Answer):
-        return result.to_json()
-    from symderiv.cli.output import status
-
-    with status("integrating", quiet=False):
-        return result.to_json()
+    return mean(**{"covariance": None, **given}) if kinds == ["expr"] else integral(**given)
 
 
 # -- batches -------------------------------------------------------------------------------
@@ -92,7 +70,7 @@ def _record(result: Answer | NumericAnswer) -> dict[str, Any]:
 def _batch(path: str, defaults: Mapping[str, Any]) -> None:
     """One JSON line per line of the file, in order; ``-`` reads standard input."""
     for line in _lines(path):
-        _print_json(_batch_record(line, defaults))
+        _print_json(_record(line, defaults))
 
 
 def _lines(path: str) -> Iterator[bytes]:
@@ -104,20 +82,22 @@ def _lines(path: str) -> Iterator[bytes]:
             yield from file
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
-        raise InputError(f"--batch {quoted(path)}: {reason}") from None
+        raise InputError(f"{quoted(path)}: {reason}", argument="--batch") from None
 
 
-def _batch_record(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _record(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return any_answer(_batch_request(line, defaults)).to_json()
+        return _answer(_values(line, defaults)).to_dict()
     except SymderivError as error:
-        return {"error": _one_line(error)}
+        keys = {argument: key for names in KEYS.values() for key, argument in names.items()}
+        error = error.renamed(keys.get(error.argument or "", error.argument))
+        return {"error": " ".join(str(error).split())}
     except Exception as error:
         # whatever a line does, the lines after it are still answered
-        return {"error": _internal(error)}
+        return {"error": internal(error)}
 
 
-def _batch_request(line: bytes, defaults: Mapping[str, Any]) -> Request:
+def _values(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
     if len(line) > MAX_LINE:
         raise InputError(f"the line is longer than {MAX_LINE} bytes")
     try:
@@ -135,69 +115,42 @@ def _batch_request(line: bytes, defaults: Mapping[str, Any]) -> Request:
     if "activation" in record or "activations" in record:
         missing.pop("activation", None)
         missing.pop("activations", None)
-    return Request({**missing, **record}, "")
+    return {**missing, **record}
 
 
 # -- commands ------------------------------------------------------------------------------
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+def _print_json(record: Mapping[str, Any]) -> None:
+    # one line, ASCII: safe on any terminal and in any pipe
+    print(json.dumps(record), flush=True)
 
 
-def _internal(error: Exception) -> str:
-    return f"internal error: {type(error).__name__}: {_one_line(error)}"[:300]
-
-
-def _guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn a failure nobody foresaw into one of our errors: people get one line, not a traceback.
-
-    Our own errors, and those of files and pipes, are reported by :func:`symderiv.cli.main`.
-    """
-
-    @functools.wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except (SymderivError, OSError, typer.Exit):
-            raise
-        except Exception as error:
-            # a defect of ours, or an expression too deep for SymPy
-            logging.getLogger(__name__).debug("internal error", exc_info=True)
-            raise SymderivError(_internal(error)) from error
-
-    return wrapped
-
-
-def _options(**texts: str | int | None) -> dict[str, Any]:
+def _options(**texts: str | None) -> dict[str, Any]:
     """The options that were given; those that are JSON are read."""
-    values: dict[str, Any] = {}
-    for key, text in texts.items():
-        if text is None:
-            continue
-        is_json = key in ("covariance", "mean")
-        values[key] = load_json(str(text), f"--{key}") if is_json else text
-    return values
+    return {
+        key: load_json(text, f"--{key}") if key in ("covariance", "mean") else text
+        for key, text in texts.items()
+        if text is not None
+    }
 
 
 def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
     if batch is not None:
-        if "expr" in values:
-            raise InputError("give EXPR or --batch, not both")
         _batch(batch, values)
         return
-    result = any_answer(Request(values, "--"))
+    with status("integrating", quiet=as_json):
+        result = _answer(values)
     if as_json:
-        _print_json(_record(result))
+        _print_json(result.to_dict())
     else:
-        _print_text(result)
+        sys.stdout.write(result.to_text(shutil.get_terminal_size((88, 24)).columns))
 
 
 _Digits = Annotated[
     str | None,
-    typer.Option("--digits", metavar="N", help=f"Significant digits, 1 to {MAX_DIGITS} (15)."),
+    typer.Option("--digits", metavar="N", help="Significant digits, 1 to 1000 (15)."),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _Batch = Annotated[
     str | None,
     typer.Option(
@@ -217,7 +170,7 @@ _Covariance = Annotated[
 ]
 
 
-@_guarded
+@guarded(_OPTIONS)
 def expect(
     expr: Annotated[
         str | None,
@@ -229,7 +182,7 @@ def expect(
         typer.Option("--mean", metavar="MU", help="JSON array; zero if it is left out."),
     ] = None,
     digits: _Digits = None,
-    as_json: _Json = False,
+    as_json: Json = False,
     batch: _Batch = None,
 ) -> None:
     """Expectation of a product of one-variable functions of jointly Gaussian variables.
@@ -238,12 +191,12 @@ def expect(
     '[[1,"1/3",0],["1/3",1,"0.11"],[0,"0.11",1]]' --digits 30
     """
     values = _options(expr=expr, covariance=covariance, mean=mean, digits=digits)
-    if expr is None and batch is None:
-        raise InputError("give a formula EXPR or --batch FILE")
+    if (expr is None) == (batch is None):
+        raise InputError("give a formula EXPR or --batch FILE, one of them and not both")
     _run(values, batch=batch, as_json=as_json)
 
 
-@_guarded
+@guarded(_OPTIONS)
 def integral(
     which: Annotated[
         str | None,
@@ -264,7 +217,7 @@ def integral(
     ] = None,
     covariance: _Covariance = None,
     digits: _Digits = None,
-    as_json: _Json = False,
+    as_json: Json = False,
     batch: _Batch = None,
 ) -> None:
     """The student-teacher integrals I2, I3, I4 of an activation, in symbols or at a covariance.

@@ -8,7 +8,8 @@ measured, not proved: ``certified`` is False.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -31,12 +32,15 @@ class Value:
         error_bound: Decimal string; absolute.
         certified: Is the bound proved (ball arithmetic)?
         method: How the number was obtained.
+        interval: Exact ends of an interval in which the number provably lies, usually much narrower
+            than the error bound; None if it is not certified.
     """
 
     value: str
     error_bound: str
     certified: bool
     method: str
+    interval: tuple[Fraction, Fraction] | None = field(default=None, compare=False)
 
 
 def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:

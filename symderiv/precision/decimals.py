@@ -1,50 +1,168 @@
-"""Balls as decimals: the digits shown, and a bound of what they are off by, rounded upwards."""
+"""Balls as decimals: the digits shown, and a bound of what they are off by, rounded upwards.
+
+Whatever way a number leaves the program (text, JSON, float), what is shown with its error is an
+interval that contains the exact value.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+import flint
 import mpmath
 import sympy as sp
 from flint import arb, fmpq
 
+from symderiv.errors import ToleranceError
 from symderiv.gaussian import Value
 
-__all__ = ["upwards", "written"]
+__all__ = ["Digits", "arithmetic", "ends", "nearest_float", "upwards", "written", "zero"]
 
 _BITS_PER_DIGIT: Final = math.log2(10)
+#: Numbers whose logarithm to base 2 is larger than this are not written out.
+_LARGEST_EXPONENT: Final = 1_000_000
+
+
+def arithmetic() -> str:
+    """The libraries of balls in which certified numbers are computed, with their versions."""
+    return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
 def written(enclosed: Any, exact: sp.Rational | None, digits: int, method: str) -> Value:
-    """The middle of a ball as text, and the distance of that text from all of the ball."""
+    """The middle of a ball as text, and the distance of that text from all of the ball.
+
+    Args:
+        enclosed: A finite ball.
+        exact: The number itself if it is rational.
+        digits: Significant digits shown.
+        method: How it was computed.
+
+    Raises:
+        ToleranceError: The number is too large or too small to be written out.
+    """
     context = mpmath.MPContext()
     context.prec = math.ceil(digits * _BITS_PER_DIGIT) + 40
-    mantissa, exponent = enclosed.mid().man_exp()
-    text = context.nstr(context.ldexp(int(mantissa), int(exponent)), digits, strip_zeros=False)
+    mantissa, exponent = _man_exp(enclosed.mid())
+    text = context.nstr(context.ldexp(mantissa, exponent), digits, strip_zeros=False)
     shown = Fraction(text)
     if exact is not None:
-        off = abs(Fraction(int(exact.p), int(exact.q)) - shown)
-        bound = arb(fmpq(off.numerator, off.denominator))
-    else:
-        bound = abs(enclosed - arb(fmpq(shown.numerator, shown.denominator))).abs_upper()
-    return Value(text, upwards(bound), True, method)
+        number = Fraction(int(exact.p), int(exact.q))
+        off = abs(number - shown)
+        return Value(text, upwards(_ball(off)), True, method, (number, number))
+    bound = abs(enclosed - _ball(shown)).abs_upper()
+    return Value(text, upwards(bound), True, method, ends(enclosed))
+
+
+def zero(enclosed: Any, method: str) -> Value:
+    """A ball that cannot be told from zero, as zero with the ball's size as error."""
+    return Value("0", upwards(enclosed.abs_upper()), True, method, ends(enclosed))
+
+
+def ends(enclosed: Any) -> tuple[Fraction, Fraction]:
+    """The exact ends of a finite ball."""
+    middle, radius = _fraction(enclosed.mid()), _fraction(enclosed.rad())
+    return middle - radius, middle + radius
+
+
+def _ball(number: Fraction) -> Any:
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+def _fraction(point: Any) -> Fraction:
+    mantissa, exponent = _man_exp(point)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _man_exp(point: Any) -> tuple[int, int]:
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    if abs(exponent) > _LARGEST_EXPONENT + abs(mantissa).bit_length():
+        raise ToleranceError(f"the number is about 2^{exponent}, which is not written out")
+    return mantissa, exponent
 
 
 def upwards(bound: Any) -> str:
     """A decimal with two digits that is not below the ball ``bound``."""
     if bound.is_zero():
         return "0"
-    context = mpmath.MPContext()
-    mantissa, exponent = bound.abs_upper().man_exp()
-    size = context.ldexp(int(mantissa), int(exponent))
-    power = int(context.floor(context.log10(size))) - 1
-    shown = Fraction(int(mantissa)) * Fraction(2) ** int(exponent) / Fraction(10) ** power
-    leading = math.ceil(shown)
-    return f"{leading}e{power}" if leading < 10 else _scientific(leading, power)
-
-
-def _scientific(leading: int, power: int) -> str:
+    size = _fraction(bound.abs_upper())
+    power = _log10_floor(size) - 1
+    leading = math.ceil(size / Fraction(10) ** power)
+    if leading == 100:
+        leading, power = 10, power + 1
     figures = str(leading)
-    return f"{figures[0]}.{figures[1:]}e{power + len(figures) - 1:+03d}"
+    return f"{figures[0]}.{figures[1:]}e{power + 1:+03d}"
+
+
+def _log10_floor(size: Fraction) -> int:
+    """The power of ten that a positive number reaches, exactly."""
+    bits = size.numerator.bit_length() - size.denominator.bit_length()
+    power = math.floor((bits - 1) * math.log10(2))
+    while Fraction(10) ** (power + 1) <= size:
+        power += 1
+    return power
+
+
+def nearest_float(interval: tuple[Fraction, Fraction]) -> float | None:
+    """The double nearest to every number of an interval; None if that is not one double."""
+    low, high = (_rounded(end) for end in interval)
+    return low if low == high else None
+
+
+def _rounded(number: Fraction) -> float:
+    try:
+        return float(number)  # division of integers rounds to nearest
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+class Digits(Decimal):
+    """A decimal that is printed with the digits it was computed with, and that mixes with floats.
+
+    ``str`` is the text in JSON; arithmetic with a float gives a float, all else is ``Decimal``.
+    """
+
+    _text: str
+
+    def __new__(cls, text: str) -> Digits:
+        made = super().__new__(cls, text)
+        made._text = text
+        return made
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __format__(self, spec: str, context: Any = None, /) -> str:
+        return format(self._text, spec) if not spec else super().__format__(spec)
+
+    def __reduce__(self) -> tuple[type[Digits], tuple[str]]:
+        return Digits, (self._text,)
+
+    def __copy__(self) -> Digits:
+        return self
+
+    def __deepcopy__(self, memo: Any, /) -> Digits:
+        return self
+
+
+def _mixing(name: str) -> Callable[[Any, Any], Any]:
+    exact, rounded = getattr(Decimal, name), getattr(float, name)
+
+    def operation(self: Any, other: Any) -> Any:
+        if isinstance(other, float):
+            return rounded(float(self), float(other))
+        return exact(self, other)
+
+    operation.__name__ = name
+    return operation
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    for _side in ("__", "__r"):
+        setattr(Digits, f"{_side}{_name}__", _mixing(f"{_side}{_name}__"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, Final
 
 import sympy as sp
@@ -11,7 +12,7 @@ from flint import arb
 from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4, Value
 from symderiv.precision.balls import ball
-from symderiv.precision.decimals import upwards, written
+from symderiv.precision.decimals import written, zero
 from symderiv.precision.working import working_bits
 
 __all__ = ["certified", "certified_value"]
@@ -66,7 +67,7 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
         names = ", ".join(sorted(s.name for s in expression.free_symbols))
         raise InputError(f"give numbers for {names} to evaluate this")
     if expression.is_zero:
-        return Value("0", "0", True, method)
+        return Value("0", "0", True, method, (Fraction(0), Fraction(0)))
     slow = expression.has(SignMean4)
     zero_digits = digits + (_ZERO_DIGITS_OF_INTEGRALS if slow else _ZERO_DIGITS)
     wanted = math.ceil((digits + 2) * _BITS_PER_DIGIT)
@@ -81,7 +82,7 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
                     return written(enclosed, exact, digits, method)
                 tiny = arb(10) ** -zero_digits
                 if enclosed.contains(0) and enclosed.abs_upper() < tiny:
-                    return Value("0", upwards(enclosed.abs_upper()), True, method)
+                    return zero(enclosed, method)
             if accuracy > 0:
                 bits += wanted - accuracy + 12  # every bit more is a bit gained
                 continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import sympy as sp
@@ -22,7 +23,7 @@ from symderiv.gaussian import Value
 from symderiv.gaussian.covariance import validated
 from symderiv.precision.balls import ball
 from symderiv.precision.component import Component
-from symderiv.precision.decimals import upwards, written
+from symderiv.precision.decimals import upwards, written, zero
 from symderiv.precision.narration import opening_steps, quadrature_step
 from symderiv.precision.rules import Rule, rule_of
 from symderiv.precision.separation import Fields, separated
@@ -161,7 +162,9 @@ class _Evaluation:
 
     def run(self) -> Evaluated:
         if not self.terms:
-            return Evaluated(Value("0", "0", True, "parity"), self.asked.steps)
+            return Evaluated(
+                Value("0", "0", True, "parity", (Fraction(0), Fraction(0))), self.asked.steps
+            )
         deepest = max(rule.dimension for rule in self.rules.values())
         wanted = (self.digits + 2) * _LN10
         accuracy = wanted if deepest <= _CHEAP else min(_FIRST, wanted)
@@ -222,7 +225,7 @@ class _Evaluation:
         value = None
         if total.contains(0):
             if total.abs_upper() <= scale * arb(10) ** -(self.digits + _ZERO_DIGITS):
-                value = Value("0", upwards(total.abs_upper()), True, self._method())
+                value = zero(total, self._method())
         elif total.rad() * self._resolution() <= abs(total).lower():
             value = written(total, None, self.digits, self._method())
         if value is None:

@@ -27,6 +27,7 @@ LEVELS = {
     "analysis": 9,
     "dynamics": 10,
     "verification": 11,
+    "questions": 12,
     "report": 12,
     "cli": 13,
 }

@@ -208,9 +208,9 @@ def test_the_text_output_shows_formula_value_and_steps() -> None:
         ("tanh(x*y)", IDENTITY, "tanh(x1*x2)"),
         ("exp(x**2/4)*tanh(x)", IDENTITY, "exp(x**2/4)"),
         ("exp(x**2)", IDENTITY, "Var(x1) < 1/2"),
-        ("x", "[[1,0.5],[0.5]]", "--covariance is not square"),
-        ("x", "[[1,0.5]]", "--covariance is not square"),
-        ("x", "[[1,0.5],[0.4,1]]", "--covariance is not symmetric"),
+        ("x", "[[1,0.5],[0.5]]", "--covariance: is not square"),
+        ("x", "[[1,0.5]]", "--covariance: is not square"),
+        ("x", "[[1,0.5],[0.4,1]]", "--covariance: is not symmetric"),
         ("x", "[[1,2],[2,1]]", "--covariance: is not positive semidefinite"),
         ("x", "[[1,0,1],[0,1,1],[1,1,1]]", "--covariance: is not positive semidefinite"),
         ("x", "[[-1]]", "--covariance"),
@@ -226,16 +226,16 @@ def test_the_text_output_shows_formula_value_and_steps() -> None:
         ("x", "[[null]]", "--covariance[0][0]"),
         ("x", "[[true]]", "--covariance[0][0]"),
         ("x", '[[{"a":1}]]', "--covariance[0][0]"),
-        ("x", "[[c11]]", "--covariance is not JSON"),
-        ("x", "[[1]", "--covariance is not JSON"),
-        ("x", "", "--covariance is not JSON"),
-        ("x", "1", "--covariance must be"),
-        ("x", "[]", "--covariance must be"),
-        ("x", "[[]]", "--covariance[0] must be"),
-        ("x", "[1]", "--covariance[0] must be"),
-        ("x", "[" * 100_000, "--covariance is nested"),
+        ("x", "[[c11]]", "--covariance: is not JSON"),
+        ("x", "[[1]", "--covariance: is not JSON"),
+        ("x", "", "--covariance: is not JSON"),
+        ("x", "1", "--covariance: must be"),
+        ("x", "[]", "--covariance: must be"),
+        ("x", "[[]]", "--covariance[0]: must be"),
+        ("x", "[1]", "--covariance[0]: must be"),
+        ("x", "[" * 100_000, "--covariance: is nested"),
         ("x", f"[[{'9' * 100_000}]]", "--covariance[0][0]"),
-        ("x", json.dumps([[0] * 50] * 50), "--covariance has 50"),
+        ("x", json.dumps([[0] * 50] * 50), "--covariance: has 50"),
     ],
     ids=lambda text: ascii(text[:30]),
 )
@@ -266,7 +266,7 @@ def test_bad_options_are_refused_in_one_line(options: list[str], named: str) -> 
 
 
 def test_what_is_missing_is_named() -> None:
-    assert "--covariance is missing" in refusal("expect", "x")
+    assert "--covariance: is missing" in refusal("expect", "x")
     assert "EXPR" in refusal("expect")
     assert "not both" in refusal("expect", "x", "--batch", "-")
 
@@ -277,7 +277,7 @@ def test_an_unexpected_failure_is_one_line_and_exit_code_one(
     def fails(*arguments: object) -> None:
         raise RecursionError("maximum recursion\ndepth exceeded")
 
-    monkeypatch.setattr(command, "any_answer", fails)
+    monkeypatch.setattr(command, "_answer", fails)
     assert "RecursionError" in refusal("expect", "x", "--covariance", IDENTITY, code=1)
 
 
@@ -350,7 +350,7 @@ def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
         (["i2", "--activation", "x^2"], "--activation"),
         (["i3", "--activations", "erf,erf,erf"], "2 entries"),
         (["i4", "--activations", "erf,,erf,erf"], "--activations"),
-        (["i3", "--activation", "erf", "--covariance", "[[1]]"], "--covariance must be 3 x 3"),
+        (["i3", "--activation", "erf", "--covariance", "[[1]]"], "--covariance: must be 3 x 3"),
         (["i2", "--activation", "erf", "--covariance", "[[1,2],[2,1]]"], "--covariance"),
         ([], "i2, i3 or i4"),
     ],
@@ -371,7 +371,7 @@ def test_i2_of_tanh_is_certified_to_thirty_digits() -> None:
     assert record["method"].startswith("trapezoid quadrature (")
     assert 0 < float(record["error_bound"]) < 1e-30
     rules = [step["rule"] for step in record["steps"]]
-    assert rules == ["normals", "quadrature"]
+    assert rules == ["normals", "quadrature", "enclosure"]
     fewer = answer(*arguments, "--digits", "8")
     with mpmath.workdps(40):
         apart = abs(mpmath.mpf(record["value"]) - mpmath.mpf(fewer["value"]))
@@ -383,7 +383,7 @@ def test_i3_leaves_the_linear_field_to_conditioning() -> None:
     covariance = '[[1,"1/2",0],["1/2",1,"1/4"],[0,"1/4",1]]'
     record = answer("integral", "i3", "--activation", "softplus", "--covariance", covariance)
     rules = [step["rule"] for step in record["steps"]]
-    assert rules == ["conditioning", "normals", "quadrature"]
+    assert rules == ["conditioning", "normals", "quadrature", "enclosure"]
     assert record["certified"] is True
 
 
@@ -491,7 +491,7 @@ def test_an_unexpected_failure_does_not_stop_a_batch(monkeypatch: pytest.MonkeyP
     def fails(request: object) -> None:
         raise next(calls)
 
-    monkeypatch.setattr(command, "any_answer", fails)
+    monkeypatch.setattr(command, "_answer", fails)
     errors = [record["error"] for record in batch(*lines)]
     assert all(error.startswith("internal error: ") for error in errors)
 

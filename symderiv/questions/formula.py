@@ -1,0 +1,285 @@
+r"""``check``: is a printed formula the expectation that it claims to be?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sympy as sp
+
+from symderiv.errors import FormulaError, InputError, ShapeError
+from symderiv.expressions.pasted import build_formula, read_definitions
+from symderiv.gaussian import Expectation, OwenT, SignMean4, covariance_symbols, expectation
+from symderiv.questions.fields import Law, read_expression, read_law
+from symderiv.questions.means import INTEGRALS, asked_integral
+from symderiv.questions.numbers import FIRST_FIELDS
+from symderiv.showing import Shown, Summary
+from symderiv.verification import Check, Comparison, check_formula
+
+__all__ = ["FormulaCheck", "check"]
+
+MAX_FIELDS: Final = 9
+
+_LETTERS: Final = ("u", "v", "w", "z")
+#: Letters that papers use for the covariance; C_{12} is its entry whatever that entry is.
+_BASES: Final = ("C", "c", "Q", "Sigma")
+
+_FIELD = re.compile(r"(?<![\w.])(?:x([1-9][0-9]{0,2})|[xyzw])(?!\w)", re.ASCII)
+
+
+@dataclass(frozen=True, repr=False)
+class FormulaCheck(Shown):
+    """The outcome of comparing a printed formula with an expectation.
+
+    Args:
+        what: What is averaged, and how it was understood.
+        formula: The formula as it was understood, definitions put in.
+        definitions: The definitions that came with it.
+        found: Both sides at all points.
+    """
+
+    what: _What
+    formula: sp.Expr
+    definitions: dict[str, sp.Expr]
+    found: Check
+
+    @property
+    def verdict(self) -> str:
+        """``"holds"`` or ``"fails"``."""
+        return self.found.verdict
+
+    @property
+    def holds(self) -> bool:
+        """Is the formula right at all points?"""
+        return self.found.verdict == "holds"
+
+    @property
+    def counterexample(self) -> Comparison | None:
+        """The first point that contradicts the formula, with both values."""
+        return self.found.counterexample
+
+    @property
+    def correct_form(self) -> sp.Expr:
+        """The engine's own closed form."""
+        return self.found.expectation.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command ``check``."""
+        found, formula, right = self.found, self.formula, self.found.expectation
+        mean, _, note = self.what.formula.partition(", ")
+        return {
+            "verdict": found.verdict,
+            "max_relative_error": found.max_relative_error,
+            "counterexample": _shown(found.counterexample),
+            "correct_form": str(right.value),
+            "correct_form_latex": sp.latex(right.value),
+            "statement": f"{right.statement} = {sp.latex(formula)}",
+            "statement_text": f"{mean} = {formula}" + (f", {note}" if note else ""),
+            "formula": str(formula),
+            "formula_latex": sp.latex(formula),
+            "definitions": {name: str(value) for name, value in self.definitions.items()},
+            "covariance": _texts(self.what.law.covariance),
+            "symbolic_identity": found.identical,
+            "points": [
+                {"kind": kind, "holds": good, "total": total}
+                for kind, (good, total) in found.tally.items()
+            ],
+            "undefined": [
+                {**(_shown(comparison) or {}), "reason": comparison.note}
+                for comparison in found.undefined_points
+            ],
+            "skipped": [{"kind": p.kind, "reason": reason} for p, reason in found.skipped],
+            "suggestion": found.suggestion or None,
+        }
+
+    def _summary(self) -> Summary:
+        return Summary(f"check: {self.verdict}", tuple(self._rows()))
+
+    def to_text(self) -> str:
+        return "\n".join(f"{name:<14}{value}" for name, value in self._rows()) + "\n"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        record = self.to_dict()
+        rows = [("statement", record["statement_text"])]
+        rows += [("  where", f"{name} = {value}") for name, value in record["definitions"].items()]
+        rows += [
+            ("LaTeX", record["statement"]),
+            ("covariance", _matrix(record["covariance"])),
+            ("verdict", record["verdict"]),
+        ]
+        total = sum(kind["total"] for kind in record["points"])
+        good = sum(kind["holds"] for kind in record["points"])
+        symbolic = ", and the difference tidies to zero" if record["symbolic_identity"] else ""
+        rows.append(("evidence", f"equal at {good} of {total} exact covariances{symbolic}"))
+        if record["max_relative_error"] is not None:
+            rows.append(("largest error", f"{record['max_relative_error']:.3g} (relative)"))
+        rows += _failure(record)
+        if record["suggestion"]:
+            rows.append(("suggestion", record["suggestion"]))
+        rows += [
+            ("no value", f"{_matrix(entry['covariance'])} ({entry['kind']}): {entry['reason']}")
+            for entry in record["undefined"]
+        ]
+        rows += [("skipped", f"{entry['kind']}: {entry['reason']}") for entry in record["skipped"]]
+        return rows
+
+
+def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
+    example = record["counterexample"]
+    if example is None:
+        return []
+    kinds = [f"{k['kind']} ({k['holds']} of {k['total']})" for k in record["points"]]
+    return [
+        ("first failure", f"{example['reason']} ({example['kind']})"),
+        ("  covariance", _matrix(example["covariance"])),
+        ("  formula", example["formula"]),
+        ("  expectation", example["expectation"]),
+        ("equal at", ", ".join(kinds)),
+        ("correct form", record["correct_form"]),
+        ("  LaTeX", record["correct_form_latex"]),
+    ]
+
+
+def check(
+    what: str,
+    formula: str,
+    activation: Any = None,
+    activations: Any = None,
+    covariance: Any = None,
+    where: Sequence[str] = (),
+) -> FormulaCheck:
+    r"""Is a formula, typed or pasted as LaTeX, equal to an expectation?
+
+    Both sides are compared at exact random covariances, degenerate ones included.
+
+    Args:
+        what: "i2", "i3", "i4", or the function of the fields x1, x2, ... that is averaged.
+        formula: Text or LaTeX in C_{12} or c12, ...; definitions may stand before it:
+            ``A=1+C_{11}; ...``.
+        activation, activations: Of the integrals, as in :func:`integral`.
+        covariance: As in :func:`mean`; None is in symbols c11, c12, ...
+        where: Definitions ``NAME=FORMULA`` used in the formula.
+
+    Returns:
+        The verdict, with a counterexample if the formula is wrong.
+
+    Raises:
+        InputError: An argument cannot be understood, or the expectation does not exist.
+        ToleranceError: A side cannot be evaluated.
+
+    Example:
+        >>> check("i2", r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}",
+        ...       activation="erf").verdict
+        'holds'
+    """
+    asked = _read(what, activation, activations, covariance)
+    symbolic = asked.expectation(asked.law.covariance)
+    names, meaning = asked.names()
+    try:
+        definitions, tree = read_definitions(formula, names, where)
+        expression = _expression(tree, meaning)
+        defined = {name: _expression(d, meaning) for name, d in definitions.items()}
+    except FormulaError as error:
+        raise error.renamed("formula") from None
+
+    def at(matrix: sp.Matrix) -> Expectation:
+        return symbolic if matrix == asked.law.covariance else asked.expectation(matrix)
+
+    found = check_formula(expression, at, sp.Matrix(asked.law.covariance))
+    return FormulaCheck(asked, expression, defined, found)
+
+
+@dataclass(frozen=True)
+class _What:
+    """What is averaged over which law, and how it was understood."""
+
+    integrand: sp.Expr
+    fields: tuple[sp.Symbol, ...]
+    law: Law
+    letters: tuple[str, ...]
+    formula: str
+
+    def expectation(self, covariance: sp.MatrixBase) -> Expectation:
+        return expectation(self.integrand, self.fields, sp.Matrix(covariance))
+
+    def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:
+        """Names that a formula may use, and what the variables behind them are."""
+        matrix, n = self.law.covariance, self.law.covariance.rows
+        symbols = sorted(matrix.free_symbols, key=lambda s: str(s.name))
+        names = {symbol.name.replace("_", ""): symbol.name for symbol in symbols}
+        meaning: dict[str, sp.Expr] = {symbol.name: symbol for symbol in symbols}
+        for i in range(n):
+            for j in range(n):
+                entry = matrix[i, j]
+                variable = entry.name if entry.is_Symbol else f"C{min(i, j) + 1}{max(i, j) + 1}"
+                if variable in meaning and meaning[variable] != entry:
+                    continue  # the user's symbol of that name is meant
+                meaning[variable] = entry
+                for base in _BASES:
+                    names.setdefault(f"{base}{i + 1}{j + 1}", variable)
+                    if n <= len(self.letters):
+                        names.setdefault(f"{base}{self.letters[i]}{self.letters[j]}", variable)
+        return names, meaning
+
+
+def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _What:
+    if isinstance(what, str) and what.strip().lower() in INTEGRALS:
+        asked = asked_integral(what.strip().lower(), activation, activations, covariance)
+        return _What(asked.integrand, asked.fields, asked.law, _LETTERS, asked.echo["formula"])
+    if activation is not None or activations is not None:
+        raise InputError(
+            "goes with i2, i3 or i4, not with a formula",
+            argument="activation" if activations is None else "activations",
+        )
+    if covariance is None:
+        size = _size(str(what))
+        law = Law(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
+    else:
+        law = read_law(covariance)
+        if law.covariance.rows > MAX_FIELDS:
+            raise ShapeError(f"has more than {MAX_FIELDS} rows", argument="covariance")
+    try:
+        function, fields = read_expression(what, law.covariance.rows)
+    except InputError as error:
+        raise error.renamed("what") from None
+    return _What(function, fields, law, FIRST_FIELDS, f"E[{function}]")
+
+
+def _size(text: str) -> int:
+    """The largest number of a field in a formula."""
+    numbers = [
+        int(m.group(1)) if m.group(1) else FIRST_FIELDS.index(m.group()) + 1
+        for m in _FIELD.finditer(text[:3000])
+    ]
+    if max(numbers, default=1) > MAX_FIELDS:
+        raise ShapeError(f"has more than {MAX_FIELDS} fields", argument="what")
+    return max(numbers, default=1)
+
+
+def _expression(tree: Any, meaning: dict[str, sp.Expr]) -> sp.Expr:
+    functions: dict[str, Callable[..., Any]] = {"SignMean4": SignMean4, "OwenT": OwenT}
+    built = build_formula(tree, meaning, functions)
+    return built.xreplace({sp.Symbol(name, real=True): value for name, value in meaning.items()})
+
+
+def _shown(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "kind": comparison.point.kind,
+        "covariance": _texts(comparison.point.covariance),
+        "formula": comparison.formula,
+        "expectation": comparison.expectation,
+        "relative_error": comparison.relative_error,
+        "reason": comparison.reason,
+    }
+
+
+def _texts(matrix: sp.MatrixBase) -> list[list[str]]:
+    return [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]
+
+
+def _matrix(rows: list[list[str]]) -> str:
+    return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"
