@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks clean
+.PHONY: run test lint kernels packages benchmarks pairs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,10 @@ packages: $(VENV)/.installed
 
 benchmarks: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# Every pair of activations against the definition of the update; goes on where it was stopped.
+pairs: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m pairs --results ../pairs-results/results.jsonl
 
 clean:
 	rm -rf $(VENV) dist build

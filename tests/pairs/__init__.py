@@ -1,0 +1,1 @@
+"""Every pair of activations: generated rates against the definition of the update."""

@@ -1,0 +1,192 @@
+"""Generated modules, evaluated without compiling all of them.
+
+A module's text is run as plain Python: its readable procedures, and the one that ``specialised``
+writes out for given numbers of units, whose compiler intrinsics are replaced by NumPy. Where
+functions contain long loops (mixtures, quadrature, four signs) the scalar functions are compiled;
+the procedures never are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairs.activations import Activation
+from pairs.reference import StatedError
+from pairs.states import Rates, State
+
+Array = NDArray[np.float64]
+
+_PROCEDURES = {
+    "generalization_error",
+    "first_layer_gradients",
+    "second_layer_gradient",
+    "gradients",
+    "noise",
+    "order_parameters",
+    "observables",
+    "right_hand_side",
+    "flat_right_hand_side",
+    "flat_observables",
+    "specialised",
+    "_inverse_roots",
+}
+_shared: dict[Any, Any] = {}
+
+
+def derived_text(student: str, teacher: str, tolerance: float | None, folder: Path | None) -> str:
+    """The module of a pair, kept in ``folder`` by everything that it depends on."""
+    from symderiv.dynamics.kernels import _engine_digest
+    from symderiv.learning import generate
+
+    if folder is None:
+        return generate("pair", student, teacher, tolerance)
+    key = "\0".join([student, teacher, str(tolerance), _engine_digest()])
+    path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.py"
+    if path.exists():
+        return path.read_text(encoding="utf-8")
+    text = generate("pair", student, teacher, tolerance)
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    return text
+
+
+def module(text: str) -> SimpleNamespace:
+    """The functions of a module, callable with NumPy arrays."""
+    heavy = any(word in text for word in ("def sign_mean4(", "_TERMS = ", "QUADRATURE_STEP = "))
+    lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
+    names: dict[str, Any] = {"njit": _njit(heavy)}
+    exec(compile("\n".join(lines), "pair", "exec"), names)
+    names.update(
+        _view=_view, _room=_room, _derivative_apart=lambda: None, _inverse_roots=_inverse_roots
+    )
+    return SimpleNamespace(**names)
+
+
+def _view(vector: Array, start: int, shape: tuple[int, ...]) -> Array:
+    return vector[start : start + int(np.prod(shape))].reshape(shape)
+
+
+def _room(count: int, shape: tuple[int, ...]) -> Array:
+    # what is read before it is written shows
+    return np.full(shape, np.nan)
+
+
+def _inverse_roots(values: Array, count: int) -> None:
+    values[:count] = 1.0 / np.sqrt(values[:count])
+
+
+def _njit(heavy: bool) -> Callable[..., Any]:
+    def njit(*signature: Any, **options: Any) -> Any:
+        def decorate(function: Any) -> Any:
+            if not heavy or function.__name__ in _PROCEDURES:
+                return function
+            return _compiled(function)
+
+        return decorate
+
+    return njit
+
+
+def _compiled(function: Any) -> Any:
+    """Compiled; helpers with the same code and no constants of the module are compiled once."""
+    from numba import njit
+
+    code = function.__code__
+    options = {"error_model": "numpy"}
+    if not function.__name__.startswith(("_", "sign_mean4")) or _constants(function):
+        return njit(**options)(function)
+    key = (function.__name__, code.co_code, code.co_consts, code.co_names)
+    if key not in _shared:
+        _shared[key] = njit(**options)(function)
+    return _shared[key]
+
+
+def _constants(function: Any) -> bool:
+    return any(
+        re.match(r"_*[A-Z][A-Z0-9_]+$", name) and not name.startswith("_GAUSS")
+        for name in function.__code__.co_names
+    )
+
+
+def stated_error(m: SimpleNamespace, student: Activation, teacher: Activation) -> StatedError:
+    """What the module says of its accuracy."""
+    method = getattr(m, "ACTIVATION_METHOD", None)
+    if method == "mixture":
+        error, slope = m.ACTIVATION_ERROR, m.ACTIVATION_DERIVATIVE_ERROR
+        own, other = student.kind == "mixture", teacher.kind == "mixture"
+        return StatedError(error * own, slope * own, error * other)
+    if method is not None:
+        return StatedError(mean=m.ACTIVATION_ERROR)
+    return StatedError()
+
+
+def readable_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
+    """The procedures ``right_hand_side`` and ``generalization_error``."""
+    K, M, L = len(state.J), len(state.B), len(state.eigenvalue)
+    Qk, rk, tk = _overlaps(state)
+    dQ, dr, dv = np.full((K, K, L), np.nan), np.full((K, M, L), np.nan), np.full(K, np.nan)
+    T = state.T.copy()
+    m.right_hand_side(
+        Qk, rk, state.v, state.eigenvalue, state.weight, tk, T, state.v_teacher,
+        *_numbers(rates), dQ, dr, dv,
+    )  # fmt: skip
+    Q, R = np.full((K, K), np.nan), np.full((K, M), np.nan)
+    m.order_parameters(Qk, rk, state.eigenvalue, state.weight, Q, R)
+    error = m.generalization_error(Q, R, T, state.v, state.v_teacher)
+    return np.concatenate([dQ.ravel(), dr.ravel(), dv, [error]])
+
+
+def written_out_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
+    """The procedure written out for these numbers of units, which solvers use; without ε_g."""
+    vector, sizes, parameters = packed(state, rates)
+    derivative = np.full_like(vector, np.nan)
+    m.specialised(int(sizes[0]), int(sizes[1]))(0.0, vector, sizes, parameters, derivative)
+    return derivative
+
+
+def packed(state: State, rates: Rates) -> tuple[Array, NDArray[np.int64], Array]:
+    """State, sizes and parameters in the layout of the flat functions."""
+    Qk, rk, tk = _overlaps(state)
+    vector = np.concatenate([Qk.ravel(), rk.ravel(), state.v])
+    parameters = np.concatenate(
+        [
+            state.eigenvalue,
+            state.weight,
+            tk.ravel(),
+            state.T.ravel(),
+            state.v_teacher,
+            _numbers(rates),
+        ]
+    )
+    return vector, np.array([len(state.J), len(state.B), len(state.eigenvalue)]), parameters
+
+
+def _overlaps(state: State) -> tuple[Array, Array, Array]:
+    phi = state.phi
+    return (
+        np.ascontiguousarray(state.overlap(state.J, state.J)),
+        np.ascontiguousarray(state.overlap(state.J, phi)),
+        np.ascontiguousarray(state.overlap(phi, phi)),
+    )
+
+
+def _numbers(rates: Rates) -> list[float]:
+    return [
+        rates.learning_rate,
+        rates.second_layer_learning_rate,
+        rates.weight_decay,
+        rates.second_layer_weight_decay,
+        rates.label_noise,
+        1.0,
+    ]
