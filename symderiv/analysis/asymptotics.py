@@ -229,8 +229,16 @@ class Asymptotics:
             second_order: see :meth:`generalization_error`.
 
         Raises:
-            InputError: the second order together with η² (see :meth:`driven_error`).
+            InputError: the second order together with η² (see :meth:`driven_error`), or an η at
+                which deviations grow: there is no late learning to linearise.
         """
+        if not self.stable:
+            raise InputError(
+                f"{self.learning_rate:g} is not below {self.critical_learning_rate:.6g}, the "
+                "largest at which perfect learning is stable: deviations grow, and the "
+                "linearisation has no late error",
+                argument="learning_rate",
+            )
         time = np.asarray(alpha, dtype=np.float64)
         if not second_order:
             total = distance + overlap**2 / self.teacher[:, None]

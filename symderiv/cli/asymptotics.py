@@ -108,6 +108,12 @@ def asymptotics(
     record = {"activation": chosen.text, **_record(found, values, student_std)}
     record["exponent"] = _exponent(theory, distinct_eigenvalues, exponent, student_std)
     if plot is not None:
+        if not found.stable:
+            raise InputError(
+                f"there is no curve: η = {learning_rate:g} is not below "
+                f"{found.critical_learning_rate:.6g}, deviations grow",
+                argument="--plot",
+            )
         _draw(plot, found, values, student_std)
     if json_:
         emit_json(record)
@@ -138,8 +144,11 @@ def _second_order(found: Asymptotics, alpha: np.ndarray, student_std: float) -> 
 
 def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
     groups = found.groups()
-    first = found.generalization_error(alpha, student_std, second_order=False)
-    second = _second_order(found, alpha, student_std)
+    first = second = None
+    if found.stable:
+        first = found.generalization_error(alpha, student_std, second_order=False)
+        second = _second_order(found, alpha, student_std)
+    best = first if second is None else second
     return {
         "order": found.order,
         "rates": sorted(rate for group in groups for rate in group.rates.tolist()),
@@ -150,8 +159,8 @@ def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[s
         "stable": found.stable,
         "matrices": _matrices(found),
         "alpha": alpha.tolist(),
-        "generalization_error": (first if second is None else second).tolist(),
-        "generalization_error_first_order": first.tolist(),
+        "generalization_error": None if best is None else best.tolist(),
+        "generalization_error_first_order": None if first is None else first.tolist(),
         "accuracy": "first order" if second is None else "second order in the distance",
     }
 
@@ -226,8 +235,17 @@ def _print(record: dict[str, Any], found: Asymptotics) -> None:
     print(f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "
           f"η = {found.learning_rate:g}{eta_squared}")  # fmt: skip
     print(f"largest stable learning rate (with η² terms)  {record['critical_learning_rate']:.10g}")
+    critical = record["critical_learning_rate"]
     if not record["stable"]:
-        print("unstable: at least one rate is negative, deviations grow")
+        print(
+            f"unstable: η = {found.learning_rate:g} is not below it, deviations from perfect "
+            "learning grow (a negative rate); there is no late ε_g"
+        )
+    elif not found.learning_rate < critical:
+        print(
+            f"η = {found.learning_rate:g} is not below it: SGD does not come to perfect learning; "
+            "what follows is the flow without η² terms"
+        )
     print("rates per unit α")
     for group in record["groups"]:
         rates = group["rates"]
@@ -235,6 +253,8 @@ def _print(record: dict[str, Any], found: Asymptotics) -> None:
         if len(rates) > _SHOWN_RATES:
             ends += ["…", f"{rates[-1]:.6g}"]
         print(f"  {group['name']:<20} {group['direction']:<18} {', '.join(ends)}")
+    if record["generalization_error"] is None:
+        return
     print(f"ε_g ({record['accuracy']}; to first order in the order parameters beside it)")
     for at, second, first in zip(
         record["alpha"], record["generalization_error"],

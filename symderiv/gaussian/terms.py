@@ -125,6 +125,25 @@ def multiply_terms(left: Terms, right: Terms) -> Terms:
     return {key: value for key, value in total.items() if sp.expand(value) != 0}
 
 
+class _PoleError(DivergentError):
+    """A power of a field is not integrable at zero; what it stands in may be."""
+
+    def __init__(self, factor: sp.Expr) -> None:
+        super().__init__(f"E[{factor} ...] does not exist: {factor} is not integrable at zero")
+        base = factor.base.args[0] if isinstance(factor.base, sp.Abs) else factor.base
+        self.factor, self.field = factor, base if base.is_Symbol else None
+
+
+def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
+    """Whether the pole of a part is no pole of the whole: x e(x) goes to 0 from both sides."""
+    parts = [a for a in sp.Mul.make_args(e) if a.has(field)]
+    try:
+        ends = [sp.limit(field * sp.Mul(*parts), field, 0, side) for side in "+-"]
+    except (NotImplementedError, ValueError, sp.PoleError):
+        return False
+    return ends == [0, 0]
+
+
 class Reader:
     """Reads an integrand into its normal form.
 
@@ -181,18 +200,29 @@ class Reader:
             index = self.fields.index(e)
             powers = tuple(int(i == index) for i in range(len(self.fields)))
             return {Key(powers): sp.S.One}
-        if isinstance(e, sp.Add):
-            return add_terms(*(self.read(a) for a in e.args))
-        if isinstance(e, sp.Mul):
-            total = {self._unit: sp.S.One}
-            for factor in e.args:
-                total = multiply_terms(total, self.read(factor))
-            return total
+        if isinstance(e, sp.Add | sp.Mul):
+            try:
+                return self._combined(e)
+            except _PoleError as pole:
+                if pole.field is None or not _cancels(e, pole.field):
+                    raise
+                raise NotYetError(
+                    f"no closed form: {e} may have a mean, but the parts it is a sum or product of have "
+                    f"none, since {pole.factor} is not integrable at zero"
+                ) from None
         if isinstance(e, sp.exp):
             return self._exponential(e.args[0], e)
         if isinstance(e, sp.Pow):
             return self._power(e)
         return self._function(e)
+
+    def _combined(self, e: sp.Expr) -> Terms:
+        if isinstance(e, sp.Add):
+            return add_terms(*(self.read(a) for a in e.args))
+        total = {self._unit: sp.S.One}
+        for factor in e.args:
+            total = multiply_terms(total, self.read(factor))
+        return total
 
     def _power(self, e: sp.Pow) -> Terms:
         base, exponent = e.args
@@ -209,7 +239,7 @@ class Reader:
                 total = multiply_terms(total, factor)
             return total
         if exponent.is_negative and isinstance(base, sp.Abs | sp.Symbol) and exponent <= -1:
-            raise DivergentError(f"E[{e} ...] does not exist: {e} is not integrable at zero")
+            raise _PoleError(e)
         if not (base.free_symbols & self._set) and base.is_positive:
             return self.read(sp.exp(sp.expand(exponent * sp.log(base))))
         raise self._unknown(e)

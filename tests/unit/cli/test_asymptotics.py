@@ -38,6 +38,25 @@ def test_full_order_reports_instability_with_a_negative_rate():
     assert "η² terms" in done.stdout
 
 
+def test_an_unstable_linearisation_has_no_late_error_and_no_warning():
+    words = (*SMALL, "--learning-rate", "9", "--full", "--alpha", "1,100,1000")
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "unstable: η = 9 is not below it" in done.stdout
+    assert "α =" not in done.stdout.split("unstable")[1]
+    found = json.loads(run(*words, "--json").stdout)
+    assert found["generalization_error"] is None
+    assert not found["stable"]
+    refused = run(*words, "--plot", "never.svg")
+    assert refused.returncode == 2
+    assert "deviations grow" in refused.stderr
+
+
+def test_a_rate_above_the_bound_is_said_to_be_so_without_the_quadratic_terms():
+    assert "η = 9 is not below it" in run(*SMALL, "--learning-rate", "9").stdout
+    assert "not below" not in run(*SMALL, "--learning-rate", "1").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
