@@ -207,8 +207,8 @@ class Reader:
                 if pole.field is None or not _cancels(e, pole.field):
                     raise
                 raise NotYetError(
-                    f"no closed form: {e} may have a mean, but the parts it is a sum or product of have "
-                    f"none, since {pole.factor} is not integrable at zero"
+                    f"no closed form: {e} may have a mean, but its parts have none: {pole.factor} "
+                    "is not integrable at zero"
                 ) from None
         if isinstance(e, sp.exp):
             return self._exponential(e.args[0], e)
