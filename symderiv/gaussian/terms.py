@@ -128,10 +128,15 @@ def multiply_terms(left: Terms, right: Terms) -> Terms:
 class _PoleError(DivergentError):
     """A power of a field is not integrable at zero; what it stands in may be."""
 
-    def __init__(self, factor: sp.Expr) -> None:
-        super().__init__(f"E[{factor} ...] does not exist: {factor} is not integrable at zero")
-        base = factor.base.args[0] if isinstance(factor.base, sp.Abs) else factor.base
-        self.factor, self.field = factor, base if base.is_Symbol else None
+    factor: sp.Expr
+    field: sp.Symbol | None
+
+
+def _pole(factor: sp.Pow) -> _PoleError:
+    error = _PoleError(f"E[{factor} ...] does not exist: {factor} is not integrable at zero")
+    base = factor.base.args[0] if isinstance(factor.base, sp.Abs) else factor.base
+    error.factor, error.field = factor, base if base.is_Symbol else None
+    return error
 
 
 def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
@@ -239,7 +244,7 @@ class Reader:
                 total = multiply_terms(total, factor)
             return total
         if exponent.is_negative and isinstance(base, sp.Abs | sp.Symbol) and exponent <= -1:
-            raise _PoleError(e)
+            raise _pole(e)
         if not (base.free_symbols & self._set) and base.is_positive:
             return self.read(sp.exp(sp.expand(exponent * sp.log(base))))
         raise self._unknown(e)

@@ -82,3 +82,9 @@ def test_what_cannot_be_read_is_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=words):
         read(expression)
+
+
+def test_a_pole_that_is_an_error_can_be_told_under_another_name() -> None:
+    with pytest.raises(DivergentError) as found:
+        read(1 / x)
+    assert found.value.renamed("EXPR").argument == "EXPR"
