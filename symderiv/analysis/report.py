@@ -28,6 +28,7 @@ from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.expressions import Activation
 from symderiv.learning import Equations, LearningProblem, derive_equations
 from symderiv.precision import ball_at, written
+from symderiv.precision.decimals import arithmetic
 from symderiv.precision.working import working_bits
 
 _DOUBLE_DIGITS = 15
@@ -106,6 +107,7 @@ class PlateauReport:
             "warnings": [SPREAD] if self.spread is not None else [],
             "digits": self.digits,
             "certified": True,
+            "arithmetic": arithmetic(),
         }
 
     def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:

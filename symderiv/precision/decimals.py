@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 import flint
-import mpmath
 import sympy as sp
-from flint import arb, fmpq
+from mpmath import libmp
 
 from symderiv.errors import ToleranceError
 from symderiv.gaussian import Value
@@ -44,32 +43,28 @@ def written(enclosed: Any, exact: sp.Rational | None, digits: int, method: str) 
     Raises:
         ToleranceError: The number is too large or too small to be written out.
     """
-    context = mpmath.MPContext()
-    context.prec = math.ceil(digits * _BITS_PER_DIGIT) + 40
     mantissa, exponent = _man_exp(enclosed.mid())
-    text = context.nstr(context.ldexp(mantissa, exponent), digits, strip_zeros=False)
+    bits = math.ceil(digits * _BITS_PER_DIGIT) + 40
+    middle = libmp.from_man_exp(mantissa, exponent, bits, "n")
+    text = str(libmp.to_str(middle, digits, strip_zeros=False))
     shown = Fraction(text)
+    low, high = ends(enclosed)
     if exact is not None:
-        number = Fraction(int(exact.p), int(exact.q))
-        off = abs(number - shown)
-        return Value(text, upwards(_ball(off)), True, method, (number, number))
-    bound = abs(enclosed - _ball(shown)).abs_upper()
-    return Value(text, upwards(bound), True, method, ends(enclosed))
+        low = high = Fraction(int(exact.p), int(exact.q))
+    # in fractions: what balls would lose here depends on the precision they happen to work with
+    error = max(abs(low - shown), abs(high - shown))
+    return Value(text, _upwards(error), True, method, (low, high))
 
 
 def zero(enclosed: Any, method: str) -> Value:
     """A ball that cannot be told from zero, as zero with the ball's size as error."""
-    return Value("0", upwards(enclosed.abs_upper()), True, method, ends(enclosed))
+    return Value("0", upwards(enclosed), True, method, ends(enclosed))
 
 
 def ends(enclosed: Any) -> tuple[Fraction, Fraction]:
     """The exact ends of a finite ball."""
     middle, radius = _fraction(enclosed.mid()), _fraction(enclosed.rad())
     return middle - radius, middle + radius
-
-
-def _ball(number: Fraction) -> Any:
-    return arb(fmpq(number.numerator, number.denominator))
 
 
 def _fraction(point: Any) -> Fraction:
@@ -85,10 +80,14 @@ def _man_exp(point: Any) -> tuple[int, int]:
 
 
 def upwards(bound: Any) -> str:
-    """A decimal with two digits that is not below the ball ``bound``."""
-    if bound.is_zero():
+    """A decimal with two digits that is not below any number of the ball ``bound``, in size."""
+    low, high = ends(bound)
+    return _upwards(max(abs(low), abs(high)))
+
+
+def _upwards(size: Fraction) -> str:
+    if not size:
         return "0"
-    size = _fraction(bound.abs_upper())
     power = _log10_floor(size) - 1
     leading = math.ceil(size / Fraction(10) ** power)
     if leading == 100:
@@ -107,7 +106,10 @@ def _log10_floor(size: Fraction) -> int:
 
 
 def nearest_float(interval: tuple[Fraction, Fraction]) -> float | None:
-    """The double nearest to every number of an interval; None if that is not one double."""
+    """The double nearest to every number of an interval (infinite beyond the largest one).
+
+    None if that is not one double.
+    """
     low, high = (_rounded(end) for end in interval)
     return low if low == high else None
 
@@ -116,7 +118,7 @@ def _rounded(number: Fraction) -> float:
     try:
         return float(number)  # division of integers rounds to nearest
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 class Digits(Decimal):

@@ -26,6 +26,7 @@ _BITS: Final = 64
 _DEPTH: Final = 15
 _SLACK: Final = 2.3  # a cell's bound may exceed the values found so far by exp(this + width)
 _MAX_CELLS: Final = 6000
+_LONGEST: Final = 200_000  # cells of a strip
 # Widths, in units of the largest that is useful, or as factors between neighbours.
 _START: Final = 0.02
 _NARROWEST: Final = 1e-5
@@ -120,6 +121,11 @@ class _Search:
         half = min(max(width, 0.25), 1.0) / 2
         columns = math.ceil(self.reach / (2 * half))
         rows = max(1, math.ceil(width / (2 * half)))
+        if columns * rows > _LONGEST:
+            raise NotYetError(
+                f"not yet: the mean or spread of a field is so large that {columns * rows:.0e} "
+                "cells would be needed to bound the function"
+            )
         tall = width / rows / 2
         slack = math.exp(_SLACK + width)
         cells = [

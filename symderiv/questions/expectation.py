@@ -6,6 +6,7 @@ refusal with the reason: :func:`answered` decides, for notebooks and commands al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ import sympy as sp
 
 from symderiv import mathtext
 from symderiv.derivation import Derivation, Section, Step
-from symderiv.errors import DivergentError, InputError, NotYetError, SymderivError
+from symderiv.errors import DivergentError, InputError, NotYetError, SymderivError, ToleranceError
 from symderiv.gaussian import Value, expectation
 from symderiv.precision import certified
 from symderiv.precision.decimals import Digits, arithmetic, nearest_float
@@ -127,21 +128,21 @@ class Expectation(Shown):
         """The nearest double.
 
         Proved where the value is certified: if the digits asked do not decide, more are computed.
-        Where they do not decide either (the exact value lies between two doubles), and where the
-        value is estimated, the double nearest to the middle of what is known.
+        Where they do not decide either (the exact value lies between two doubles, or cannot be
+        told from zero), and where the value is estimated, the double nearest to what is known.
 
         Raises:
             InputError: Symbols are left.
+            ToleranceError: It is beyond the largest double.
         """
         if self.number is None:
             raise InputError("symbols are left in the covariance or mean; there is no number yet")
-        if self.number.interval is None:
-            return float(self.value)
         interval, digits = self.number.interval, self.question.digits
-        nearest = nearest_float(interval)
+        decided = interval is None or self.number.value == "0"
+        nearest = float(self.value) if decided else nearest_float(interval)
         for more in _MORE_DIGITS:
             if nearest is not None:
-                return nearest
+                break
             try:
                 better = self.evaluate(max(digits, 17) + more)
             except SymderivError:
@@ -150,7 +151,11 @@ class Expectation(Shown):
                 break
             interval = better.interval
             nearest = nearest_float(interval)
-        return float(sum(interval) / 2) if nearest is None else nearest
+        if nearest is None:
+            return float(sum(interval) / 2)
+        if math.isinf(nearest):
+            raise ToleranceError(f"{self.number.value} is beyond the largest double")
+        return nearest
 
     # -- showing -------------------------------------------------------------------------------
 

@@ -1,0 +1,181 @@
+"""What is shown of a certified number contains the exact number, whatever way it is shown.
+
+The judge is exact: balls are made from integers, every shown interval is read back as fractions.
+``python tests/property/test_outward_rounding.py 1000000`` tries that many balls.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import sys
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+from flint import arb, fmpz
+
+from symderiv.gaussian import Value
+from symderiv.precision.decimals import Digits, ends, nearest_float, upwards, written, zero
+from symderiv.precision.working import working_bits
+from symderiv.questions.expectation import Expectation, Question
+from symderiv.questions.fields import Law
+
+SEED = 2026
+BALLS = 100_000
+
+
+def balls(rng: random.Random, count: int) -> Iterator[tuple[Any, Fraction, Fraction, int]]:
+    """Balls with their exact ends, and digits to show: all sizes, widths, and nasty middles."""
+    for _ in range(count):
+        exponent = rng.choice((-4, 0, 4, rng.randint(-1100, 1100), rng.randint(-60, 60)))
+        digits = rng.choice((1, 2, 3, 15, 16, 17, rng.randint(1, 40), rng.randint(1, 120)))
+        kind = rng.randrange(5)
+        if kind == 0:  # next to a decimal that is short, from below or above
+            short = Fraction(rng.randint(-999, 999) or 1, 1000) * Fraction(10) ** (exponent // 4)
+            bits = rng.randint(20, 400)
+            size = max(abs(short.numerator) // short.denominator, 1).bit_length()
+            small = -min(0, abs(short.numerator).bit_length() - short.denominator.bit_length())
+            power = size - bits - small
+            mantissa = round(short / Fraction(2) ** power) + rng.choice((-1, 0, 1))
+        elif kind == 1:  # next to the middle between two doubles
+            mantissa = (rng.getrandbits(53) << 60) + (1 << 59) + rng.choice((-1, 0, 1))
+            power = exponent - 60
+        elif kind == 2:  # around a power of ten
+            mantissa = 10 ** rng.randint(0, 60) + rng.choice((-1, 0, 1))
+            power = 0
+        else:
+            mantissa = rng.getrandbits(rng.randint(1, 400)) * rng.choice((-1, 1))
+            power = exponent
+        radius, radius_power = rng.getrandbits(30), power - rng.randint(-10, 200)
+        if rng.random() < 0.15:
+            radius = 0
+        with working_bits(2000):
+            middle = arb((fmpz(mantissa), fmpz(power)))
+            spread = arb((fmpz(radius), fmpz(radius_power)))
+            ball = arb(middle, spread)
+        low = Fraction(mantissa) * Fraction(2) ** power
+        width = Fraction(radius) * Fraction(2) ** radius_power
+        yield ball, low - width, low + width, digits
+
+
+def shown(value: str, error: str) -> tuple[Fraction, Fraction]:
+    return Fraction(value) - Fraction(error), Fraction(value) + Fraction(error)
+
+
+QUESTION = Question(sp.Integer(1), (), Law(sp.ImmutableMatrix([[1]]), None, {}), 15, {
+    "formula": "1", "covariance": [["1"]]})  # fmt: skip
+
+
+def through_accessors(number: Value) -> dict[str, tuple[Fraction, Fraction]]:
+    """The interval as every way of showing a result shows it."""
+    result = Expectation(QUESTION, "E", None, number, "a method", None, ())
+    record = json.loads(json.dumps(result.to_dict()))
+    found = re.search(r"value +(\S+)  \(certified error (\S+)\)", result.to_text())
+    assert found is not None
+    short = re.search(r"value +(\S+) \(certified error (\S+)\)", repr(result))
+    texts = {
+        "json": (record["value"], record["error_bound"]),
+        "text": found.groups(),
+        "attributes": (str(result.value), str(result.error_bound)),
+        "format": (f"{result.value}", f"{result.error_bound}"),
+    }
+    if short is not None:  # long numbers are cut, with a mark, in the short form
+        texts["repr"] = short.groups()
+    intervals = {name: shown(*pair) for name, pair in texts.items()}
+    value, error = Fraction(result.value), Fraction(result.error_bound or 0)
+    intervals["decimals"] = (value - error, value + error)
+    return intervals
+
+
+def tried(rng: random.Random, count: int, *, every: int = 20) -> dict[str, int]:
+    """How often each way was tried; raises at the first interval that does not contain."""
+    counts: dict[str, int] = {}
+
+    def holds(name: str, inside: tuple[Fraction, Fraction], low: Fraction, high: Fraction) -> None:
+        counts[name] = counts.get(name, 0) + 1
+        assert inside[0] <= low <= high <= inside[1], (SEED, name, inside, low, high)
+
+    for index, (ball, low, high, digits) in enumerate(balls(rng, count)):
+        middle, radius = (low + high) / 2, (high - low) / 2
+        got = ends(ball)
+        # Arb keeps 30 bits of a radius, rounded up
+        holds("ends", got, low, high)
+        assert got[1] - got[0] <= (high - low) * (1 + Fraction(1, 2**20))
+        with working_bits(rng.choice((53, 200, 1500))):
+            number = written(ball, None, digits, "a method")
+            holds("written", shown(number.value, number.error_bound), low, high)
+            bound = Fraction(upwards(abs(ball)))
+            holds("upwards", (-bound, bound), low, high)
+            nought = zero(ball, "a method")
+            holds("zero", shown(nought.value, nought.error_bound), low, high)
+        exact = sp.Rational(middle.numerator, middle.denominator)
+        if index % every == 0:
+            rational = written(arb(ball.mid()), exact, digits, "a method")
+            holds("rational", shown(rational.value, rational.error_bound), middle, middle)
+            for name, interval in through_accessors(number).items():
+                holds(name, interval, low, high)
+        # the bound is not idle: within the rounding to the digits and the radius, upwards
+        assert Fraction(number.error_bound) <= (_unit(middle, digits) + radius) * Fraction(12, 10)
+        nearest = nearest_float(got)
+        if nearest is not None:
+            counts["float"] = counts.get("float", 0) + 1
+            assert nearest == _nearest(got[0]) == _nearest(got[1])
+    return counts
+
+
+def _unit(number: Fraction, digits: int) -> Fraction:
+    """Not less than one unit of the last of so many digits, and less than ten."""
+    if not number:
+        return Fraction(0)
+    bits = abs(number.numerator).bit_length() - number.denominator.bit_length()
+    return Fraction(10) ** (math.floor((bits + 1) * math.log10(2)) + 1 - digits)
+
+
+def _nearest(number: Fraction) -> float:
+    """The nearest double, ties to even, from the definition."""
+    if number == 0:
+        return 0.0
+    size = abs(number)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    unit = Fraction(2) ** max(exponent - 52, -1074)
+    units = size / unit
+    whole = units.numerator // units.denominator
+    rest = units - whole
+    if rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2):
+        whole += 1
+    rounded = whole * unit
+    if rounded >= Fraction(2) ** 1024:
+        return math.inf if number > 0 else -math.inf
+    return math.copysign(math.ldexp(float(whole), max(exponent - 52, -1074)), number)
+
+
+def test_every_way_of_showing_a_certified_number_contains_it() -> None:
+    counts = tried(random.Random(SEED), BALLS // 10)
+    assert min(counts.values()) >= BALLS // 400
+
+
+def test_decimals_keep_their_text_and_mix_with_floats() -> None:
+    rng = random.Random(SEED)
+    for ball, _, _, digits in balls(rng, 500):
+        text = written(ball, None, digits, "").value
+        number = Digits(text)
+        assert str(number) == repr(number) == f"{number}" == text
+        assert Fraction(number) == Fraction(text)
+        assert isinstance(number * 0.5, float)
+        assert isinstance(0.5 - number, float)
+        assert number == Digits(str(number))
+
+
+if __name__ == "__main__":
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else BALLS
+    start = time.process_time()
+    for name, number in tried(random.Random(SEED), wanted).items():
+        print(f"{name:12} {number:9} intervals, all contain the exact number")
+    print(f"{time.process_time() - start:.1f} CPU s")
