@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks pairs clean
+.PHONY: run test lint kernels packages benchmarks pairs rounding clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ benchmarks: $(VENV)/.installed
 # Every pair of activations against the definition of the update; goes on where it was stopped.
 pairs: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m pairs --results ../pairs-results/results.jsonl
+
+# Every way of showing a certified number, at 10^5 random balls and digits.
+rounding: $(VENV)/.installed
+	$(BIN)/python tests/property/test_outward_rounding.py 100000
 
 clean:
 	rm -rf $(VENV) dist build
