@@ -137,25 +137,27 @@ class Expectation(Shown):
         """
         if self.number is None:
             raise InputError("symbols are left in the covariance or mean; there is no number yet")
-        interval, digits = self.number.interval, self.question.digits
-        decided = interval is None or self.number.value == "0"
-        nearest = float(self.value) if decided else nearest_float(interval)
-        for more in _MORE_DIGITS:
-            if nearest is not None:
-                break
-            try:
-                better = self.evaluate(max(digits, 17) + more)
-            except SymderivError:
-                break
-            if better.interval is None:
-                break
-            interval = better.interval
-            nearest = nearest_float(interval)
-        if nearest is None:
-            return float(sum(interval) / 2)
+        interval = self.number.interval
+        if interval is None or self.number.value == "0":
+            nearest = float(self.value)
+        else:
+            nearest = self._nearest(interval)
         if math.isinf(nearest):
             raise ToleranceError(f"{self.number.value} is beyond the largest double")
         return nearest
+
+    def _nearest(self, interval: tuple[Fraction, Fraction]) -> float:
+        for more in _MORE_DIGITS:
+            nearest = nearest_float(interval)
+            if nearest is not None:
+                return nearest
+            try:
+                better = self.evaluate(max(self.question.digits, 17) + more)
+            except SymderivError:
+                break
+            interval = better.interval or interval
+        nearest = nearest_float(interval)
+        return float((interval[0] + interval[1]) / 2) if nearest is None else nearest
 
     # -- showing -------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ import sympy as sp
 from flint import arb, fmpz
 
 from symderiv.gaussian import Value
+from symderiv.gaussian.mixture import _rounded_up
 from symderiv.precision.decimals import Digits, ends, nearest_float, upwards, written, zero
 from symderiv.precision.working import working_bits
 from symderiv.questions.expectation import Expectation, Question
@@ -109,6 +110,9 @@ def tried(rng: random.Random, count: int, *, every: int = 20) -> dict[str, int]:
         with working_bits(rng.choice((53, 200, 1500))):
             number = written(ball, None, digits, "a method")
             holds("written", shown(number.value, number.error_bound), low, high)
+            if Fraction(1, 10**300) < abs(high) < 10**300:
+                bound = Fraction(_rounded_up(abs(ball)))
+                holds("as a float", (-bound, bound), low, high)
             bound = Fraction(upwards(abs(ball)))
             holds("upwards", (-bound, bound), low, high)
             nought = zero(ball, "a method")
