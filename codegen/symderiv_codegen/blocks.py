@@ -40,12 +40,6 @@ MOST_PRODUCTS = 56
 # Units in one part of the sums: with more of them too few rows are left.
 MOST_UNITS = 10
 
-FIRST, LAST = sp.Symbol("first", integer=True), sp.Symbol("last", integer=True)
-BEGIN, ROW = sp.Symbol("begin", integer=True), sp.Symbol("row", integer=True)
-PART, BEFORE = sp.Symbol("part", integer=True), sp.Symbol("before", real=True)
-#: Names that loops over blocks and groups use themselves.
-OWN_NAMES = frozenset({"first", "last", "group", "begin", "row", "part", "parts", "before"})
-
 
 def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) -> bool:
     """Whether the assignment is one over two short ranges and, innermost, a long one."""
@@ -103,6 +97,11 @@ class LongLoops:
         self._names = names
         self._scaled: dict[tuple[sp.Expr, str], sp.IndexedBase] = {}
         self._in_front: list[Node] = []
+        self._first, self._last, self._group, self._begin, self._row, self._piece = (
+            sp.Symbol(names.take(wish), integer=True)
+            for wish in ("first", "last", "group", "begin", "row", "part")
+        )
+        self._before = sp.Symbol(names.take("before"), real=True)
 
     def nodes(self, steps: Sequence[Assignment]) -> tuple[list[Node], Block]:
         """What is computed once, and the loop over blocks."""
@@ -110,7 +109,9 @@ class LongLoops:
         for step in steps:
             body += self._step(step)
         size = self._arrays[steps[0].name].shape[-1]
-        return self._in_front, Block(FIRST, LAST, range_symbol(size), LENGTH, tuple(body))
+        return self._in_front, Block(
+            self._first, self._last, range_symbol(size), LENGTH, tuple(body)
+        )
 
     def _step(self, step: Assignment) -> list[Node]:
         shape = self._arrays[step.name].shape
@@ -127,25 +128,29 @@ class LongLoops:
             return Loop(index, sp.Integer(0), stop, tuple(inside))
 
         def along(inside: Sequence[Node]) -> Loop:
-            return Loop(k, FIRST, LAST, tuple(inside))
+            return Loop(k, self._first, self._last, tuple(inside))
 
         # several rows in one turn of the long loop, and a part of each sum
-        here = {i: BEGIN + ROW}
+        here = {i: self._begin + self._row}
         start, sums = self._in_parts(self._lower.rewrite(value))
         start, sums, element = (e.xreplace(here) for e in (start, sums, target))
         inside: list[Node] = [
             Branch(
                 (
-                    (sp.Eq(PART, 0), tuple(self._lower.assigned(BEFORE, start))),
-                    (sp.true, (Set(BEFORE, element),)),
+                    (sp.Eq(self._piece, 0), tuple(self._lower.assigned(self._before, start))),
+                    (sp.true, (Set(self._before, element),)),
                 )
             ),
-            *self._lower.assigned(element, BEFORE + sums),
+            *self._lower.assigned(element, self._before + sums),
         ]
         turn = over(
-            PART, sp.Symbol("parts"), [along([over(ROW, _in_all("rows", shape[0]), inside)])]
+            self._piece,
+            sp.Symbol("parts"),
+            [along([over(self._row, _in_all("rows", shape[0]), inside)])],
         )
-        result: list[Node] = [over(j, columns, [Groups(BEGIN, ROW, shape[0], (turn,))])]
+        result: list[Node] = [
+            over(j, columns, [Groups(self._group, self._begin, shape[0], (turn,))])
+        ]
         if step.symmetric:
             both = self._lower.assigned(target, rest + target + target.base[j, i, k])
             mirrored = Set(target.base[j, i, k], target)
@@ -198,7 +203,7 @@ class LongLoops:
         size = self._arrays[array_name(small[0])].shape[1]
         scalars = [f for f in factors if f.is_number or isinstance(f, sp.Symbol)]
         row, _ = small[0].indices
-        place = PART * _in_all("width", size) + index
+        place = self._piece * _in_all("width", size) + index
         rest = totals[0].summand / small[0]
         summand = rest.xreplace({index: sp.Min(place, high)})
         summand *= self._coefficients(small[0], sp.Mul(*scalars))[row, place]

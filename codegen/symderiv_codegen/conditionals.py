@@ -23,6 +23,7 @@ from math import isqrt
 
 import sympy as sp
 
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import ScalarFunction
 
 Entry = tuple[int, int, frozenset[int]]
@@ -62,7 +63,7 @@ class Vectors:
     source: sp.Expr = sp.S.Zero
 
 
-def through_vectors(function: ScalarFunction, taken: Iterable[str]) -> Vectors:
+def through_vectors(function: ScalarFunction, names: NamePool) -> Vectors:
     """The function with its Schur complements and their arcsines computed from vectors.
 
     Functions that are not guarded, or contain nothing of the kind, come back unchanged.
@@ -71,13 +72,13 @@ def through_vectors(function: ScalarFunction, taken: Iterable[str]) -> Vectors:
     triangle = size * (size + 1) // 2 == len(function.arguments)
     if not (function.guarded and triangle and 1 < size <= LARGEST):
         return Vectors(function)
-    return _Rewriter(function, size, set(taken)).rewritten()
+    return _Rewriter(function, size, names).rewritten()
 
 
 class _Rewriter:
     """The new definitions of one function."""
 
-    def __init__(self, function: ScalarFunction, size: int, taken: set[str]) -> None:
+    def __init__(self, function: ScalarFunction, size: int, names: NamePool) -> None:
         self._function = function
         self._size = size
         pairs = [(i, j) for i in range(size) for j in range(i, size)]
@@ -85,8 +86,8 @@ class _Rewriter:
         self._entries: dict[sp.Expr, Entry] = {
             symbol: (i, j, frozenset()) for (i, j), symbol in self._covariances.items()
         }
-        taken |= {str(s) for s in (*function.arguments, *(s for s, _ in function.definitions))}
-        self._taken = taken
+        self._names = names
+        self._symbols: dict[str, sp.Symbol] = {}
         self._new: dict[sp.Symbol, sp.Expr] = {}
         self._everything = self._symbol("volume", range(size), positive=True)
 
@@ -246,6 +247,7 @@ class _Rewriter:
     def _symbol(self, kind: str, members: Iterable[int], positive: bool = False) -> sp.Symbol:
         label = "".join(str(i + 1) for i in sorted(members))
         name = f"x{label}" if kind == "x" else f"{kind}_{label}"
-        while name in self._taken:
-            name += "_"
-        return sp.Symbol(name, real=True, positive=positive or None)
+        if name not in self._symbols:
+            taken = self._names.take(name)
+            self._symbols[name] = sp.Symbol(taken, real=True, positive=positive or None)
+        return self._symbols[name]

@@ -7,6 +7,7 @@ loops are apart. Once they are fused, each turn reads the element it has just wr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import sympy as sp
 
@@ -44,7 +45,7 @@ def _only_element(body: tuple[Node, ...], name: str) -> sp.Indexed | None:
 def _replaced(node: Node, element: sp.Indexed, scalar: sp.Symbol) -> Node:
     if isinstance(node, Set):
         target = scalar if node.target == element else node.target
-        return Set(target, node.value.xreplace({element: scalar}))
+        return replace(node, target=target, value=node.value.xreplace({element: scalar}))
     if isinstance(node, Increase):
         return Increase(node.target, node.value.xreplace({element: scalar}))
     if isinstance(node, Loop):

@@ -8,6 +8,7 @@ calls and quotients (they may only make sense under that condition); its product
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import sympy as sp
 
@@ -60,7 +61,7 @@ class _Invariants:
     def rewrite(self, node: Node, under_condition: bool) -> Node:
         """The node with its invariants replaced."""
         if isinstance(node, Set):
-            return Set(node.target, self._replace(node.value, under_condition))
+            return replace(node, value=self._replace(node.value, under_condition))
         if isinstance(node, Increase):
             return Increase(node.target, self._replace(node.value, under_condition))
         if isinstance(node, Loop):

@@ -67,9 +67,10 @@ class Invoke:
 
 @dataclass(frozen=True)
 class Fill:
-    """Zero everywhere."""
+    """Zero everywhere; ``indices`` are those of its loops."""
 
     array: Array
+    indices: tuple[sp.Symbol, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,12 @@ class Evaluate:
 class Groups:
     """Groups of neighbouring rows of a short range, as many at a time as a compiler unrolls.
 
-    ``begin`` is the first row of a group, ``row`` counts inside of it. The last group may begin
-    inside of the one before: what is inside must not mind being computed twice.
+    ``group`` is the number of a group, ``begin`` its first row. The last group may begin inside of
+    the one before: what is inside must not mind being computed twice.
     """
 
+    group: sp.Symbol
     begin: sp.Symbol
-    row: sp.Symbol
     size: str
     body: tuple[Node, ...]
 

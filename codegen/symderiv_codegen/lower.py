@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
-from symderiv_codegen.blocks import OWN_NAMES, LongLoops, Lower, long_axis, sums_long_range
+from symderiv_codegen.assigned_once import Frame, check_names
+from symderiv_codegen.blocks import LongLoops, Lower, long_axis, sums_long_range
 from symderiv_codegen.coincidence import tidy_condition
 from symderiv_codegen.contract import contract
 from symderiv_codegen.fuse import fuse
 from symderiv_codegen.hoist import hoist
 from symderiv_codegen.inline import first_sentence, inlined_body
 from symderiv_codegen.loads import with_named_elements
-from symderiv_codegen.loops import Branch, Fill, Increase, Invoke, Loop, Node, Remark, Set, names_in
+from symderiv_codegen.loops import (
+    Branch,
+    Fill,
+    Increase,
+    Invoke,
+    Loop,
+    Node,
+    Remark,
+    Set,
+    Start,
+    elements,
+    inner,
+    names_in,
+)
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import Array, Assignment, Call, Function, Procedure, Program
 from symderiv_codegen.share import share
@@ -24,6 +38,7 @@ from symderiv_codegen.together import evaluated_together
 from symderiv_codegen.walk import (
     Temporary,
     Total,
+    array_name,
     plain_index,
     range_symbol,
     subexpressions,
@@ -31,12 +46,25 @@ from symderiv_codegen.walk import (
 )
 
 
-def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
-    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted."""
-    functions = {function.name: function for function in program.functions}
-    taken = {*program.ranges, *functions, *(p.name for p in program.procedures)}
-    taken |= set(procedure.arrays) | _indices(procedure)
-    lowering = _Lowering(procedure, functions, NamePool(taken))
+@dataclass(frozen=True)
+class Body:
+    """The body of a function, checked: its nodes, the local arrays they need, its names."""
+
+    nodes: tuple[Node, ...]
+    arrays: tuple[Array, ...]
+    names: NamePool
+
+
+def loop_nests(procedure: Procedure, program: Program) -> Body:
+    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted.
+
+    Raises:
+        ProgramError: A name of the program has another meaning in the module.
+    """
+    sizes = {n for array in (*procedure.inputs, *procedure.outputs) for n in array.shape}
+    ranges = tuple(size for size in program.ranges if size in sizes)
+    passes = _Passes(procedure, program, ranges, (procedure,))
+    lowering = passes.lowering
     procedures = {p.name: p for p in program.procedures}
     nodes: list[Node] = []
     for step in procedure.body:
@@ -44,23 +72,25 @@ def loop_nests(procedure: Procedure, program: Program) -> tuple[Node, ...]:
             nodes += lowering.call(step, procedures[step.procedure])
         else:
             nodes += lowering.assignment(step)
-    return _passes(nodes, procedure.locals, lowering)
+    passes.begin(nodes)
+    passes.usual(procedure.locals)
+    return passes.done()
 
 
-def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, ...], list[Array]]:
+def inlined_nests(procedure: Procedure, program: Program) -> Body:
     """The body with those of the procedures that it calls, and its long loops.
 
     Args:
         procedure: As :func:`symderiv_codegen.inline.with_inner_locals` gives it.
+        program: With a state and parameters.
 
-    Returns:
-        The nodes, and the local arrays that long loops, tables and values computed together need.
+    Raises:
+        ProgramError: A name of the program has another meaning in the module.
     """
-    functions = {function.name: function for function in program.functions}
-    taken = {*program.ranges, *functions, *(p.name for p in program.procedures), *OWN_NAMES}
-    taken |= set(procedure.arrays)
-    taken = taken.union(*(_indices(called) for called in program.procedures))
-    lowering = _Lowering(procedure, functions, NamePool(taken))
+    given = {array.name for array in procedure.inputs}
+    own = (name for name in program.flat_names if name not in given)
+    passes = _Passes(procedure, program, (*program.ranges, *own), program.procedures)
+    lowering = passes.lowering
     procedures = {p.name: p for p in program.procedures}
     nodes: list[Node] = []
     long: list[Assignment] = []
@@ -73,24 +103,101 @@ def inlined_nests(procedure: Procedure, program: Program) -> tuple[tuple[Node, .
             long.append(step)
         else:
             nodes += lowering.assignment(step)
+    passes.begin(nodes)
     # An array that a long loop reads stays one.
     read = set().union(*(names_in(step.value) for step in long))
-    inner = [array for array in procedure.locals if array.name not in read]
-    passed, tables = tabulated(_passes(nodes, inner, lowering), lowering.names)
-    passed, values = evaluated_together(passed, lowering.names)
-    passed = with_named_elements(passed, lowering.names)
-    if not long:
-        return passed, [*tables, *values]
-    lower = Lower(lowering.rewritten, lowering.assigned)
-    loops = LongLoops(procedure.arrays, program.mostly_zero, lower, lowering.names)
-    in_front, block = loops.nodes(long)
-    block = replace(block, body=hoist(block.body, lowering.names))
-    return (*passed, *fuse(tuple(in_front)), block), [*tables, *values, *loops.local]
+    passes.usual([array for array in procedure.locals if array.name not in read])
+    passes.apply("tabulate", lambda body: tabulated(body, lowering.names))
+    passes.apply("together", lambda body: evaluated_together(body, lowering.names))
+    passes.apply("loads", lambda body: (with_named_elements(body, lowering.names), []))
+    if long:
+        lower = Lower(lowering.rewritten, lowering.assigned)
+        loops = LongLoops(procedure.arrays, program.mostly_zero, lower, lowering.names)
+        in_front, block = loops.nodes(long)
+        block = replace(block, body=hoist(block.body, lowering.names))
+        behind = (*fuse(tuple(in_front)), block)
+        passes.apply("blocks", lambda body: ((*body, *behind), loops.local))
+    return passes.done()
 
 
-def _passes(nodes: Sequence[Node], local: Iterable[Array], lowering: _Lowering) -> tuple[Node, ...]:
-    fused = contract(fuse(tuple(nodes)), local)
-    return share(hoist(fused, lowering.names), lowering.names)
+class _Passes:
+    """The passes over one body, each of which leaves names as they must be."""
+
+    def __init__(
+        self,
+        procedure: Procedure,
+        program: Program,
+        given: Sequence[str],
+        indexed: Sequence[Procedure],
+    ) -> None:
+        """An empty body.
+
+        Args:
+            procedure: What is lowered.
+            program: Its program.
+            given: Scalars that the text has besides the procedure's own: sizes.
+            indexed: The procedures whose indices may occur.
+        """
+        taken = {*program.module_names, *program.ranges, *given, *procedure.arrays}
+        names = NamePool(taken.union(*(_indices(each) for each in indexed)))
+        functions = {function.name: function for function in program.functions}
+        self.lowering = _Lowering(procedure, functions, names)
+        self._procedure = procedure
+        self._module = program.module_names
+        self._given = given
+        self._nodes: tuple[Node, ...] = ()
+        self._added: list[Array] = []
+
+    def begin(self, nodes: Sequence[Node]) -> None:
+        """The nodes of the steps, one after the other."""
+        self.apply("lower", lambda _: (tuple(nodes), []))
+
+    def usual(self, local: Iterable[Array]) -> None:
+        """The passes that every procedure goes through."""
+        names = self.lowering.names
+        self.apply("fuse", lambda body: (fuse(body), []))
+        self.apply("contract", lambda body: (contract(body, local), []))
+        self.apply("hoist", lambda body: (hoist(body, names), []))
+        self.apply("share", lambda body: (share(body, names), []))
+
+    def apply(self, name: str, change: Pass) -> None:
+        """One pass, and the check of what it leaves."""
+        self._nodes, arrays = change(self._nodes)
+        self._added += arrays
+        check_names(self._nodes, self._frame(), name)
+
+    def done(self) -> Body:
+        """What the passes gave."""
+        return Body(self._nodes, self._arrays(), self.lowering.names)
+
+    def _arrays(self) -> tuple[Array, ...]:
+        return (*_still_arrays(self._procedure, self._nodes), *self._added)
+
+    def _frame(self) -> Frame:
+        procedure = self._procedure
+        inputs = procedure.inputs
+        result = procedure.result
+        return Frame(
+            where=f"procedure {procedure.name!r}",
+            module=self._module,
+            scalars=(*self._given, *(array.name for array in inputs if not array.shape)),
+            inputs=tuple(array.name for array in inputs if array.shape),
+            arrays=tuple(a.name for a in (*procedure.array_outputs, *self._arrays())),
+            names=self.lowering.names,
+            result=sp.Symbol(result.name) if result else None,
+        )
+
+
+Pass = Callable[[tuple[Node, ...]], tuple[tuple[Node, ...], list[Array]]]
+"""Changes a body; gives the new one and the local arrays that it needs besides."""
+
+
+def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
+    """The local arrays that no pass has turned into scalars."""
+    used = {array_name(element) for node in nodes for element in elements(node)}
+    parts = [part for node in nodes for part in inner(node)]
+    used |= {name for part in parts if isinstance(part, Invoke) for name in part.arguments}
+    return [array for array in procedure.locals if array.shape and array.name in used]
 
 
 def _indices(procedure: Procedure) -> set[str]:
@@ -113,6 +220,7 @@ class _Lowering:
     ) -> None:
         self.names = names
         self._procedure = procedure
+        self._zeros: list[sp.Symbol] = []
         self._sums = SumRewriter(procedure.arrays, functions)
 
     def call(
@@ -132,7 +240,7 @@ class _Lowering:
         invoke = Invoke(called.name, passed, written, result)
         if step.when is None:
             return [*remark, invoke]
-        zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
+        zero = tuple(self._fill(name) for name in written)
         return [*remark, Branch(((step.when, (invoke,)), (sp.true, zero)))]
 
     def _inlined(
@@ -150,8 +258,16 @@ class _Lowering:
                 nodes += self.assignment(part)
         if step.when is None:
             return nodes
-        zero = tuple(Fill(self._procedure.arrays[name]) for name in written)
+        zero = tuple(self._fill(name) for name in written)
         return [Branch(((step.when, tuple(nodes)), (sp.true, zero)))]
+
+    def _fill(self, name: str) -> Fill:
+        """Zeros in an array; all loops that write some have the same indices."""
+        array = self._procedure.arrays[name]
+        while len(self._zeros) < len(array.shape):
+            wish = f"i{len(self._zeros)}"
+            self._zeros.append(sp.Symbol(self.names.take(wish), integer=True))
+        return Fill(array, tuple(self._zeros[: len(array.shape)]))
 
     def rewritten(self, value: sp.Expr) -> sp.Expr:
         """A value with its sums rewritten."""
@@ -220,7 +336,7 @@ class _Lowering:
         index, low, high = value.limit
         inside: list[Node] = []
         self._increase(total, value.summand, inside)
-        body.append(Set(total, sp.Integer(0)))
+        body.append(Start(total))
         body.append(Loop(index, low, high + 1, tuple(inside)))
         return total
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import sympy as sp
 
@@ -13,10 +13,19 @@ WORDS = {0: "zero", 1: "one", 2: "two", 3: "three", 4: "four"}
 
 
 class NamePool:
-    """Hands out names that are not in use; a second one of a kind gets the suffix ``_2``."""
+    """The register of names of one function: hands out names that are not in use.
+
+    A second one of a kind gets the suffix ``_2``. All passes take their names from it.
+    """
 
     def __init__(self, in_use: Iterable[str]) -> None:
         self._in_use = set(in_use)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._in_use
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._in_use))
 
     def take(self, wish: str) -> str:
         """``wish`` or, where it is taken, ``wish_2``, ``wish_3`` and so on."""

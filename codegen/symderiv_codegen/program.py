@@ -45,12 +45,13 @@ RESERVED = frozenset(
         "abs",
         "max",
         "min",
+        "int",
+        "ValueError",
         "RECIPE",
     }
     | {"sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 Constant = str | int | float | tuple[float, ...]
-FLAT_NAMES = frozenset({"start", "sizes", "derivative", "room", "specialised"})
 
 
 def _check_identifier(name: str, what: str) -> None:
@@ -153,6 +154,11 @@ class ScalarFunction:
         for permutation in self.symmetries:
             if sorted(permutation) != list(range(len(self.arguments))):
                 raise ProgramError(f"{where}: {permutation} is not a permutation of its arguments")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its arguments and definitions."""
+        return tuple(str(s) for s in (*self.arguments, *(s for s, _ in self.definitions)))
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:
@@ -402,6 +408,23 @@ class Program:
                 self._check_ranges(vector.fields, f"vector {vector.name!r}")
         self._check_flat()
 
+    @property
+    def module_names(self) -> frozenset[str]:
+        """Names of the module that prints the program, which no local name may hide."""
+        flat = (f"flat_{self.right_hand_side}", f"flat_{self.observables}", "specialised")
+        declared = (f.name for f in (*self.functions, *self.procedures))
+        return RESERVED.union(declared, self.constants, flat)
+
+    @property
+    def flat_names(self) -> tuple[str, ...]:
+        """What the flat right-hand side has besides its ranges and fields."""
+        if self.state is None or self.parameters is None:
+            return ()
+        words = ("width", "padded", "groups", "rows", "number")
+        lengths = (f"{word}_{size}" for size in self.small for word in words)
+        vectors = (self.state.name, "sizes", self.parameters.name, "derivative")
+        return ("alpha", *vectors, "start", "room", "parts", "most", *lengths)
+
     def procedure(self, name: str) -> Procedure | None:
         """The procedure of that name, if there is one."""
         return next((p for p in self.procedures if p.name == name), None)
@@ -447,7 +470,8 @@ class Program:
         }
         if len(fields) != len(self.state.fields) + len(self.parameters.fields):
             raise ProgramError("state and parameters have a field in common")
-        if clash := sorted(FLAT_NAMES & set(fields)):
+        own = set(self.flat_names) - {"alpha"} | {"specialised"}
+        if clash := sorted(own & {*fields, *self.ranges}):
             raise ProgramError(f"field {clash[0]!r}: the flat functions use this name themselves")
         for flat in filter(None, (procedure, self.procedure(self.observables))):
             for array in flat.inputs:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from symderiv_codegen.loops import Node, Set
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import ScalarFunction
 
@@ -22,21 +23,27 @@ class StraightLine:
     value: sp.Expr
 
     @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The definitions as nodes."""
+        return tuple(Set(symbol, expression) for symbol, expression in self.definitions)
+
+    @property
     def operations(self) -> int:
         """Additions, multiplications, divisions, powers and function calls, each counted once."""
         expressions = [e for _, e in self.definitions] + [self.value]
         return int(sum(sp.count_ops(expression) for expression in expressions))
 
 
-def straight_line(function: ScalarFunction, taken: Sequence[str]) -> StraightLine:
+def straight_line(function: ScalarFunction, names: NamePool) -> StraightLine:
     """The function with every repeated subexpression computed once.
 
     The function's own definitions are kept, with their names and in their order; what is new gets
     a name after what it holds. Half-integer powers share one root.
+
+    Args:
+        function: The function.
+        names: Its register of names, which contains those of its arguments and definitions.
     """
-    own = [str(symbol) for symbol in function.arguments]
-    own += [str(symbol) for symbol, _ in function.definitions]
-    names = NamePool([*own, *taken])
     expressions = [e for _, e in function.definitions] + [function.value]
     rooted, roots = _shared_roots(expressions)
     found, reduced = sp.cse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -66,8 +67,6 @@ def _repeated(nodes: list[Node]) -> list[AppliedUndef]:
 
 
 def _replaced(node: Node, call: AppliedUndef, symbol: sp.Symbol) -> Node:
-    if isinstance(node, Set):
-        return Set(node.target, node.value.xreplace({call: symbol}))
-    if isinstance(node, Increase):
-        return Increase(node.target, node.value.xreplace({call: symbol}))
+    if isinstance(node, Set | Increase):
+        return replace(node, value=node.value.xreplace({call: symbol}))
     return node

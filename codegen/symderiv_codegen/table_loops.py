@@ -68,7 +68,8 @@ def _nest(function: TableSum, term: TableTerm, names: NamePool) -> TableNest:
     definitions, value = _scaled(term, set(entries))
     arguments = (*function.arguments, *entries)
     plain = ScalarFunction(function.name, arguments, definitions, value, function.doc)
-    code = straight_line(plain, [])
+    # Their names are wishes: what is placed takes its name from the function's register.
+    code = straight_line(plain, NamePool(plain.names))
     placer = _Placer(entries, len(term.rows), names)
     for symbol, expression in code.definitions:
         placer.define(symbol, expression)

@@ -20,6 +20,7 @@ from symderiv_codegen.loops import (
     Loop,
     Node,
     Set,
+    Start,
     inner,
     names_in,
     reads,
@@ -67,14 +68,14 @@ def _evaluated(
     totals = {str(n.target) for loop in loops for n in inner(loop) if isinstance(n, Increase)}
     if set().union(*(reads(part) for part in written)) & totals:
         return body
-    start = Set(values.count, sp.Integer(0))
+    start = Start(values.count)
     call = Evaluate(many.function, name, values.count)
     first = body.index(loops[0])
     whole = with_front(body, first, [start, *written, call])
     if whole is None:
         return body
     places = [n for n, node in enumerate(whole) if node in loops]
-    whole[places[0] : places[0]] = [start]
+    whole[places[0] : places[0]] = [replace(start, again=True)]
     whole = [values.read(node) if node in loops else node for node in whole]
     arrays.append(many.array(name, sum(values.evaluations(loop) for loop in loops)))
     return (*body[:first], *whole)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
+from symderiv_codegen.assigned_once import Frame, check_names
 from symderiv_codegen.conditionals import Vectors, through_vectors
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.layout import INDENT, WIDTH, Bracket, Piece, Text, filled, statement
@@ -21,10 +22,9 @@ from symderiv_codegen.loops import (
     Node,
     Remark,
     Set,
-    elements,
-    inner,
 )
 from symderiv_codegen.lower import loop_nests
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPrinter
 from symderiv_codegen.program import Array, Function, Procedure, Program
 from symderiv_codegen.scalars import straight_line
@@ -68,8 +68,8 @@ class ModulePrinter:
         """A local array of the right shape, not initialised."""
         raise NotImplementedError
 
-    def allocations(self, arrays: Sequence[Array], taken: Collection[str]) -> list[str]:
-        """Statements that make local arrays; ``taken`` are names they must not use."""
+    def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
+        """Statements that make local arrays; ``names`` is the register of the function."""
         return [f"{array.name} = {self.allocation(array)}" for array in arrays]
 
     def size(self, array: Array, axis: int) -> str:
@@ -80,7 +80,7 @@ class ModulePrinter:
         """The number zero, where a sum starts."""
         raise NotImplementedError
 
-    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+    def filled_with_zero(self, node: Fill, indent: int) -> list[str]:
         """Statements that set an array to zero."""
         raise NotImplementedError
 
@@ -100,11 +100,14 @@ class ModulePrinter:
             return self.table_sum(function)
         if isinstance(function, TemplateFunction):
             return self.template(function)
-        taken = [*self._defined, *OWN_NAMES]
+        names = self._register(function.names)
         vectors = Vectors(function)
         if self.rounds:
-            vectors = through_vectors(function, taken)
-        code = straight_line(vectors.function, taken)
+            vectors = through_vectors(function, names)
+        code = straight_line(vectors.function, names)
+        scalars = (*function.arguments, *vectors.targets)
+        frame = self._frame(function, [str(s) for s in scalars], names, code.value)
+        check_names(code.nodes, frame, "straight line")
         self.operations[function.name] = code.operations
         printer = self.expressions(function.guarded)
         arguments = [str(argument) for argument in function.arguments]
@@ -119,6 +122,29 @@ class ModulePrinter:
         self._collect(printer)
         return "\n".join(lines)
 
+    def _register(self, own: Iterable[str]) -> NamePool:
+        """The register of names of one function that has some of its own."""
+        return NamePool([*self.program.module_names, *OWN_NAMES, *own])
+
+    def _frame(
+        self,
+        function: Function,
+        scalars: Sequence[str],
+        names: NamePool,
+        result: sp.Expr,
+        arrays: Sequence[Array] = (),
+    ) -> Frame:
+        """What the body of a scalar function stands in."""
+        return Frame(
+            where=f"function {function.name!r}",
+            module=self.program.module_names,
+            scalars=tuple(scalars),
+            inputs=(),
+            arrays=tuple(array.name for array in arrays),
+            names=names,
+            result=result,
+        )
+
     def table_sum(self, function: TableSum) -> str:
         """A sum over tables, in the dialects that have one."""
         raise PrinterError(
@@ -131,14 +157,14 @@ class ModulePrinter:
 
     def procedure(self, procedure: Procedure) -> str:
         """A procedure with its docstring, its sizes, its local arrays and its loops."""
-        nodes = loop_nests(procedure, self.program)
+        body = loop_nests(procedure, self.program)
+        nodes, local = body.nodes, body.arrays
         printer = self.expressions(guarded=False)
         arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
         lines = [self._head(procedure.name, arguments, self.procedure_decorator(procedure))]
         lines += docstring(_documentation(procedure))
-        lines += self._sizes(procedure, nodes)
-        local = still_arrays(procedure, nodes)
-        lines += [" " * INDENT + line for line in self.allocations(local, procedure.arrays)]
+        lines += self._sizes(procedure, nodes, local)
+        lines += [" " * INDENT + line for line in self.allocations(local, body.names)]
         lines += self._body(nodes, INDENT, printer)
         if procedure.result:
             lines.append(" " * INDENT + f"return {procedure.result.name}")
@@ -155,8 +181,9 @@ class ModulePrinter:
         head = statement(f"def {name}", Bracket("(", pieces, "):"), 0)
         return f"{decorator}\n{head}" if decorator else head
 
-    def _sizes(self, procedure: Procedure, nodes: Sequence[Node]) -> list[str]:
-        local = still_arrays(procedure, nodes)
+    def _sizes(
+        self, procedure: Procedure, nodes: Sequence[Node], local: Sequence[Array]
+    ) -> list[str]:
         needed = _ranges_used(nodes) | {size for array in local for size in array.shape}
         lines = []
         for size in self.program.ranges:
@@ -188,7 +215,7 @@ class ModulePrinter:
         if isinstance(node, Remark):
             return [f"{pad}# {line}" for line in _remark_lines(node.text, indent)]
         if isinstance(node, Fill):
-            return self.filled_with_zero(node.array, indent)
+            return self.filled_with_zero(node, indent)
         if isinstance(node, Set):
             target = self._target(node.target, printer)
             if node.target.is_integer:
@@ -253,17 +280,6 @@ def _headed(word: str, condition: Piece, indent: int) -> str:
 
 def _remark_lines(text: str, indent: int) -> list[str]:
     return [line.strip() for line in filled(text, 0, WIDTH - indent - 2).split("\n")]
-
-
-def still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
-    """The local arrays that no pass has turned into scalars."""
-    used = {array_name(element) for node in nodes for element in elements(node)}
-    used |= {name for node in nodes for part in inner(node) for name in _passed(part)}
-    return [array for array in procedure.locals if array.shape and array.name in used]
-
-
-def _passed(node: Node) -> tuple[str, ...]:
-    return node.arguments if isinstance(node, Invoke) else ()
 
 
 def _ranges_used(nodes: Iterable[Node]) -> set[str]:

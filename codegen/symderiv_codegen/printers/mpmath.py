@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symderiv_codegen.layout import INDENT, Chain, Text
+from symderiv_codegen.loops import Fill
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import ModulePrinter
@@ -58,13 +59,14 @@ class MpmathModule(ModulePrinter):
     def zero(self) -> str:
         return "mp.zero"
 
-    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+    def filled_with_zero(self, node: Fill, indent: int) -> list[str]:
+        array = node.array
         if not array.shape:
             return [" " * indent + f"{array.name} = mp.zero"]
         lines = []
-        for depth, size in enumerate(array.shape):
-            lines.append(" " * (indent + INDENT * depth) + f"for i{depth} in range({size}):")
-        target = array.name + "".join(f"[i{depth}]" for depth in range(len(array.shape)))
+        for depth, (index, size) in enumerate(zip(node.indices, array.shape, strict=True)):
+            lines.append(" " * (indent + INDENT * depth) + f"for {index} in range({size}):")
+        target = array.name + "".join(f"[{index}]" for index in node.indices)
         lines.append(" " * (indent + INDENT * len(array.shape)) + f"{target} = mp.zero")
         return lines
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import sympy as sp
 
 from symderiv_codegen import many
+from symderiv_codegen.assigned_once import check_names, check_text
 from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.loops import Block, Groups, Invoke
+from symderiv_codegen.loops import Block, Fill, Groups, Invoke
 from symderiv_codegen.lower import inlined_nests, loop_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
-from symderiv_codegen.printers.module import OWN_NAMES, ModulePrinter, docstring, still_arrays
+from symderiv_codegen.printers.module import ModulePrinter, docstring
 from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, VIEW, specialised
 from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
@@ -110,9 +111,8 @@ class NumbaModule(ModulePrinter):
         shape = ", ".join(array.shape)
         return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
 
-    def allocations(self, arrays: Sequence[Array], taken: Collection[str]) -> list[str]:
+    def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
         """Arrays of one shape share one allocation, which costs as much as a small loop nest."""
-        names = NamePool([*taken, *self._defined, *self.program.ranges])
         shapes = dict.fromkeys(array.shape for array in arrays)
         lines = []
         for shape in shapes:
@@ -131,10 +131,11 @@ class NumbaModule(ModulePrinter):
     def zero(self) -> str:
         return "0.0"
 
-    def filled_with_zero(self, array: Array, indent: int) -> list[str]:
+    def filled_with_zero(self, node: Fill, indent: int) -> list[str]:
+        array = node.array
         # an assignment of slices does the same, but takes numba a second longer to compile
         lines = []
-        names = [f"i{axis}" for axis in range(len(array.shape))]
+        names = [str(index) for index in node.indices]
         for depth, (name, size) in enumerate(zip(names, array.shape, strict=True)):
             lines.append(" " * (indent + INDENT * depth) + f"for {name} in range({size}):")
         target = f"{array.name}[{', '.join(names)}]" if names else array.name
@@ -142,7 +143,7 @@ class NumbaModule(ModulePrinter):
 
     def table_sum(self, function: TableSum) -> str:
         """Loops over the rows of the tables."""
-        names = NamePool([*self._defined, *OWN_NAMES, *self.program.constants, *function.names])
+        names = self._register(function.names)
         nests = table_nests(function, names)
         self.operations[function.name] = sum(nest.operations for nest in nests)
         printer = self.expressions(function.guarded)
@@ -151,7 +152,10 @@ class NumbaModule(ModulePrinter):
         if not function.guarded:
             nodes, values = evaluated_together(nodes, names)
             arrays += values
-        lines = [self._head(function.name, [str(a) for a in function.arguments], self.decorator())]
+        arguments = [str(argument) for argument in function.arguments]
+        frame = self._frame(function, arguments, names, code.total, arrays)
+        check_names(nodes, frame, "table sum")
+        lines = [self._head(function.name, arguments, self.decorator())]
         lines += docstring([function.doc])
         lines += [" " * INDENT + f"{array.name} = {self.allocation(array)}" for array in arrays]
         lines += self._body(nodes, INDENT, printer)
@@ -164,6 +168,7 @@ class NumbaModule(ModulePrinter):
         text, used = filled_template(
             function.template, function.name, dict(function.names), function.doc, DECORATOR
         )
+        check_text(text, self.program.module_names, f"function {function.name!r}")
         self.runtime |= used
         return text
 
@@ -202,8 +207,8 @@ class NumbaModule(ModulePrinter):
         pad, inner = " " * indent, " " * (indent + INDENT)
         rows, size = f"rows_{node.size}", node.size
         return [
-            f"{pad}for group in range(groups_{size}):",
-            f"{inner}{node.begin} = min(group * {rows}, {size} - {rows})",
+            f"{pad}for {node.group} in range(groups_{size}):",
+            f"{inner}{node.begin} = min({node.group} * {rows}, {size} - {rows})",
         ]
 
     def flat_functions(self) -> list[str]:
@@ -224,7 +229,7 @@ class NumbaModule(ModulePrinter):
 
     def _specialised(self, procedure: Procedure) -> str:
         widened = with_inner_locals(procedure, self.program)
-        nodes, coefficients = inlined_nests(widened, self.program)
+        body = inlined_nests(widened, self.program)
         views = _field_views(self.program, procedure)
         views.append(" " * INDENT + APART)
         views += _views("derivative", procedure.outputs)
@@ -232,8 +237,7 @@ class NumbaModule(ModulePrinter):
             self.program,
             procedure,
             self,
-            nodes,
-            [*still_arrays(widened, nodes), *coefficients],
+            body,
             [line[INDENT:] for line in views],
             SPECIALISED,
             _packing(self.program),
@@ -320,7 +324,7 @@ def _flat_observables(program: Program, procedure: Procedure, printer: NumbaModu
     )
     lines.append(" " * INDENT + f"[{', '.join(program.ranges)}] = (int(size) for size in sizes)")
     lines += _field_views(program, procedure, _reshaped)
-    nodes = loop_nests(procedure, program)
+    nodes = loop_nests(procedure, program).nodes
     if procedure.locals or not all(isinstance(node, Invoke) for node in nodes):
         result = procedure.result.name if procedure.result else None
         arguments = tuple(array.name for array in (*procedure.inputs, *outputs))

@@ -7,11 +7,12 @@ computes stands in one function, because what is inlined late is compiled twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from symderiv_codegen.blocks import MOST_PRODUCTS, MOST_UNITS
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
 from symderiv_codegen.loops import Groups, Node, inner, reads
+from symderiv_codegen.lower import Body
 from symderiv_codegen.printers.module import ModulePrinter, docstring
 from symderiv_codegen.program import Array, Procedure, Program
 
@@ -100,8 +101,7 @@ def specialised(
     program: Program,
     procedure: Procedure,
     printer: ModulePrinter,
-    nodes: Sequence[Node],
-    local: Sequence[Array],
+    body: Body,
     views: Sequence[str],
     signature: str,
     packing: Sequence[str],
@@ -109,8 +109,7 @@ def specialised(
     """The text of ``specialised`` and of the flat function for sizes known only when it is called.
 
     Args:
-        nodes: The body with all calls of procedures inlined.
-        local: The arrays that it needs besides its arguments.
+        body: With all calls of procedures inlined.
         views: Lines that unpack the vectors, without indentation.
         signature: The decorator of the flat function.
         packing: Paragraphs that say how the vectors are packed.
@@ -134,10 +133,11 @@ def specialised(
     )
     lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
     lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
+    nodes = body.nodes
     lines += [pad + line for line in _parts(nodes, program.small)]
-    lines += [pad + f"room_{array.name} = {product(array.shape)}" for array in local]
-    names = [f"room_{array.name}" for array in local]
-    total = Chain(tuple((" + " if n else "", Text(name)) for n, name in enumerate(names)))
+    rooms = {body.names.take(f"room_{array.name}"): array for array in body.arrays}
+    lines += [pad + f"{room} = {product(array.shape)}" for room, array in rooms.items()]
+    total = Chain(tuple((" + " if n else "", Text(room)) for n, room in enumerate(rooms)))
     lines.append(statement("room = ", total, INDENT))
     lines.append(f"{pad}if room > {LARGEST_ROOM}:")
     lines.append(
@@ -146,16 +146,16 @@ def specialised(
     lines.append("")
     lines += [pad + line for line in signature.split("\n")]
     lines.append(f"{pad}def {flat}({arguments}):")
-    body: list[str] = []
+    text: list[str] = []
     used = set().union(*(reads(node) for node in nodes))
     for position, size in enumerate(program.ranges):
         if size not in program.small:
-            body.append(f"{size} = sizes[{position}]")
+            text.append(f"{size} = sizes[{position}]")
         elif f"number_{size}" in used:
-            body.append(f"number_{size} = min({size}, sizes[{position}])")
-    body += views
-    body += _carved(local)
-    lines += [pad * 2 + line for line in body]
+            text.append(f"number_{size} = min({size}, sizes[{position}])")
+    text += views
+    text += _carved(rooms)
+    lines += [pad * 2 + line for line in text]
     lines += printer.body(nodes, 2 * INDENT)
     lines += ["", f"{pad}_SPECIALISED[{sizes}] = {flat}", f"{pad}return {flat}"]
     positions = [f"int(sizes[{program.ranges.index(size)}])" for size in program.small]
@@ -168,12 +168,12 @@ def specialised(
     return "\n".join(lines)
 
 
-def _carved(arrays: Sequence[Array]) -> list[str]:
+def _carved(rooms: Mapping[str, Array]) -> list[str]:
     """Arrays on the stack: one piece of memory each, so that they are known not to overlap."""
     lines = []
-    for array in arrays:
-        shape = ", ".join(array.shape) if len(array.shape) > 1 else f"room_{array.name},"
-        lines.append(f"{array.name} = _room(room_{array.name}, ({shape}))")
+    for room, array in rooms.items():
+        shape = ", ".join(array.shape) if len(array.shape) > 1 else f"{room},"
+        lines.append(f"{array.name} = _room({room}, ({shape}))")
     return lines
 
 

@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from symderiv_codegen import print_mpmath, print_numba
 from symderiv_codegen.conditionals import through_vectors
+from symderiv_codegen.names import NamePool
 from symderiv_codegen.program import ScalarFunction
 from unit.codegen.support import as_multiprecision, as_plain_python, one_function
 
@@ -93,7 +94,7 @@ def test_lost_rank_and_vanishing_fields_leave_finite_numbers(size: int) -> None:
 
 def test_functions_that_stay_inside_their_domain_are_left_alone() -> None:
     function = everything(3, guarded=False)
-    assert through_vectors(function, ()).function is function
+    assert through_vectors(function, NamePool(function.names)).function is function
     assert "_fields3" not in both(function)[2]
 
 
@@ -104,7 +105,7 @@ def test_other_quotients_are_left_alone() -> None:
         function = ScalarFunction(
             "f", (a, b, c), ((d, quotient),), sp.asin(b / sp.sqrt(1 + a)) + d, "f.", guarded=True
         )
-        result = through_vectors(function, ())
+        result = through_vectors(function, NamePool(function.names))
         assert result.targets == ()
         assert dict(result.function.definitions) == {d: quotient}
         assert result.function.value == function.value
@@ -118,7 +119,7 @@ def test_names_in_use_are_not_taken_again() -> None:
     function = ScalarFunction(
         "f", arguments, ((complement, p[4] - p[1] * p[2] / x1),), complement, "f.", guarded=True
     )
-    names = [str(s) for s in through_vectors(function, ()).function.arguments]
+    names = [str(s) for s in through_vectors(function, NamePool(function.names)).function.arguments]
     assert len(names) == len(set(names)) == 10
     plain, _, _ = both(function)
     assert plain(2.0, 0.5, 0.25, 1.0, 0.75, 1.5) == pytest.approx(0.75 - 0.125 / 2)

@@ -44,7 +44,8 @@ def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tupl
     """The loops as they are printed for known sizes, and the same loops as a Python function."""
     procedure = Procedure("f", "f.", INPUTS, outputs, (), body)
     program = Program("one", "One.", {}, (), ("K", "M"), (), (procedure,), small=("K", "M"))
-    nodes, arrays = inlined_nests(with_inner_locals(procedure, program), program)
+    body = inlined_nests(with_inner_locals(procedure, program), program)
+    nodes, arrays = body.nodes, body.arrays
     text = "\n".join(NumbaModule(program).body(nodes, 4))
     names = ", ".join(array.name for array in (*INPUTS, *outputs))
     room = [f"    {array.name} = np.full({array.shape[0]}, np.nan)\n" for array in arrays]
