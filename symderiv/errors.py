@@ -22,6 +22,7 @@ class SymderivError(Exception):
 
     Attributes:
         reason: The message as given. ``str(error)`` puts argument and entry in front of it.
+        source: The name of the file that the argument stands in, or nothing.
     """
 
     def __init__(self, message: str = "", *, argument: str | None = None, entry: str = "") -> None:
@@ -29,11 +30,19 @@ class SymderivError(Exception):
         self.reason = message
         self.argument = argument
         self.entry = entry
+        self.source = ""
 
     def __str__(self) -> str:
+        source = f"{self.source}: " if self.source else ""
         if self.argument is None:
-            return self.reason
-        return f"{self.argument}{self.entry}: {self.reason}"
+            return f"{source}{self.reason}"
+        return f"{source}{self.argument}{self.entry}: {self.reason}"
+
+    def inside(self, source: str) -> Self:
+        """The same error, found in the file of this name."""
+        other = self.renamed(self.argument)
+        other.source = source
+        return other
 
     def renamed(self, argument: str | None, entry: str | None = None) -> Self:
         """The same error about another argument, or about the same one under another name."""

@@ -106,12 +106,14 @@ class Asymptotics:
         D1: Any = 0,
     ) -> None:
         if not (math.isfinite(learning_rate) and learning_rate > 0):
-            raise InputError(f"learning_rate: {learning_rate!r} is not a positive number")
+            raise InputError(
+                f"{learning_rate!r} is not a positive number", argument="learning_rate"
+            )
         self.units, self.learning_rate, self.order = units, float(learning_rate), order
         self.eigenvalue = np.asarray(eigenvalue, dtype=np.float64)
         self.weight = np.asarray(weight, dtype=np.float64)
         if not np.all(self.eigenvalue > 0):
-            raise InputError("eigenvalue: the linearisation needs positive eigenvalues")
+            raise InputError("the linearisation needs positive eigenvalues", argument="eigenvalue")
         self.mean_eigenvalue = float(np.dot(self.weight, self.eigenvalue))
         self.theory: PerfectLearning = perfect_learning(activation)
         # The order parameters T, D that the activations see carry the mean eigenvalue.
@@ -280,8 +282,9 @@ class Asymptotics:
         L, eta, rho = self.eigenvalue.size, self.learning_rate, self.eigenvalue
         if L > MOST_DRIVEN:
             raise InputError(
-                f"distinct_eigenvalues: {L} is more than {MOST_DRIVEN}, the most for which the "
-                "second order is computed together with the η² terms; leave one of them out"
+                f"{L} is more than {MOST_DRIVEN}, the most for which the "
+                "second order is computed together with the η² terms; leave one of them out",
+                argument="distinct_eigenvalues",
             )
         if alpha.size == 0:
             return np.empty(0)
@@ -347,7 +350,9 @@ def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -
     """
     inside = (alpha >= window[0]) & (alpha <= window[1]) & (error > 0)
     if np.count_nonzero(inside) < 5:
-        raise InputError("alpha: fewer than five points are inside the window of the fit")
+        raise InputError(
+            "fewer than five points are inside the window of the fit", argument="alpha"
+        )
     x, y = np.log(alpha[inside]), np.log(error[inside])
     (slope, _), covariance = np.polyfit(x, y, 1, cov=True)
     local = np.gradient(y, x)

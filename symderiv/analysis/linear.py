@@ -67,18 +67,20 @@ def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = 
     count = eigenvalue.size if trainable is None else trainable
     if not 1 <= count <= eigenvalue.size:
         raise InputError(
-            f"trainable: {count} is not between 1 and the {eigenvalue.size} directions"
+            f"{count} is not between 1 and the {eigenvalue.size} directions", argument="trainable"
         )
     if eigenvalue.size > MAX_EIGENVALUES:
         raise InputError(
-            f"distinct_eigenvalues: {eigenvalue.size} are more than the {MAX_EIGENVALUES} that "
-            "are treated one by one; group them"
+            f"{eigenvalue.size} are more than the {MAX_EIGENVALUES} that "
+            "are treated one by one; group them",
+            argument="distinct_eigenvalues",
         )
     positive = eigenvalue[:count] > 0.0
     if not np.min(eigenvalue[:count][positive], initial=math.inf) > _RANGE * eigenvalue[0]:
         raise InputError(
-            f"distinct_eigenvalues: the smallest is below {_RANGE:g} of the largest; leave out "
-            "directions along which inputs hardly vary"
+            f"the smallest is below {_RANGE:g} of the largest; leave out "
+            "directions along which inputs hardly vary",
+            argument="distinct_eigenvalues",
         )
     rho, w = eigenvalue[:count][positive], weight[:count][positive]
     frozen = math.fsum(weight[count:] * eigenvalue[count:])
@@ -102,11 +104,15 @@ def coordinate_directions(covariance: Floats, trainable: int) -> Directions:
     """
     N = covariance.shape[0]
     if not 1 <= trainable <= N:
-        raise InputError(f"trainable: {trainable} is not between 1 and the {N} directions")
+        raise InputError(
+            f"{trainable} is not between 1 and the {N} directions", argument="trainable"
+        )
     inner = covariance[:trainable, :trainable]
     cross = covariance[:trainable, trainable:]
     if not np.trace(inner) > 0.0:
-        raise InputError(f"trainable: the first {trainable} inputs are constant; train more")
+        raise InputError(
+            f"the first {trainable} inputs are constant; train more", argument="trainable"
+        )
     values, vectors = np.linalg.eigh(inner)
     # Combinations that no input has learn nothing and, Σ being positive, have no part in Σ_x.
     there = values > N * np.finfo(np.float64).eps * values[-1]
@@ -133,8 +139,9 @@ def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
     """
     if eigenvalue.size > MAX_ROTATED:
         raise InputError(
-            f"distinct_eigenvalues: {eigenvalue.size} are more than the {MAX_ROTATED} that are "
-            "rotated; use the eigenbasis"
+            f"{eigenvalue.size} are more than the {MAX_ROTATED} that are "
+            "rotated; use the eigenbasis",
+            argument="distinct_eigenvalues",
         )
     random = np.random.default_rng(seed)
     normal = random.standard_normal((eigenvalue.size, eigenvalue.size))
@@ -161,18 +168,20 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
         InputError: not a positive finite number, or not below :func:`stability_limit`.
     """
     if not (math.isfinite(learning_rate) and learning_rate > 0.0):
-        raise InputError(f"learning_rate: {learning_rate!r} is not a positive number")
+        raise InputError(f"{learning_rate!r} is not a positive number", argument="learning_rate")
     if learning_rate < SMALLEST_LEARNING_RATE:
         raise InputError(
-            f"learning_rate: {learning_rate!r} is below {SMALLEST_LEARNING_RATE:g}, where its "
-            "square leaves the range of a double"
+            f"{learning_rate!r} is below {SMALLEST_LEARNING_RATE:g}, where its "
+            "square leaves the range of a double",
+            argument="learning_rate",
         )
     limit = stability_limit(directions)
     # the limit is known to rounding only
     if learning_rate >= limit * (1.0 - 1e-14):
         raise InputError(
-            f"learning_rate: {learning_rate:g} is not below the stability limit {limit:.12g} "
-            "(2 over the trained eigenvalues' sum divided by N): the error would grow"
+            f"{learning_rate:g} is not below the stability limit {limit:.12g} "
+            "(2 over the trained eigenvalues' sum divided by N): the error would grow",
+            argument="learning_rate",
         )
 
 
@@ -249,8 +258,9 @@ def finite_dimension(
     limit = finite_stability_limit(rho, count, N)
     if learning_rate >= limit:
         raise InputError(
-            f"learning_rate: {learning_rate:g} is not below {limit:.12g}, where the mean error of "
-            f"SGD at N = {N:g} starts to grow"
+            f"{learning_rate:g} is not below {limit:.12g}, where the mean error of "
+            f"SGD at N = {N:g} starts to grow",
+            argument="learning_rate",
         )
     small = learning_rate / N
     diagonal = 2.0 * small * rho * (1.0 - small * rho)

@@ -88,14 +88,15 @@ def linear_digits(
             computation does not agree.
     """
     if method not in METHODS:
-        raise InputError(f"method: {method!r} is not one of {', '.join(METHODS)}")
+        raise InputError(f"{method!r} is not one of {', '.join(METHODS)}", argument="method")
     if not 1 <= digits <= MAX_DIGITS:
-        raise InputError(f"digits: {digits} is not between 1 and {MAX_DIGITS}")
+        raise InputError(f"{digits} is not between 1 and {MAX_DIGITS}", argument="digits")
     if problem.trainable > MOST_EIGENVALUES[method]:
         raise InputError(
-            f"digits: {problem.trainable} eigenvalues are more than the "
+            f"{problem.trainable} eigenvalues are more than the "
             f"{MOST_EIGENVALUES[method]} that {method} does with many digits; use 15 digits and "
-            "the method secular"
+            "the method secular",
+            argument="digits",
         )
     planned, reason = _planned(problem, alpha, method, digits, working_digits)
     working = planned if working_digits is None else working_digits
@@ -189,8 +190,9 @@ def _refuse_too_few(plan: Plan, needed: int, method: str, working: int) -> None:
         require_double(plan)
     elif working + _GUARD < needed:
         raise ToleranceError(
-            f"working_digits: {working} are too few for the method {method}, which takes about "
-            f"{needed}: {plan.reason}; leave it out, or use the method secular"
+            f"{working} are too few for the method {method}, which takes about "
+            f"{needed}: {plan.reason}; leave it out, or use the method secular",
+            argument="working_digits",
         )
 
 

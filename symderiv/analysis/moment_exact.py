@@ -201,9 +201,10 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
     last = max((float(time) for time in alpha), default=0.0)
     if (last * fastest / _STEP + len(alpha)) * terms > MAX_APPLICATIONS:
         raise InputError(
-            f"alpha: following the moments to {last:g} takes more than {MAX_APPLICATIONS} "
+            f"following the moments to {last:g} takes more than {MAX_APPLICATIONS} "
             f"applications of their matrix (the largest rate is {fastest:.3g}); use the method "
-            "companion or secular"
+            "companion or secular",
+            argument="alpha",
         )
     stepper = _Stepper(system)
     state, now, found = arb_poly(system.start), Fraction(0), {}

@@ -141,8 +141,9 @@ class PerfectLearning:
         stiffness = tuple(row[0] for row in table(self.stiffness))
         if not all(abs(a) > abs(stiffness[0]) * mpmath.mpf(10) ** -14 for a in stiffness):
             raise InputError(
-                f"activation: {self.activation} does not tell units apart at Q = R = T (the error "
-                "does not change when they are mixed), so it has no isolated solution"
+                f"{self.activation} does not tell units apart at Q = R = T (the error "
+                "does not change when they are mixed), so it has no isolated solution",
+                argument="activation",
             )
         agitation = table(self.agitation)
         context = mpmath.MPContext()
@@ -198,13 +199,16 @@ def check_teacher(units: int, T1: Any, D1: Any) -> None:
         InputError: M < 2, T ≤ 0, or D outside its admissible range.
     """
     if units < 2:
-        raise InputError(f"units: {units} is below 2; a specialised state needs two units or more")
+        raise InputError(
+            f"{units} is below 2; a specialised state needs two units or more", argument="units"
+        )
     if not T1 > 0:
-        raise InputError(f"T: {T1} is not positive")
+        raise InputError(f"{T1} is not positive", argument="T")
     if not -T1 < D1 < (units - 1) * T1:
         raise InputError(
-            f"D: {D1} is outside ({-T1}, {(units - 1) * T1}): the teachers' covariance with "
-            f"T = {T1} on the diagonal would not be positive definite"
+            f"{D1} is outside ({-T1}, {(units - 1) * T1}): the teachers' covariance with "
+            f"T = {T1} on the diagonal would not be positive definite",
+            argument="D",
         )
 
 
@@ -256,8 +260,9 @@ def _at_teacher(expression: sp.Expr) -> sp.Expr:
     value = expression.xreplace(_AT_TEACHER)
     if value.has(sp.zoo, sp.nan, sp.oo):
         raise InputError(
-            "activation: the generalisation error has no second derivatives at Q = R = T (the "
-            "activation has a kink), so there is no linearisation around perfect learning"
+            "the generalisation error has no second derivatives at Q = R = T (the "
+            "activation has a kink), so there is no linearisation around perfect learning",
+            argument="activation",
         )
     return value
 

@@ -47,7 +47,7 @@ class PowerLaw:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.exponent) and self.exponent > 0.0):
-            raise InputError(f"exponent: {self.exponent!r} is not a positive number")
+            raise InputError(f"{self.exponent!r} is not a positive number", argument="exponent")
 
     def decay_per_alpha(self, learning_rate: float) -> float:
         """2ηλ_+, the rate of the largest direction."""

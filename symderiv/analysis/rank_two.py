@@ -60,7 +60,7 @@ def rank_two_spectrum(
     kind = np.repeat(np.array([0, 1], dtype=np.int64), pole.shape[1])[order]
     sorted_pole = np.ascontiguousarray(flat[order])
     if any(np.any(np.diff(np.sort(row)) <= 0) for row in pole):
-        raise InputError("eigenvalue: equal eigenvalues must be merged into one")
+        raise InputError("equal eigenvalues must be merged into one", argument="eigenvalue")
     determinant = coupling[0, 0] * coupling[1, 1] - coupling[0, 1] ** 2
     if not abs(determinant) > 1e-14 * np.max(np.abs(coupling)) ** 2:
         raise InputError("the coupling of the order parameters is singular")

@@ -132,11 +132,13 @@ def teacher_of_modes(
     """
     _checked_units(units)
     if min(eigenvalues) <= 0 or len(set(eigenvalues)) < len(eigenvalues):
-        raise InputError("eigenvalues: must be positive and different from each other")
+        raise InputError("must be positive and different from each other", argument="eigenvalues")
     if min(weights) <= 0 or sum(weights) != 1:
-        raise InputError("weights: must be positive with sum 1")
+        raise InputError("must be positive with sum 1", argument="weights")
     if not len(eigenvalues) == len(weights) == len(diagonal) == len(off_diagonal):
-        raise InputError("modes: give one weight, diagonal and off-diagonal entry per eigenvalue")
+        raise InputError(
+            "give one weight, diagonal and off-diagonal entry per eigenvalue", argument="modes"
+        )
 
     def order(values: Sequence[sp.Rational], power: int) -> sp.Rational:
         return sp.Add(

@@ -12,11 +12,11 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from symderiv.data.given import Given, Source
 from symderiv.errors import InputError
 
 #: Largest array that is read, bytes.
@@ -37,12 +37,12 @@ _DAMAGED = (
 
 
 def read_matrix(
-    path: Path, names: Sequence[str], array: str | None = None, *, name: str | None = None
+    path: Source, names: Sequence[str], array: str | None = None, *, name: str | None = None
 ) -> tuple[str | None, np.ndarray]:
     """One matrix of a file, with the name it has there.
 
     Args:
-        path: an .npy file (told by its content) or an .npz archive.
+        path: an .npy file (told by its content), an .npz archive, or arrays in place of them.
         names: the names an array of an archive may have; exactly one of them must be there.
         array: take the array of this name instead.
         name: how the file is called in messages; its own name when None.
@@ -55,35 +55,47 @@ def read_matrix(
         InputError: anything else; the message starts with ``file`` or ``array``.
     """
     name = name or path.name
+    if isinstance(path, Given):
+        if "" in path.arrays:
+            return None, path.arrays[""]
+        chosen = _choose([*path.arrays], names, array, name)
+        return chosen, path.arrays[chosen]
     try:
         # a device or a pipe would be read for ever
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(f"file: {name}: is not a file")
+            raise InputError(f"{name}: is not a file", argument="file")
         with path.open("rb") as file:
             start = file.read(len(_NPY_MAGIC))
             file.seek(0)
             if start == _NPY_MAGIC:
                 if array is not None:
                     raise InputError(
-                        f"array: {printable(array)} is given, but {name} is an .npy file, "
-                        "which holds one array without a name; leave the key out"
+                        f"{printable(array)} is given, but {name} is an .npy file, "
+                        "which holds one array without a name; leave the key out",
+                        argument="array",
                     )
                 return None, _read_array(file, path.stat().st_size, name)
             if not zipfile.is_zipfile(file):
-                raise InputError(f"file: {name}: is neither an .npy nor an .npz file")
+                raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
             file.seek(0)
             with zipfile.ZipFile(file) as archive:
-                chosen = _choose(archive, names, array, name)
+                members = archive.namelist()
+                there = [m.removesuffix(".npy") for m in members if m.endswith(".npy")]
+                chosen = _choose(there, names, array, name)
                 member = archive.getinfo(f"{chosen}.npy")
                 with archive.open(member) as stream:
                     return chosen, _read_array(stream, member.file_size, f"{name}: {chosen}")
+    except InputError:
+        raise
     except OSError as error:
-        raise InputError(f"file: {name}: {error.strerror or 'cannot be read'}") from None
+        raise InputError(f"{name}: {error.strerror or 'cannot be read'}", argument="file") from None
     except _DAMAGED as error:
         reason = printable((str(error).splitlines() or [type(error).__name__])[0], 120)
-        raise InputError(f"file: {name}: is damaged ({reason})") from None
+        raise InputError(f"{name}: is damaged ({reason})", argument="file") from None
     except MemoryError:
-        raise InputError(f"file: {name}: does not fit into the memory of this machine") from None
+        raise InputError(
+            f"{name}: does not fit into the memory of this machine", argument="file"
+        ) from None
 
 
 def printable(text: str, most: int = 60) -> str:
@@ -92,22 +104,23 @@ def printable(text: str, most: int = 60) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
 
-def _choose(archive: zipfile.ZipFile, names: Sequence[str], array: str | None, name: str) -> str:
-    there = [entry.removesuffix(".npy") for entry in archive.namelist() if entry.endswith(".npy")]
+def _choose(there: Sequence[str], names: Sequence[str], array: str | None, name: str) -> str:
     shown = ", ".join(printable(entry) for entry in there[:6]) or "nothing"
     if array is not None:
         if array not in there:
-            raise InputError(f"array: {name} has no array {printable(array)}; it holds {shown}")
+            raise InputError(
+                f"{name} has no array {printable(array)}; it holds {shown}", argument="array"
+            )
         return array
     found = [candidate for candidate in names if candidate in there]
     wanted = " or ".join(f'"{candidate}"' for candidate in names)
     if not found:
         raise InputError(
-            f"file: {name}: has no array {wanted}; it holds {shown}: "
-            "name one of them with the key array"
+            f"{name}: has no array {wanted}; it holds {shown}: name one of them with the key array",
+            argument="file",
         )
     if len(found) > 1:
-        raise InputError(f"file: {name}: holds both {wanted}; choose with the key array")
+        raise InputError(f"{name}: holds both {wanted}; choose with the key array", argument="file")
     return found[0]
 
 
@@ -125,23 +138,27 @@ def _read_checked(file: IO[bytes], size: int, name: str) -> np.ndarray:
     elif version == (2, 0):
         shape, _, dtype = np.lib.format.read_array_header_2_0(file)
     else:
-        raise InputError(f"file: {name}: does not hold plain numbers")
+        raise InputError(f"{name}: does not hold plain numbers", argument="file")
     if dtype.hasobject or dtype.kind not in "biuf":
-        raise InputError(f"file: {name}: holds {dtype}, not real numbers")
+        raise InputError(f"{name}: holds {dtype}, not real numbers", argument="file")
     if len(shape) != 2:
         raise InputError(
-            f"file: {name}: has shape {shape}, expected a matrix (a covariance of shape (N, N) or "
-            "samples of shape (P, N))"
+            f"{name}: has shape {shape}, expected a matrix (a covariance of shape (N, N) or "
+            "samples of shape (P, N))",
+            argument="file",
         )
     if min(shape) < 1:
-        raise InputError(f"file: {name}: has shape {shape}, there is nothing in it")
+        raise InputError(f"{name}: has shape {shape}, there is nothing in it", argument="file")
     needed = shape[0] * shape[1] * dtype.itemsize
     if needed > MAX_BYTES:
         raise InputError(
-            f"file: {name}: an array of shape {shape} is larger than {MAX_BYTES >> 30} GiB"
+            f"{name}: an array of shape {shape} is larger than {MAX_BYTES >> 30} GiB",
+            argument="file",
         )
     if needed > size:
-        raise InputError(f"file: {name}: is damaged (shorter than its shape {shape} says)")
+        raise InputError(
+            f"{name}: is damaged (shorter than its shape {shape} says)", argument="file"
+        )
     file.seek(0)
     result: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     return result

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from symderiv.data.array_files import printable, read_matrix
+from symderiv.data.given import Given, Source
 from symderiv.data.model import Component, DataModel
 from symderiv.errors import InputError
 
@@ -63,7 +64,7 @@ class Grouping:
 
 
 def covariance(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Given,
     array: str | None = None,
     *,
     distinct_eigenvalues: int | None = None,
@@ -76,7 +77,7 @@ def covariance(
 
     Args:
         path: an .npz file with the array ``covariance`` (N, N) or ``samples`` (P, N), or an .npy
-            file: a symmetric matrix is a covariance, any other one samples.
+            file: a symmetric matrix is a covariance, any other one samples. Or such arrays.
         array: the name of the array in an .npz file, when it has another one; what it is is
             decided as for an .npy file.
         distinct_eigenvalues: L, see :func:`group_evenly`.
@@ -90,12 +91,16 @@ def covariance(
             argument, ``file`` for the path.
     """
     if distinct_eigenvalues is not None and grouping_tolerance is not None:
-        raise InputError("grouping_tolerance: given together with distinct_eigenvalues; remove one")
+        raise InputError(
+            "given together with distinct_eigenvalues; remove one", argument="grouping_tolerance"
+        )
     spectrum = read_spectrum(path, array, name=name)
     values, remarks = spectrum.eigenvalue, list(spectrum.remarks)
     N = values.size
     if dimension is not None and dimension != N:
-        raise InputError(f"dimension: is {dimension}, but the covariance is of {N} inputs")
+        raise InputError(
+            f"is {dimension}, but the covariance is of {N} inputs", argument="dimension"
+        )
     if normalise:
         mean = float(np.mean(values))
         values = values / mean
@@ -118,7 +123,7 @@ def covariance(
 
 
 def read_spectrum(
-    path: str | os.PathLike[str], array: str | None = None, *, name: str | None = None
+    path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
 ) -> FileSpectrum:
     """The eigenvalues of the covariance in a file; see :func:`covariance` for the file.
 
@@ -127,18 +132,20 @@ def read_spectrum(
     Raises:
         InputError: the file cannot be used; the message starts with ``file`` or ``array``.
     """
+    if isinstance(path, Given):
+        return _read_spectrum(path, array, path.name, 0, 0)
     path = Path(path)
     name = printable(name or path.name, 200)
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "cannot be read"
-        raise InputError(f"file: {name}: {reason}") from None
+        raise InputError(f"{name}: {reason}", argument="file") from None
     return _read_spectrum(path.absolute(), array, name, found.st_mtime_ns, found.st_size)
 
 
 def read_covariance(
-    path: str | os.PathLike[str], array: str | None = None, *, name: str | None = None
+    path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
 ) -> np.ndarray:
     """The covariance in a file as a matrix, in the coordinates of the file.
 
@@ -173,14 +180,15 @@ class _Found:
     remarks: tuple[str, ...]
 
 
-def _matrix_in(path: Path, array: str | None, name: str) -> _Found:
+def _matrix_in(path: Source, array: str | None, name: str) -> _Found:
     found, matrix = read_matrix(path, ("covariance", "samples"), array, name=name)
     where = f"{name}: {found}" if found else name
     dimension = matrix.shape[1]
     if dimension > MAX_DIMENSION:
         raise InputError(
-            f"file: {where}: has {dimension} inputs, more than the {MAX_DIMENSION} that can be "
-            "diagonalised here; give their eigenvalues as a spectrum"
+            f"{where}: has {dimension} inputs, more than the {MAX_DIMENSION} that can be "
+            "diagonalised here; give their eigenvalues as a spectrum",
+            argument="file",
         )
     scale = _scale(matrix, where)
     if found == "samples":
@@ -202,7 +210,7 @@ def _matrix_in(path: Path, array: str | None, name: str) -> _Found:
 
 @lru_cache(maxsize=8)
 def _read_spectrum(
-    path: Path, array: str | None, name: str, _time: int, _size: int
+    path: Source, array: str | None, name: str, _time: int, _size: int
 ) -> FileSpectrum:
     found = _matrix_in(path, array, name)
     where = found.where
@@ -218,7 +226,7 @@ def _read_spectrum(
             if mean == 0.0
             else f"is {mean:.3g}; scale the inputs"
         )
-        raise InputError(f"file: {where}: the mean variance of an input {reason}")
+        raise InputError(f"{where}: the mean variance of an input {reason}", argument="file")
     values.setflags(write=False)
     return FileSpectrum(values, found.remarks)
 
@@ -229,13 +237,14 @@ def _scale(matrix: np.ndarray, where: str) -> float:
         rows, columns = np.nonzero(~np.isfinite(matrix))
         if rows.size:
             raise InputError(
-                f"file: {where}: entry [{rows[0]}, {columns[0]}] is "
-                f"{float(matrix[rows[0], columns[0]])}, not a finite number"
+                f"{where}: entry [{rows[0]}, {columns[0]}] is "
+                f"{float(matrix[rows[0], columns[0]])}, not a finite number",
+                argument="file",
             )
     # Python's numbers: the absolute value of the smallest integer does not exist in its own type
     scale = max(abs(float(np.max(matrix))), abs(float(np.min(matrix))))
     if math.isinf(scale):
-        raise InputError(f"file: {where}: an entry is larger than a double can hold")
+        raise InputError(f"{where}: an entry is larger than a double can hold", argument="file")
     return scale if scale > 0.0 else 1.0
 
 
@@ -251,13 +260,15 @@ def _asymmetry(matrix: np.ndarray, scale: float) -> float:
 def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(
-            f"file: {where}: has shape {matrix.shape}, a covariance is square; "
-            'samples are read from an array named "samples"'
+            f"{where}: has shape {matrix.shape}, a covariance is square; "
+            'samples are read from an array named "samples"',
+            argument="file",
         )
     found = _asymmetry(matrix, scale)
     if found > (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY):
         raise InputError(
-            f"file: {where}: is not symmetric (entries differ by {found:.1e} of the largest)"
+            f"{where}: is not symmetric (entries differ by {found:.1e} of the largest)",
+            argument="file",
         )
 
 
@@ -269,8 +280,10 @@ def _looks_like_covariance(matrix: np.ndarray, scale: float, where: str) -> bool
         return True
     if found < _NEARLY_SYMMETRIC:
         raise InputError(
-            f"file: {where}: is nearly symmetric (entries differ by {found:.1e} of the largest): "
-            'neither a covariance nor samples; say which in an .npz file, "covariance" or "samples"'
+            f"{where}: is nearly symmetric (entries differ by {found:.1e} of the largest): "
+            'neither a covariance nor samples; say which in an .npz file, "covariance" or '
+            '"samples"',
+            argument="file",
         )
     return False
 
@@ -289,7 +302,9 @@ def sample_covariance(samples: np.ndarray, scale: float = 1.0, where: str = "") 
     """
     P, N = samples.shape
     if P < 2:
-        raise InputError(f"file: {where}: has one sample; a covariance needs two at least")
+        raise InputError(
+            f"{where}: has one sample; a covariance needs two at least", argument="file"
+        )
     block = max(1, _BLOCK_NUMBERS // N)
     starts = range(0, P, block)
 
@@ -326,14 +341,15 @@ def eigenvalues_of(matrix: np.ndarray, where: str = "") -> np.ndarray:
     try:
         ascending = np.linalg.eigvalsh(0.5 * (scaled + scaled.T))
     except np.linalg.LinAlgError:
-        raise InputError(f"file: {where}: its eigenvalues cannot be computed") from None
+        raise InputError(f"{where}: its eigenvalues cannot be computed", argument="file") from None
     values = ascending[::-1].copy()
     size = float(np.max(np.abs(values)))
     if values[-1] < -values.size * epsilon * size:
         raise InputError(
-            f"file: {where}: is not a covariance, it has the eigenvalue "
+            f"{where}: is not a covariance, it has the eigenvalue "
             f"{values[-1] * scale:.3g} (the largest is {values[0] * scale:.3g}); "
-            "a variance cannot be negative"
+            "a variance cannot be negative",
+            argument="file",
         )
     values[values <= _rounding(values)] = 0.0
     with np.errstate(over="ignore", under="ignore"):
@@ -361,7 +377,7 @@ def group_close(values: np.ndarray, tolerance: float = GROUPING_TOLERANCE) -> Gr
         InputError: the tolerance is outside its range.
     """
     if not 0.0 <= tolerance < 1.0:
-        raise InputError(f"grouping_tolerance: {tolerance!r} is not in [0, 1)")
+        raise InputError(f"{tolerance!r} is not in [0, 1)", argument="grouping_tolerance")
     rounding = _rounding(values) if tolerance > 0.0 else 0.0
     sizes: list[int] = []
     first = values[0]
@@ -391,8 +407,8 @@ def group_evenly(values: np.ndarray, distinct_eigenvalues: int) -> Grouping:
     N = values.size
     if not 1 <= distinct_eigenvalues <= N:
         raise InputError(
-            f"distinct_eigenvalues: {distinct_eigenvalues} is not between 1 and the {N} inputs "
-            "of the covariance"
+            f"{distinct_eigenvalues} is not between 1 and the {N} inputs of the covariance",
+            argument="distinct_eigenvalues",
         )
     quotient, rest = divmod(N, distinct_eigenvalues)
     return _grouped(values, [quotient + (l < rest) for l in range(distinct_eigenvalues)])

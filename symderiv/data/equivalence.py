@@ -153,16 +153,16 @@ def gaussianity(
             activation is not acceptable or without a closed I2.
     """
     if J.ndim != 2 or W.ndim != 2 or min(J.shape) < 1:
-        raise InputError("weights: J must be of shape (K, N), W of shape (M, D)")
+        raise InputError("J must be of shape (K, N), W of shape (M, D)", argument="weights")
     K, p = J.shape[0], J.shape[0] + W.shape[0]
     if samples < 100 * p:
-        raise InputError(f"samples: {samples} is below {100 * p}, 100 for each field")
+        raise InputError(f"{samples} is below {100 * p}, 100 for each field", argument="samples")
     fields = _fields(sampler, J, W, samples, seed)
     centred = fields - fields.mean(axis=0)
     covariance = centred.T @ centred / samples
     deviation = np.sqrt(np.diag(covariance))
     if not np.all(deviation > 0.0):
-        raise InputError("weights: a field does not fluctuate")
+        raise InputError("a field does not fluctuate", argument="weights")
     u = centred / deviation
     third, fourth = np.mean(u**3, axis=0), np.mean(u**4, axis=0)
     # influence of a sample on a standardised moment: mean and variance are estimated too
@@ -199,8 +199,9 @@ def _fields(sampler: Sampler, J: np.ndarray, W: np.ndarray, samples: int, seed: 
         x, c = sampler(random, min(block, left))
         if x.shape[1] != J.shape[1] or c.shape[1] != W.shape[1]:
             raise InputError(
-                f"weights: J and W have {J.shape[1]} and {W.shape[1]} columns, inputs and latent "
-                f"vectors {x.shape[1]} and {c.shape[1]}"
+                f"J and W have {J.shape[1]} and {W.shape[1]} columns, inputs and latent "
+                f"vectors {x.shape[1]} and {c.shape[1]}",
+                argument="weights",
             )
         student, teacher = x @ J.T / math.sqrt(J.shape[1]), c @ W.T / math.sqrt(W.shape[1])
         parts.append(np.concatenate([student, teacher], axis=1))
@@ -351,7 +352,8 @@ def bound_terms(J: np.ndarray, W: np.ndarray, features: np.ndarray, Q: np.ndarra
     N, D = features.shape
     if J.shape[1] != N or W.shape[1] != D or Q.shape != (J.shape[0], J.shape[0]):
         raise InputError(
-            f"weights: shapes {J.shape}, {W.shape}, {Q.shape} do not fit features {features.shape}"
+            f"shapes {J.shape}, {W.shape}, {Q.shape} do not fit features {features.shape}",
+            argument="weights",
         )
     A = features / np.linalg.norm(features, axis=1)[:, None]
     singular = np.linalg.svd(W @ A.T / math.sqrt(D), compute_uv=False)

@@ -141,12 +141,14 @@ def estimate_generator(
     """
     D = latent_dimension
     if D < 1:
-        raise InputError(f"latent_dimension: {D} is below 1")
+        raise InputError(f"{D} is below 1", argument="latent_dimension")
     least = 2 * (D + 1)
     if samples < least:
-        raise InputError(f"samples: {samples} is below 2 (latent_dimension + 1) = {least}")
+        raise InputError(
+            f"{samples} is below 2 (latent_dimension + 1) = {least}", argument="samples"
+        )
     if relative_error is not None and not relative_error > 0.0:
-        raise InputError(f"relative_error: {relative_error!r} is not a positive number")
+        raise InputError(f"{relative_error!r} is not a positive number", argument="relative_error")
     random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
     # The first samples fix a provisional linear part; sums are of what is left, so that they do
     # not cancel, and the spread of an entry's estimate can be summed as well.
@@ -193,9 +195,11 @@ def _outputs(function: GeneratorFunction, c: np.ndarray, N: int | None) -> np.nd
     x = np.asarray(function(c))
     if x.ndim != 2 or x.shape[0] != c.shape[0] or (N is not None and x.shape[1] != N):
         wanted = f"({c.shape[0]}, {'N' if N is None else N})"
-        raise InputError(f"generator: gave the shape {x.shape} for {c.shape}, expected {wanted}")
+        raise InputError(
+            f"gave the shape {x.shape} for {c.shape}, expected {wanted}", argument="generator"
+        )
     if x.dtype.kind not in "biuf" or not np.all(np.isfinite(x)):
-        raise InputError("generator: gave a value that is not a finite real number")
+        raise InputError("gave a value that is not a finite real number", argument="generator")
     return x.astype(np.float64, copy=False)
 
 

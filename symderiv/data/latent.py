@@ -18,12 +18,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from symderiv.data.array_files import read_matrix
 from symderiv.data.covariance import GROUPING_TOLERANCE, group_close
+from symderiv.data.given import Given, Source
 from symderiv.data.mixture import Mixture
 from symderiv.data.model import Component, DataModel
 from symderiv.data.nonlinearity import Nonlinearity, nonlinearity
@@ -88,14 +88,14 @@ def hidden_manifold(
     N, D = dimension, latent_dimension
     if features.shape != (N, D):
         raise InputError(
-            f"features: have the shape {features.shape}, expected (dimension, latent_dimension) = "
-            f"({N}, {D})"
+            f"have the shape {features.shape}, expected (dimension, latent_dimension) = ({N}, {D})",
+            argument="features",
         )
     _refuse_large(N)
     f = nonlinearity(function)
     lengths = np.linalg.norm(features, axis=1)
     if not np.all(np.isfinite(lengths)) or np.any(lengths == 0.0):
-        raise InputError("features: a row is zero or not finite")
+        raise InputError("a row is zero or not finite", argument="features")
     F = features * (math.sqrt(D) / lengths)[:, None]
     left, singular, right = np.linalg.svd(F / math.sqrt(D))
     s = np.zeros(N)
@@ -172,9 +172,9 @@ def hidden_manifold_limit(ratio: float, function: str, nodes: int = NODES) -> Da
         InputError: the ratio is not positive, there are no nodes, f is not acceptable.
     """
     if not (math.isfinite(ratio) and ratio > 0.0):
-        raise InputError(f"latent_ratio: {ratio!r} is not a positive number")
+        raise InputError(f"{ratio!r} is not a positive number", argument="latent_ratio")
     if nodes < 1:
-        raise InputError(f"nodes: {nodes} is below 1")
+        raise InputError(f"{nodes} is below 1", argument="nodes")
     f = nonlinearity(function)
     s, weight = marchenko_pastur(ratio, nodes)
     eigenvalue = f.rest + f.b**2 * s
@@ -206,7 +206,7 @@ def marchenko_pastur(ratio: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     return s, weight
 
 
-def generator(path: Path, *, name: str | None = None) -> DataModel:
+def generator(path: Source, *, name: str | None = None) -> DataModel:
     """Inputs of a generator by their statistics: Ω (N, N) and Φ (N, D) of an .npz file.
 
     Args:
@@ -218,14 +218,16 @@ def generator(path: Path, *, name: str | None = None) -> DataModel:
             or Φ tells more about c than inputs of covariance Ω can.
     """
     name = name or path.name
-    omega, phi = _read_generator(path, path.stat().st_mtime_ns if path.exists() else 0, name)
+    known = isinstance(path, Given) or not path.exists()
+    omega, phi = _read_generator(path, 0 if known else path.stat().st_mtime_ns, name)
     N, D = phi.shape
     values, axes = np.linalg.eigh(omega)
     values, axes = values[::-1].copy(), axes[:, ::-1]
     rounding = N * float(np.finfo(np.float64).eps) * float(values[0])
     if values[-1] < -1e3 * rounding:
         raise InputError(
-            f"file: {name}: omega is not a covariance, it has the eigenvalue {values[-1]:.3g}"
+            f"{name}: omega is not a covariance, it has the eigenvalue {values[-1]:.3g}",
+            argument="file",
         )
     values[values <= rounding] = 0.0
     cross = axes.T @ phi
@@ -235,8 +237,9 @@ def generator(path: Path, *, name: str | None = None) -> DataModel:
     dead = float(np.max(np.abs(cross[~alive]), initial=0.0))
     if largest > 1.0 + 1e-6 or dead > 1e-6 * math.sqrt(float(values[0])):
         raise InputError(
-            f"file: {name}: phi and omega do not fit: the best linear guess of a latent coordinate "
-            f"from the inputs would have the variance {largest:.6g}, more than 1"
+            f"{name}: phi and omega do not fit: the best linear guess of a latent coordinate "
+            f"from the inputs would have the variance {largest:.6g}, more than 1",
+            argument="file",
         )
     cross[~alive] = 0.0
     remarks = (
@@ -266,30 +269,35 @@ def _gaussian_sampler(values: np.ndarray, axes: np.ndarray, cross: np.ndarray) -
 
 
 @lru_cache(maxsize=4)
-def _read_generator(path: Path, changed: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     del changed  # a file that was written anew is read anew
     arrays = []
     for key in ("omega", "phi"):
         _, array = read_matrix(path, (key,), key, name=name)
         values = array.astype(np.float64)
         if not np.all(np.isfinite(values)):
-            raise InputError(f"file: {name}: {key} holds a value that is not a finite number")
+            raise InputError(
+                f"{name}: {key} holds a value that is not a finite number", argument="file"
+            )
         arrays.append(values)
     omega, phi = arrays
     if omega.shape[0] != omega.shape[1]:
-        raise InputError(f"file: {name}: omega has the shape {omega.shape}; it must be square")
+        raise InputError(
+            f"{name}: omega has the shape {omega.shape}; it must be square", argument="file"
+        )
     if phi.shape[0] != omega.shape[0]:
         raise InputError(
-            f"file: {name}: phi has {phi.shape[0]} rows, omega {omega.shape[0]}; both are N"
+            f"{name}: phi has {phi.shape[0]} rows, omega {omega.shape[0]}; both are N",
+            argument="file",
         )
     _refuse_large(omega.shape[0])
     size = float(np.max(np.abs(omega)))
     if float(np.max(np.abs(omega - omega.T))) > 1e-5 * size:
-        raise InputError(f"file: {name}: omega is not symmetric")
+        raise InputError(f"{name}: omega is not symmetric", argument="file")
     return 0.5 * (omega + omega.T), phi
 
 
-def _estimated(path: Path, name: str) -> str:
+def _estimated(path: Source, name: str) -> str:
     """Where a file says it: from how many samples its covariances are, and how far off."""
     try:
         _, found = read_matrix(path, ("estimate",), "estimate", name=name)
@@ -354,5 +362,6 @@ def _remarks(f: Nonlinearity, words: str) -> tuple[str, ...]:
 def _refuse_large(N: int) -> None:
     if N > MAX_DIMENSION:
         raise InputError(
-            f"dimension: {N} is above {MAX_DIMENSION}, the largest whose eigenvectors are computed"
+            f"{N} is above {MAX_DIMENSION}, the largest whose eigenvectors are computed",
+            argument="dimension",
         )

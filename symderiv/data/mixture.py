@@ -48,12 +48,16 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if self.assignment not in ASSIGNMENTS:
-            raise InputError(f"assignment: {self.assignment!r} is not sample or coordinate")
+            raise InputError(
+                f"{self.assignment!r} is not sample or coordinate", argument="assignment"
+            )
         p = self.probabilities
         if p.shape != self.means.shape[:1] or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-9:
-            raise InputError("probabilities: must be positive with sum 1, one per component")
+            raise InputError(
+                "must be positive with sum 1, one per component", argument="probabilities"
+            )
         if not np.all(np.isfinite(self.means)):
-            raise InputError("means: must be finite numbers")
+            raise InputError("must be finite numbers", argument="means")
 
     @property
     def mean(self) -> np.ndarray:
@@ -148,9 +152,9 @@ def uniform_means(
         seed: of the means alone.
     """
     if means not in MEANS:
-        raise InputError(f"means: {means!r} is not one of {', '.join(MEANS)}")
+        raise InputError(f"{means!r} is not one of {', '.join(MEANS)}", argument="means")
     if not (math.isfinite(separation) and separation >= 0.0):
-        raise InputError(f"separation: {separation!r} is not a number >= 0")
+        raise InputError(f"{separation!r} is not a number >= 0", argument="separation")
     random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(1,))))
     columns = 1 if means == "common" else dimension
     drawn = separation * (2.0 * random.random((components, columns)) - 1.0)

@@ -38,23 +38,26 @@ class Component:
         eigenvalue = np.array(self.eigenvalue, dtype=np.float64)
         weight = np.array(self.weight, dtype=np.float64)
         if eigenvalue.ndim != 1 or eigenvalue.size == 0:
-            raise InputError("eigenvalues: must be a list of at least one number")
+            raise InputError("must be a list of at least one number", argument="eigenvalues")
         if weight.shape != eigenvalue.shape:
             raise InputError(
-                f"weights: {weight.size} given for {eigenvalue.size} eigenvalues; give one for each"
+                f"{weight.size} given for {eigenvalue.size} eigenvalues; give one for each",
+                argument="weights",
             )
         if not np.all(np.isfinite(eigenvalue)):
-            raise InputError("eigenvalues: must be finite numbers")
+            raise InputError("must be finite numbers", argument="eigenvalues")
         if np.any(eigenvalue < 0):
-            raise InputError(f"eigenvalues: {eigenvalue.min():g} is negative; a variance cannot be")
+            raise InputError(
+                f"{eigenvalue.min():g} is negative; a variance cannot be", argument="eigenvalues"
+            )
         if not np.any(eigenvalue > 0):
-            raise InputError("eigenvalues: all are zero; the inputs would be constant")
+            raise InputError("all are zero; the inputs would be constant", argument="eigenvalues")
         if not np.all(np.isfinite(weight)) or np.any(weight <= 0):
-            raise InputError("weights: must be positive numbers")
+            raise InputError("must be positive numbers", argument="weights")
         if abs(weight.sum() - 1.0) > 1e-9:
-            raise InputError(f"weights: their sum is {weight.sum():.12g}; it must be 1")
+            raise InputError(f"their sum is {weight.sum():.12g}; it must be 1", argument="weights")
         if not (math.isfinite(self.probability) and 0.0 < self.probability <= 1.0):
-            raise InputError(f"probability: {self.probability!r} is not in (0, 1]")
+            raise InputError(f"{self.probability!r} is not in (0, 1]", argument="probability")
         for name, array in (("eigenvalue", eigenvalue), ("weight", weight)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -84,7 +87,9 @@ class DataModel:
     def __post_init__(self) -> None:
         total = sum(component.probability for component in self.components)
         if not self.components or abs(total - 1.0) > 1e-9:
-            raise InputError(f"components: their probabilities sum to {total:g}; it must be 1")
+            raise InputError(
+                f"their probabilities sum to {total:g}; it must be 1", argument="components"
+            )
 
     def single(self) -> Component:
         """The only component.
@@ -94,8 +99,9 @@ class DataModel:
         """
         if len(self.components) != 1:
             raise NotYetError(
-                f"data: {len(self.components)} components; "
-                "this version handles inputs with one component only"
+                f"{len(self.components)} components; "
+                "this version handles inputs with one component only",
+                argument="data",
             )
         return self.components[0]
 
@@ -113,15 +119,18 @@ class DataModel:
             InputError: there is no dimension, or N times a weight is not a whole number.
         """
         if self.dimension is None:
-            raise InputError("data.dimension: missing; vectors cannot be drawn without it")
+            raise InputError(
+                "missing; vectors cannot be drawn without it", argument="data.dimension"
+            )
         exact = self.dimension * self.average().weight
         counts: np.ndarray = np.rint(exact).astype(np.int64)
         off = np.abs(exact - counts)
         if np.any(off > 1e-6) or np.any(counts < 1):
             k = int(np.argmax(np.where(counts < 1, np.inf, off)))
             raise InputError(
-                f"data.weights: {self.average().weight[k]:g} of {self.dimension} coordinates is "
-                f"{exact[k]:g}, not a whole number; change the weight or data.dimension"
+                f"{self.average().weight[k]:g} of {self.dimension} coordinates is "
+                f"{exact[k]:g}, not a whole number; change the weight or data.dimension",
+                argument="data.weights",
             )
         return counts
 
@@ -136,7 +145,9 @@ class DataModel:
             InputError: there is no dimension.
         """
         if self.dimension is None:
-            raise InputError("data.dimension: missing; the limit has infinitely many directions")
+            raise InputError(
+                "missing; the limit has infinitely many directions", argument="data.dimension"
+            )
         counts = self.dimension * self.average().weight
         eigenvalue = self.average().eigenvalue
         return float((counts @ eigenvalue) ** 2 / (counts @ eigenvalue**2))

@@ -63,10 +63,10 @@ def nonlinearity(text: str) -> Nonlinearity:
         expression = f.expression
         values, closed = _coefficients(expression)
     except InputError as error:
-        raise type(error)(f"nonlinearity: {error}") from None
+        raise error.renamed("nonlinearity") from None
     a, b, c = values
     if not c - a * a > 1e-13 * c:
-        raise InputError(f"nonlinearity: {text} is constant; the inputs would be too")
+        raise InputError(f"{text} is constant; the inputs would be too", argument="nonlinearity")
     return Nonlinearity(f.text, a, b, c, closed, _function(expression))
 
 

@@ -40,8 +40,9 @@ def spectrum(
     if weights is None:
         if dimension is not None and eigenvalue.size and dimension % eigenvalue.size:
             raise InputError(
-                f"dimension: {dimension} is not a multiple of the {eigenvalue.size} eigenvalues; "
-                "change it or give weights"
+                f"{dimension} is not a multiple of the {eigenvalue.size} eigenvalues; "
+                "change it or give weights",
+                argument="dimension",
             )
         weights = np.full(eigenvalue.shape, 1.0 / max(eigenvalue.size, 1))
     weight = np.asarray(weights, dtype=np.float64)
@@ -66,11 +67,13 @@ def mixed_spectra(
     """
     if len(eigenvalues) != len(probabilities):
         raise InputError(
-            f"eigenvalues: {len(eigenvalues)} lists for {len(probabilities)} probabilities"
+            f"{len(eigenvalues)} lists for {len(probabilities)} probabilities",
+            argument="eigenvalues",
         )
     if len({len(one) for one in eigenvalues}) != 1:
         raise InputError(
-            "eigenvalues: every component needs as many; they belong to common eigenspaces"
+            "every component needs as many; they belong to common eigenspaces",
+            argument="eigenvalues",
         )
     components = []
     for probability, one in zip(probabilities, eigenvalues, strict=True):
@@ -125,18 +128,21 @@ def power_law(
         :cite:`WorschechRosenow2024`, eq. (1).
     """
     if distinct_eigenvalues < 1:
-        raise InputError(f"distinct_eigenvalues: {distinct_eigenvalues} is below 1")
+        raise InputError(f"{distinct_eigenvalues} is below 1", argument="distinct_eigenvalues")
     if dimension is not None and dimension % distinct_eigenvalues:
         raise InputError(
-            f"distinct_eigenvalues: {distinct_eigenvalues} does not divide dimension = {dimension}"
+            f"{distinct_eigenvalues} does not divide dimension = {dimension}",
+            argument="distinct_eigenvalues",
         )
     if not math.isfinite(exponent):
-        raise InputError(f"exponent: {exponent!r} is not a finite number")
+        raise InputError(f"{exponent!r} is not a finite number", argument="exponent")
     rank = np.arange(1, distinct_eigenvalues + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         shape = rank ** -(1.0 + exponent)
     if not np.all(np.isfinite(shape)) or not np.all(shape > 0):
-        raise InputError(f"exponent: {exponent!r} makes eigenvalues that no double can hold")
+        raise InputError(
+            f"{exponent!r} makes eigenvalues that no double can hold", argument="exponent"
+        )
     eigenvalue = shape / np.mean(shape)
     weight = np.full(rank.shape, 1.0 / distinct_eigenvalues)
     return DataModel("power-law", (Component(1.0, eigenvalue, weight),), dimension)

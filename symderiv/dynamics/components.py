@@ -47,7 +47,8 @@ def solve_components(
     """
     if study.time.method == "implicit" or study.time.compression == "on":
         raise InputError(
-            "time: inputs of several components have explicit steps and all eigenvalues only"
+            "inputs of several components have explicit steps and all eigenvalues only",
+            argument="time",
         )
     started = time.perf_counter()
     problem = _Averaged(study, kernel, state, data)

@@ -92,9 +92,10 @@ def factors(state: State, data: DataModel | None) -> Factors:
     if np.any(bad):
         k = int(np.argmax(bad))
         raise InputError(
-            f"data.dimension: an eigenvalue has only {n[k]} coordinates, in which there are no "
+            f"an eigenvalue has only {n[k]} coordinates, in which there are no "
             "vectors with the given overlaps; students + teachers "
-            f"= {size} coordinates are always enough"
+            f"= {size} coordinates are always enough",
+            argument="data.dimension",
         )
     values = np.where(surplus, 0.0, np.clip(values, 0.0, None))
     general = length[:, :, None] * axes * np.sqrt(values)[:, None, :]

@@ -93,8 +93,9 @@ def integrate(
     )
     if method == "implicit" and not fits:
         raise InputError(
-            f"time.method: the implicit method keeps {L} matrices of {size} x {size} numbers, "
-            'which is too much; use "auto", or compression = "on"'
+            f"the implicit method keeps {L} matrices of {size} x {size} numbers, "
+            'which is too much; use "auto", or compression = "on"',
+            argument="time.method",
         )
     if method != "implicit":
         watch = None

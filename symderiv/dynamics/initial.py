@@ -278,7 +278,8 @@ def _from_file(study: Study, data: DataModel | None) -> Initial:
     ):
         if expected != found:
             raise InputError(
-                f"network.{key}: is {expected}, but the state file is for {found}; make them equal"
+                f"is {expected}, but the state file is for {found}; make them equal",
+                argument=f"network.{key}",
             )
     if data is not None:
         component = data.average()
@@ -289,7 +290,8 @@ def _from_file(study: Study, data: DataModel | None) -> Initial:
         )
         if not same:
             raise InputError(
-                "data: its spectrum is not the one in initial.state; leave [data] out or correct it"
+                "its spectrum is not the one in initial.state; leave [data] out or correct it",
+                argument="data",
             )
     warnings = tuple(
         f"network.{key} is overridden by initial.state"
@@ -312,7 +314,8 @@ def coordinates_of(data: DataModel | None) -> np.ndarray:
     """
     if data is None or data.dimension is None:
         raise InputError(
-            "data.dimension: missing; a simulation needs it, also when initial.state is given"
+            "missing; a simulation needs it, also when initial.state is given",
+            argument="data.dimension",
         )
     return data.multiplicities()
 
@@ -325,8 +328,9 @@ def require_linear_teacher(state: State) -> None:
     )
     if not np.allclose(explained, state.T, rtol=1e-7, atol=1e-7 * np.max(np.abs(state.T))):
         raise InputError(
-            "initial.state: teacher_covariance is more than the inputs' part of the teacher's "
-            "fields; such a teacher cannot be simulated from overlaps"
+            "teacher_covariance is more than the inputs' part of the teacher's "
+            "fields; such a teacher cannot be simulated from overlaps",
+            argument="initial.state",
         )
 
 
@@ -344,8 +348,9 @@ def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Ve
     counts = coordinates_of(data)
     if counts.min() < K + M:
         raise InputError(
-            f"data.dimension: an eigenvalue has only {counts.min()} coordinates; vectors with "
-            f"given overlaps need at least students + teachers = {K + M}"
+            f"an eigenvalue has only {counts.min()} coordinates; vectors with "
+            f"given overlaps need at least students + teachers = {K + M}",
+            argument="data.dimension",
         )
     require_linear_teacher(state)
     random = stream(seed, FRAMES)

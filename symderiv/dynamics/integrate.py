@@ -74,7 +74,8 @@ def solve(
     """
     if study.sweep:
         raise InputError(
-            "sweep: a study with [sweep] is several runs; use symderiv sweep or symderiv study"
+            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
+            argument="sweep",
         )
     start = start or initial(study)
     latent = None if start.data is None else start.data.latent

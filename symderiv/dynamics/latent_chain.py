@@ -100,8 +100,9 @@ def with_sampler(start: Initial, sampler: Sampler) -> Initial:
     vectors = start.vectors
     if not isinstance(vectors, LatentVectors):
         raise InputError(
-            "initial: a sampler needs vectors drawn for a data.model with a latent teacher, "
-            "hidden-manifold or generator"
+            "a sampler needs vectors drawn for a data.model with a latent teacher, "
+            "hidden-manifold or generator",
+            argument="initial",
         )
     latent = replace(vectors.latent, sampler=sampler)
     return replace(start, vectors=replace(vectors, latent=latent))

@@ -27,7 +27,7 @@ def solve_moments(
         ToleranceError: The digits were not reached, or doubles are refused.
     """
     if study.sweep:
-        raise InputError("sweep: a study with [sweep] is several runs; expand it first")
+        raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
     state = (start or initial(study)).state
     training = study.training
     rates = Rates(

@@ -119,11 +119,12 @@ def simulate(
     """
     if study.sweep:
         raise InputError(
-            "sweep: a study with [sweep] is several runs; use symderiv sweep or symderiv study"
+            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
+            argument="sweep",
         )
     count = study.simulation.runs if runs is None else runs
     if count < 1:
-        raise InputError(f"simulation.runs: {count} is below 1")
+        raise InputError(f"{count} is below 1", argument="simulation.runs")
     start = start or initial(study)
     weights = _weights(study, start)
     if kernel is None:
@@ -180,21 +181,24 @@ def _weights(study: Study, start: Initial) -> Vectors | Factors | LatentVectors:
     if start.data is not None and start.data.latent is not None:
         if method == "gram":
             raise InputError(
-                'simulation.method: "gram" is for Gaussian inputs that the teacher sees itself; '
-                "inputs of this data.model need vectors"
+                '"gram" is for Gaussian inputs that the teacher sees itself; '
+                "inputs of this data.model need vectors",
+                argument="simulation.method",
             )
         if not isinstance(start.vectors, LatentVectors):
             raise InputError(
-                "initial: a simulation of this data.model needs drawn vectors; use "
-                'draw = "sampled" and no state file, and data.dimension instead of the limit'
+                "a simulation of this data.model needs drawn vectors; use "
+                'draw = "sampled" and no state file, and data.dimension instead of the limit',
+                argument="initial",
             )
         return start.vectors
     data = start.data
     if data is not None and data.dimension is not None and len(data.components) > 1:
         # their average would be simulated, which is another problem
         raise InputError(
-            f"data.dimension: inputs of several components are simulated up to {MAX_SIMULATED} "
-            "coordinates; lower it, or use solve"
+            f"inputs of several components are simulated up to {MAX_SIMULATED} "
+            "coordinates; lower it, or use solve",
+            argument="data.dimension",
         )
     if method == "auto":
         # without room for a frame of K + M vectors, given overlaps are a matter for factors

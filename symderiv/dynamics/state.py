@@ -64,7 +64,7 @@ class State:
         for name in ARRAYS:
             array = np.asarray(getattr(self, name))
             if array.dtype.kind not in "fiu":
-                raise InputError(f"{name}: holds {array.dtype}, expected real numbers")
+                raise InputError(f"holds {array.dtype}, expected real numbers", argument=name)
             array = np.array(array, dtype=np.float64, order="C")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -138,7 +138,7 @@ class State:
         ):
             array = getattr(self, name)
             if array.ndim != axes or array.size == 0:
-                raise InputError(f"{name}: has shape {array.shape}, expected {axes} axes")
+                raise InputError(f"has shape {array.shape}, expected {axes} axes", argument=name)
         K, M, L = self.K, self.M, self.L
         for name, shape in (
             ("weight", (L,)),
@@ -150,25 +150,27 @@ class State:
             found = getattr(self, name).shape
             if found != shape:
                 raise InputError(
-                    f"{name}: has shape {found}, expected {shape} "
-                    f"for L = {L} eigenvalues, K = {K} students, M = {M} teachers"
+                    f"has shape {found}, expected {shape} "
+                    f"for L = {L} eigenvalues, K = {K} students, M = {M} teachers",
+                    argument=name,
                 )
 
     def _check_values(self) -> None:
         for name in ARRAYS:
             if not np.all(np.isfinite(getattr(self, name))):
-                raise InputError(f"{name}: holds a value that is not a finite number")
+                raise InputError("holds a value that is not a finite number", argument=name)
         if np.any(self.eigenvalue < 0) or not np.any(self.eigenvalue > 0):
-            raise InputError("eigenvalue: variances must be >= 0 and not all zero")
+            raise InputError("variances must be >= 0 and not all zero", argument="eigenvalue")
         if np.any(self.weight <= 0) or abs(self.weight.sum() - 1.0) > 1e-9:
             raise InputError(
-                f"weight: must be positive with sum 1; the sum is {self.weight.sum():.12g}"
+                f"must be positive with sum 1; the sum is {self.weight.sum():.12g}",
+                argument="weight",
             )
         for name in ("student_overlap", "teacher_overlap", "teacher_covariance"):
             array = getattr(self, name)
             scale = np.max(np.abs(array))
             if np.max(np.abs(array - np.swapaxes(array, -1, -2))) > _CONE_TOLERANCE * scale:
-                raise InputError(f"{name}: is not symmetric")
+                raise InputError("is not symmetric", argument=name)
         dead = self.eigenvalue == 0.0
         if np.any(self.cross_overlap[dead]) or np.any(self.teacher_overlap[dead]):
             raise InputError(
@@ -190,8 +192,9 @@ class State:
             k = _first_outside(gram)
             if k is not None:
                 raise InputError(
-                    f"{name}: the overlaps at eigenvalue {k + 1} of {self.L} are not those of any "
-                    "vectors (the matrix is not positive semi-definite)"
+                    f"the overlaps at eigenvalue {k + 1} of {self.L} are not those of any "
+                    "vectors (the matrix is not positive semi-definite)",
+                    argument=name,
                 )
         alive = ~dead
         explained = np.einsum(
@@ -201,8 +204,9 @@ class State:
         rest = self.teacher_covariance - explained
         if np.linalg.eigvalsh(rest)[0] < -_CONE_TOLERANCE * scale:
             raise InputError(
-                "teacher_covariance: is smaller than teacher_overlap implies "
-                "(T must be at least the sum of w_k t_k / rho_k)"
+                "is smaller than teacher_overlap implies "
+                "(T must be at least the sum of w_k t_k / rho_k)",
+                argument="teacher_covariance",
             )
 
 
@@ -262,14 +266,14 @@ def load_state(path: str | Path) -> State:
                 try:
                     arrays[name] = archive[name]
                 except ValueError:
-                    raise InputError(f"{name}: does not hold plain numbers") from None
+                    raise InputError("does not hold plain numbers", argument=name) from None
         return State(**arrays)
     except InputError as error:
-        raise InputError(f"initial.state: {path.name}: {error}") from None
+        raise InputError(f"{path.name}: {error}", argument="initial.state") from None
     except OSError as error:
         reason = error.strerror or "cannot be read"
-        raise InputError(f"initial.state: {path}: {reason}") from None
+        raise InputError(f"{path}: {reason}", argument="initial.state") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"initial.state: {path.name}: is not an .npz file of numbers ({error})"
+            f"{path.name}: is not an .npz file of numbers ({error})", argument="initial.state"
         ) from None

@@ -12,32 +12,39 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr, ValidationInfo, model_validator
 
-from symderiv.data import DataModel
+from symderiv.data.given import Given
+from symderiv.dynamics.checked import Table
+from symderiv.dynamics.input_models import Data
 from symderiv.dynamics.study_tables import (
     REPLACED_BY_STATE,
     REPLACED_BY_VALUES,
-    Data,
     InitialState,
     Network,
     Simulation,
-    Table,
     Time,
     Training,
-    explain,
     known_keys,
 )
 from symderiv.dynamics.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import activation, evaluate_scalar
 
+if TYPE_CHECKING:
+    from symderiv.data import DataModel
+
+# Larger arrays stand in the text that results carry by their digest.
+_MOST_NUMBERS = 1000
+
 
 class Study(Table):
     """A checked study; see interface "STUDY.toml" in the README for the keys.
+
+    Every way to make one or a changed copy checks all of it; :meth:`changed` is the usual one.
 
     ``sweep`` holds the grid of a study file with [sweep]; the other tables are then those of its
     first combination. :func:`expand_sweep` gives one study per combination.
@@ -48,10 +55,56 @@ class Study(Table):
     training: Training
     initial: InitialState = InitialState()
     simulation: Simulation = Simulation()
-    time: Time
+    time: Time = Time()
     sweep: dict[str, list[Any]] = {}  # noqa: RUF012 - pydantic copies defaults
 
     _base: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Self:
+        context = info.context or {}
+        self._base = Path(context.get("base", ""))
+        if context.get("timed", True) and self.time.end is None and self.time.values is None:
+            known = "time" in self.model_fields_set
+            raise (
+                InputError("missing; give it, or values", argument="time.end")
+                if known
+                else (InputError("missing", argument="time"))
+            )
+        self._check_values()
+        return self
+
+    @property
+    def base(self) -> Path:
+        """The folder that files of the study are relative to."""
+        return self._base
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As that of :class:`Table`, with the files where they were."""
+        if not update:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        context = {"base": self._base, "timed": False}
+        return self._made({**given, **update}, context)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """A copy with other values of some keys (``"training.learning_rate"``), checked.
+
+        Raises:
+            InputError: there is no such key, or its value is not acceptable.
+        """
+        tables: dict[str, Any] = {}
+        for key, value in changes.items():
+            table, _, name = key.partition(".")
+            if not name:
+                tables[table] = value
+                continue
+            if table not in tables:
+                old = getattr(self, table, None)
+                unset = not isinstance(old, Table)
+                tables[table] = {} if unset else old.model_dump(exclude_unset=True)
+            tables[table][name] = value
+        return self.model_copy(update=tables)
 
     @property
     def K(self) -> int:
@@ -87,9 +140,9 @@ class Study(Table):
         if self.data is None:
             return None
         try:
-            return self.data.build(self._base)
+            return self.data.built(self._base)
         except InputError as error:
-            raise type(error)(f"data.{error}") from None
+            raise error.renamed(f"data.{error.argument}") from None
 
     @property
     def state_file(self) -> Path | None:
@@ -104,7 +157,7 @@ class Study(Table):
             getattr(self.data, "file", None),
             getattr(self.data, "features", None),
         )
-        return tuple(self._base / name for name in given if name is not None)
+        return tuple(self._base / name for name in given if isinstance(name, str))
 
     @property
     def second_layer_learning_rate(self) -> float:
@@ -129,7 +182,8 @@ class Study(Table):
         """
         if self.time.values is not None:
             return np.array(self.time.values)
-        assert self.time.end is not None
+        if self.time.end is None:
+            raise InputError("missing; give it, or values", argument="time.end")
         end, points = self.time.end, self.time.points
         if points == 1:
             return np.array([end])
@@ -151,8 +205,23 @@ class Study(Table):
 
     @cached_property
     def text(self) -> str:
-        """The study with all defaults filled in; reads back to an equal study."""
+        """The study with all defaults filled in; reads back to an equal study.
+
+        Arrays of more than 1000 numbers are named by their digest.
+        """
+        return to_toml(self.tables(_MOST_NUMBERS))
+
+    def tables(self, most_numbers: float = math.inf) -> dict[str, Any]:
+        """What the text holds, with all defaults filled in.
+
+        Args:
+            most_numbers: larger arrays are named by their digest.
+        """
         tables = self.model_dump(mode="python", exclude_none=True)
+        for key, value in tables.get("data", {}).items():
+            if isinstance(value, Given):
+                small = value.numbers <= most_numbers
+                tables["data"][key] = value.value() if small else repr(value)
         # a default next to what replaces it would be refused when read back
         if self.initial.state is not None:
             for key in REPLACED_BY_STATE:
@@ -162,18 +231,20 @@ class Study(Table):
         if self.time.values is not None:
             for key in REPLACED_BY_VALUES:
                 tables["time"].pop(key, None)
-        return to_toml(tables)
+        return tables
 
     def _weights(self, key: str, given: float | list[float] | str, count: int) -> np.ndarray:
         if isinstance(given, list):
             if len(given) != count:
-                raise InputError(f"network.{key}: has {len(given)} entries, expected {count}")
+                raise InputError(
+                    f"has {len(given)} entries, expected {count}", argument=f"network.{key}"
+                )
             return np.array(given, dtype=np.float64)
         if isinstance(given, str):
             try:
                 given = evaluate_scalar(given, {"K": self.K, "M": self.M})
             except FormulaError as error:
-                raise FormulaError(f"network.{key}: {error}") from None
+                raise error.renamed(f"network.{key}") from None
         return np.full(count, float(given))
 
     def _check_values(self) -> None:
@@ -185,15 +256,16 @@ class Study(Table):
             try:
                 activation(text)
             except InputError as error:
-                raise type(error)(f"network.{key}: {error}") from None
+                raise error.renamed(f"network.{key}") from None
         _ = self.student_weights, self.teacher_weights
         model = self.data_model
         if model is not None and self.initial.state is None:
             if self.initial.draw == "sampled":
                 if model.latent is not None and model.latent.dimension is None:
                     raise InputError(
-                        "data.latent_ratio: the limit has no vectors to draw; "
-                        'use initial.draw = "mean", or give data.dimension and latent_dimension'
+                        "the limit has no vectors to draw; "
+                        'use initial.draw = "mean", or give data.dimension and latent_dimension',
+                        argument="data.latent_ratio",
                     )
                 model.multiplicities()
             key, size = "dimension", model.dimension
@@ -201,15 +273,15 @@ class Study(Table):
                 key, size = "latent_dimension", model.latent.dimension
             if self.initial.teacher == "orthogonal" and size is not None and size < self.M:
                 raise InputError(
-                    f"initial.teacher: {self.M} orthogonal teachers do not fit into "
-                    f"data.{key} = {size}"
+                    f"{self.M} orthogonal teachers do not fit into data.{key} = {size}",
+                    argument="initial.teacher",
                 )
         if model is None and self.initial.state is None:
-            raise InputError("data: missing; give [data] or initial.state")
+            raise InputError("missing; give [data] or initial.state", argument="data")
 
 
-def load_study(path: str | Path) -> Study:
-    """Read and check a study file.
+def load_study(path: str | Path, *, timed: bool = True) -> Study:
+    """Read and check a study file; see :func:`study_from_mapping`.
 
     Raises:
         InputError: the file cannot be read, or anything in it is not acceptable.
@@ -224,12 +296,12 @@ def load_study(path: str | Path) -> Study:
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
     try:
-        return parse_study(text, base=path.parent)
+        return parse_study(text, base=path.parent, timed=timed)
     except InputError as error:
-        raise type(error)(f"{path.name}: {error}") from None
+        raise error.inside(path.name) from None
 
 
-def parse_study(text: str, base: str | Path = ".") -> Study:
+def parse_study(text: str, base: str | Path = ".", *, timed: bool = True) -> Study:
     """Check the text of a study; ``base`` is the folder that files named in it are relative to.
 
     Raises:
@@ -240,11 +312,19 @@ def parse_study(text: str, base: str | Path = ".") -> Study:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"not a TOML file: {error}") from None
-    return study_from_mapping(raw, base)
+    return study_from_mapping(raw, base, timed=timed)
 
 
-def study_from_mapping(raw: Mapping[str, Any], base: str | Path = ".") -> Study:
-    """As :func:`parse_study`, from nested dictionaries; for studies made by programs."""
+def study_from_mapping(
+    raw: Mapping[str, Any], base: str | Path = ".", *, timed: bool = True
+) -> Study:
+    """As :func:`parse_study`, from nested dictionaries; for studies made by programs.
+
+    Args:
+        raw: the tables.
+        base: the folder that files named in them are relative to.
+        timed: refuse a study that does not say at which times results are wanted.
+    """
     tables = dict(raw)
     sweep = _read_sweep(tables.pop("sweep", {}))
     combinations = list(_combinations(sweep))
@@ -254,20 +334,17 @@ def study_from_mapping(raw: Mapping[str, Any], base: str | Path = ".") -> Study:
         for key, value in combination.items():
             changed = _replaced(changed, key.split("."), value, key)
         try:
-            study = _checked(changed, Path(base))
+            study = _checked(changed, Path(base), timed=timed)
         except InputError as error:
             if not combination:
                 raise
-            raise type(error)(f"{error} (in [sweep] with {_label(combination)})") from None
+            reason = f"{error.reason} (in [sweep] with {_label(combination)})"
+            raise type(error)(reason, argument=error.argument, entry=error.entry) from None
         first = first or study
     assert first is not None
     if not sweep:
         return first
-    result = first.model_copy(update={"sweep": sweep})
-    result._base = Path(base)
-    for name in ("text", "data_model", "student_weights", "teacher_weights", "alpha"):
-        result.__dict__.pop(name, None)
-    return result
+    return first.model_copy(update={"sweep": sweep})
 
 
 def expand_sweep(study: Study) -> list[tuple[str, Study]]:
@@ -285,24 +362,18 @@ def expand_sweep(study: Study) -> list[tuple[str, Study]]:
         changed: dict[str, Any] = tables
         for key, value in combination.items():
             changed = _replaced(changed, key.split("."), value, key)
-        result.append((_label(combination), _checked(changed, study._base)))
+        result.append((_label(combination), _checked(changed, study.base, timed=False)))
     return result
 
 
-def _checked(tables: Mapping[str, Any], base: Path) -> Study:
-    try:
-        study = Study.model_validate(tables)
-    except ValidationError as error:
-        raise InputError(explain(error)) from None
-    study._base = base
-    study._check_values()
-    return study
+def _checked(tables: Mapping[str, Any], base: Path, *, timed: bool = True) -> Study:
+    return Study._made(tables, {"base": base, "timed": timed})
 
 
 def _read_sweep(raw: Any, prefix: str = "") -> dict[str, list[Any]]:
     """Flatten [sweep]: ``"data.x" = […]`` and ``data.x = […]`` mean the same."""
     if not isinstance(raw, Mapping):
-        raise InputError("sweep: must be a table of lists")
+        raise InputError("must be a table of lists", argument="sweep")
     result: dict[str, list[Any]] = {}
     for key, value in raw.items():
         name = f"{prefix}{key}"
@@ -310,13 +381,13 @@ def _read_sweep(raw: Any, prefix: str = "") -> dict[str, list[Any]]:
             result.update(_read_sweep(value, f"{name}."))
             continue
         if not isinstance(value, list) or not value:
-            raise InputError(f"sweep.{name}: must be a list of at least one value")
+            raise InputError("must be a list of at least one value", argument=f"sweep.{name}")
         parts = name.split(".")
         if len(parts) != 2 or parts[1] not in known_keys(parts[:1]):
             raise InputError(f'sweep."{name}": is not the name of a study\'s key (table.key)')
         result[name] = list(value)
     if math.prod(len(values) for values in result.values()) > 100_000:
-        raise InputError("sweep: more than 100000 combinations")
+        raise InputError("more than 100000 combinations", argument="sweep")
     return result
 
 

@@ -16,9 +16,12 @@ def to_toml(tables: Mapping[str, Any]) -> str:
             continue
         lines += ([""] if lines else []) + [f"[{title}]"]
         for key, value in table.items():
-            name = key if _BARE.fullmatch(key) else value_to_toml(key)
-            lines.append(f"{name} = {value_to_toml(value)}")
+            lines.append(f"{_key(key)} = {value_to_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else value_to_toml(name)
 
 
 def value_to_toml(value: Any) -> str:
@@ -30,6 +33,9 @@ def value_to_toml(value: Any) -> str:
         return f'"{escaped}"'
     if isinstance(value, list):
         return "[" + ", ".join(value_to_toml(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        entries = ", ".join(f"{_key(name)} = {value_to_toml(item)}" for name, item in value.items())
+        return f"{{ {entries} }}"
     return repr(value)
 
 
