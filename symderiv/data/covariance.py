@@ -145,7 +145,7 @@ def read_spectrum(
 
 
 def read_covariance(
-    path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
+    path: str | os.PathLike[str], array: str | None = None, *, name: str | None = None
 ) -> np.ndarray:
     """The covariance in a file as a matrix, in the coordinates of the file.
 

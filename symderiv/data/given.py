@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,10 +24,8 @@ class Given:
     """
 
     def __init__(self, arrays: Any) -> None:
-        if isinstance(arrays, Given):
-            arrays = arrays.arrays
         named = arrays if isinstance(arrays, Mapping) else {"": arrays}
-        self.arrays = {str(name): _matrix(array) for name, array in named.items()}
+        self.arrays: dict[str, np.ndarray] = {str(name): _matrix(array) for name, array in named.items()}
         digest = hashlib.sha256()
         for name, array in self.arrays.items():
             digest.update(f"{name} {array.shape} {array.dtype.str}\0".encode())
@@ -59,7 +57,7 @@ class Given:
         if "" in self.arrays:
             np.save(content, self.arrays[""])
         else:
-            np.savez(content, **self.arrays)
+            np.savez(content, **cast(Any, self.arrays))
         write_whole(path, content.getvalue())
 
     @property

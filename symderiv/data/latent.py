@@ -218,8 +218,8 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
             or Φ tells more about c than inputs of covariance Ω can.
     """
     name = name or path.name
-    known = isinstance(path, Given) or not path.exists()
-    omega, phi = _read_generator(path, 0 if known else path.stat().st_mtime_ns, name)
+    changed = 0 if isinstance(path, Given) or not path.exists() else path.stat().st_mtime_ns
+    omega, phi = _read_generator(path, changed, name)
     N, D = phi.shape
     values, axes = np.linalg.eigh(omega)
     values, axes = values[::-1].copy(), axes[:, ::-1]

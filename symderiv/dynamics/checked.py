@@ -28,7 +28,7 @@ def _file_or_arrays(value: Any) -> str | Given:
         return value
     if isinstance(value, str) or not isinstance(value, Given | np.ndarray | list | Mapping):
         raise PydanticCustomError("file", "should be the name of a file, or a matrix")
-    return Given(value)
+    return value if isinstance(value, Given) else Given(value)
 
 
 #: A file of arrays, or the arrays themselves.

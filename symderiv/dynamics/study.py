@@ -101,8 +101,8 @@ class Study(Table):
                 continue
             if table not in tables:
                 old = getattr(self, table, None)
-                unset = not isinstance(old, Table)
-                tables[table] = {} if unset else old.model_dump(exclude_unset=True)
+                given = old.model_dump(exclude_unset=True) if isinstance(old, Table) else {}
+                tables[table] = given
             tables[table][name] = value
         return self.model_copy(update=tables)
 
