@@ -25,7 +25,9 @@ class Given:
 
     def __init__(self, arrays: Any) -> None:
         named = arrays if isinstance(arrays, Mapping) else {"": arrays}
-        self.arrays: dict[str, np.ndarray] = {str(name): _matrix(array) for name, array in named.items()}
+        self.arrays: dict[str, np.ndarray] = {
+            str(name): _matrix(array) for name, array in named.items()
+        }
         digest = hashlib.sha256()
         for name, array in self.arrays.items():
             digest.update(f"{name} {array.shape} {array.dtype.str}\0".encode())
