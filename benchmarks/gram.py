@@ -16,7 +16,7 @@ import numpy as np
 from symderiv.dynamics import parse_study, simulate
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.kernels import load_kernel
-from symderiv.dynamics.simulated_runs import Simulation
+from symderiv.dynamics.simulated_runs import SimulatedRuns
 from symderiv.dynamics.simulation import _weights
 from symderiv.dynamics.study import Study
 
@@ -79,7 +79,7 @@ def lowest_diagonal(examples: int) -> tuple[float, float, float]:
     study = study_of(64, [examples / 64])
     start = initial(study)
     kernel = load_kernel("erf")
-    work = Simulation(study, kernel, _weights(study, start), start.state, 1)
+    work = SimulatedRuns(study, kernel, _weights(study, start), start.state, 1)
     chain = work._chain(0)
     noise = np.zeros(work.block)
     diagonal, eigenvalue = math.inf, math.inf

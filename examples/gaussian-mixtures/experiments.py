@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import owens_t
 
 from symderiv.data.mixture import Mixture, uniform_means
-from symderiv.dynamics import SimulationResult, Trajectory, parse_study, simulate, solve
+from symderiv.dynamics import Simulation, Trajectory, parse_study, simulate, solve
 from symderiv.report.discrepancy import printed_log_rmse, temporal_log_rmse
 from symderiv.report.files import write_whole
 from symderiv.report.gallery import Entry, Statement, gallery_page
@@ -125,7 +125,7 @@ def runs_of(
     means: str = "coordinate",
     standardise: bool = True,
     components: int = 2,
-) -> SimulationResult:
+) -> Simulation:
     """SGD on a mixture, from the start of the equations and with the same features."""
     data = MIXTURE.format(
         components=components,
@@ -137,7 +137,7 @@ def runs_of(
     return simulate(_study(activation, data, runs))
 
 
-def curves(result: SimulationResult | Trajectory, run: int | None = None) -> np.ndarray:
+def curves(result: Simulation | Trajectory, run: int | None = None) -> np.ndarray:
     """Q, R, v as one array, times first, in the order of NAMES."""
     parts = []
     for name in ("Q", "R", "v"):
@@ -147,7 +147,7 @@ def curves(result: SimulationResult | Trajectory, run: int | None = None) -> np.
     return np.concatenate(parts, axis=1)
 
 
-def discrepancy(activation: str, result: SimulationResult) -> np.ndarray:
+def discrepancy(activation: str, result: Simulation) -> np.ndarray:
     """tLog-RMSE of every run, shape (runs, 10)."""
     exact = curves(theory(activation))
     return np.array([temporal_log_rmse(curves(result, run), exact) for run in range(result.runs)])

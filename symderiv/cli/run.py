@@ -20,7 +20,7 @@ from symderiv.cli.resumable import (
 from symderiv.errors import StoppedError, ToleranceError
 
 if TYPE_CHECKING:
-    from symderiv.dynamics import SimulationResult, Trajectory
+    from symderiv.dynamics import Simulation, Trajectory
     from symderiv.dynamics.checkpoint import Checkpoint
 
 PlotOption = Annotated[
@@ -168,7 +168,7 @@ def simulate(
         raise ToleranceError(f"{result.message}; what was computed before is kept")
 
 
-def _report_simulation(target: Path, result: SimulationResult, as_json: bool) -> None:
+def _report_simulation(target: Path, result: Simulation, as_json: bool) -> None:
     mean = result.mean("generalization_error")
     standard_error = result.standard_error("generalization_error")
     _report(

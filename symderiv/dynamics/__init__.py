@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from symderiv.dynamics.latent_chain import with_sampler
     from symderiv.dynamics.moment_form import solve_moments
     from symderiv.dynamics.output import read_run, write_run, write_simulation
-    from symderiv.dynamics.simulation import SimulationResult, simulate
+    from symderiv.dynamics.simulation import Simulation, simulate
     from symderiv.dynamics.state import State, load_state
     from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study
     from symderiv.dynamics.trajectory import Trajectory
@@ -27,7 +27,7 @@ _HOME = {
     "read_run": "output",
     "write_run": "output",
     "write_simulation": "output",
-    "SimulationResult": "simulation",
+    "Simulation": "simulation",
     "simulate": "simulation",
     "State": "state",
     "load_state": "state",
@@ -39,7 +39,7 @@ _HOME = {
 }
 
 __all__ = [
-    "SimulationResult",
+    "Simulation",
     "State",
     "Study",
     "Trajectory",

@@ -18,7 +18,7 @@ from symderiv.files import write_whole
 
 if TYPE_CHECKING:
     # a run that simulates nothing should not compile what simulates
-    from symderiv.dynamics.simulation import SimulationResult
+    from symderiv.dynamics.simulation import Simulation
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
@@ -120,7 +120,7 @@ def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
 
 def write_simulation(
     path: str | Path,
-    result: SimulationResult,
+    result: Simulation,
     *,
     attributes: Mapping[str, str | float | int] | None = None,
 ) -> Path:
@@ -172,7 +172,7 @@ def _lengths(K: int, M: int, L: int) -> dict[str, int]:
     return {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
 
 
-def _common_attributes(result: Trajectory | SimulationResult) -> dict[str, Any]:
+def _common_attributes(result: Trajectory | Simulation) -> dict[str, Any]:
     return {
         "Conventions": "symderiv-1",
         "study": result.study_text,

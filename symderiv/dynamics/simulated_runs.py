@@ -84,7 +84,7 @@ class _Chain(Protocol):
         """Q and R."""
 
 
-class Simulation:
+class SimulatedRuns:
     """The runs of a study, each in its own thread; compiled code runs without the lock."""
 
     def __init__(
@@ -278,7 +278,7 @@ class Simulation:
                 run.snapshot = Snapshot(recorded, made, used, weights[index], words)
 
 
-def run_all(work: Simulation, workers: int, progress: SimulationProgress | None) -> bool:
+def run_all(work: SimulatedRuns, workers: int, progress: SimulationProgress | None) -> bool:
     """Make all runs; return whether they were interrupted."""
     total = int(work.examples[-1]) * len(work.runs)
     interrupted = False

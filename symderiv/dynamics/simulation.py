@@ -25,14 +25,14 @@ from symderiv.dynamics.initial import (
     vectors_with_overlaps,
 )
 from symderiv.dynamics.kernels import Kernel
-from symderiv.dynamics.simulated_runs import Simulation, SimulationProgress, run_all
+from symderiv.dynamics.simulated_runs import SimulatedRuns, SimulationProgress, run_all
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.errors import InputError
 
 
 @dataclass(frozen=True)
-class SimulationResult:
+class Simulation:
     """Learning curves of simulated runs and their mean.
 
     Args:
@@ -96,7 +96,7 @@ def simulate(
     progress: SimulationProgress | None = None,
     notice: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
-) -> SimulationResult:
+) -> Simulation:
     """Simulate a study by one-pass stochastic gradient descent, several times.
 
     All runs share the teacher and the initial student of the integration and differ in their
@@ -132,7 +132,7 @@ def simulate(
     if checkpoint is not None:
         checkpoint.open(identity(study, kernel.sha256, command="simulate", runs=count))
     started = time.perf_counter()
-    work = Simulation(study, kernel, weights, start.state, count, checkpoint)
+    work = SimulatedRuns(study, kernel, weights, start.state, count, checkpoint)
     # only inputs made from latent vectors take products of matrices
     with one_blas_thread() if isinstance(weights, LatentVectors) else nullcontext():
         interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
@@ -149,7 +149,7 @@ def simulate(
         )
     elif interrupted:
         cause, message = "interrupted", "interrupted"
-    return SimulationResult(
+    return Simulation(
         alpha=study.simulation_alpha[:reached].copy(),
         examples=work.examples[:reached],
         Q=np.stack([run.Q[:reached] for run in work.runs]),

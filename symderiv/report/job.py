@@ -17,7 +17,7 @@ from symderiv.report.files import write_whole
 
 if TYPE_CHECKING:
     from symderiv.derivation import Derivation
-    from symderiv.dynamics import SimulationResult, Study, Trajectory
+    from symderiv.dynamics import Simulation, Study, Trajectory
     from symderiv.dynamics.checkpoint import Checkpoint
     from symderiv.dynamics.initial import Initial
     from symderiv.dynamics.kernels import Kernel
@@ -78,7 +78,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
     )
 
 
-def points_of(simulation: SimulationResult) -> Points:
+def points_of(simulation: Simulation) -> Points:
     """The part of a simulation that is shown; times are those of whole numbers of examples."""
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
@@ -298,7 +298,7 @@ def _simulated(
     task: str,
     progress: Progress,
     checkpoint: Checkpoint | None,
-) -> SimulationResult | str:
+) -> Simulation | str:
     """The simulation, or the reason why this study has none."""
     from symderiv.dynamics import simulate
 
