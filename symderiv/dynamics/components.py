@@ -70,6 +70,15 @@ def solve_components(
     )
 
 
+def rates_of_components(
+    study: Study, kernel: Kernel, state: State, data: DataModel
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Time derivatives of Q_k (L, K, K), r_k (L, K, M), v (K) at a state, and the error there."""
+    problem = _Averaged(study, kernel, state, data)
+    students, cross, dv = problem.split(problem.rates(0.0, problem.start))
+    return students, problem.mean * cross, dv, float(problem.error(problem.start))
+
+
 @dataclass(frozen=True)
 class _Run:
     """States at the times reached, and what they took."""

@@ -202,11 +202,12 @@ class _Problem:
 
     def errors(self, result: FlatResult) -> np.ndarray:
         """The generalisation error at every row of a result."""
-        Q, R = np.empty((self.state.K, self.state.K)), np.empty((self.state.K, self.state.M))
-        observables = self.kernel.module.flat_observables
-        return np.array(
-            [observables(row, self.sizes, self.parameters, Q, R) for row in result.results]
-        )
+        state, error = self.state, self.kernel.module.generalization_error
+        _, _, v, Q, R = _fields(result.results, state)
+        # compiled functions take writable arrays in C order
+        T, v_teacher = state.T.copy(), state.teacher_weights.copy()
+        rows = zip(Q, np.ascontiguousarray(R), np.ascontiguousarray(v), strict=True)
+        return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 
 
 def flat_parameters(study: Study, state: State) -> np.ndarray:
@@ -235,7 +236,7 @@ def _fields(
     """Q_k, r_k, v, Q, R at every row of ``flat``."""
     Q_k, r_k, v = split_flat(flat, state.K, state.M, state.L)
     variance = state.weight * state.eigenvalue
-    Q = np.tensordot(Q_k, variance, axes=([1], [0]))
+    Q = np.ascontiguousarray(np.tensordot(Q_k, variance, axes=([1], [0])))
     R = np.tensordot(r_k, state.weight, axes=([1], [0]))
     return Q_k, r_k, v, Q, R
 

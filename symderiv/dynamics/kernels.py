@@ -79,8 +79,41 @@ def load_kernel(
     Raises:
         InputError: an activation cannot be read, or its dynamics does not exist.
     """
-    student_text = activation(student).text
-    teacher_text = activation(student if teacher is None else teacher).text
+    student_text = _formula(student)
+    teacher_text = _formula(student if teacher is None else teacher)
+    asked = (student_text, teacher_text, tolerance, str(cache_folder()))
+    known = _loaded.get(asked)
+    # a file that has changed is read again
+    if known is not None and _stamp(known[0].path) == known[1]:
+        return known[0]
+    kernel = _load(student_text, teacher_text, tolerance, notice)
+    _loaded[asked] = kernel, _stamp(kernel.path)
+    return kernel
+
+
+# The modules in use, with the stamps that their files had.
+_loaded: dict[tuple[str, str, float | None, str], tuple[Kernel, tuple[int, int]]] = {}
+
+
+@lru_cache(maxsize=64)
+def _formula(text: str) -> str:
+    return activation(text).text
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def _load(
+    student_text: str,
+    teacher_text: str,
+    tolerance: float | None,
+    notice: Callable[[str], None] | None,
+) -> Kernel:
     found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
     if found is not None:
         name = found.stem

@@ -17,11 +17,15 @@ from symderiv.errors import InputError
 from symderiv.files import write_whole
 
 if TYPE_CHECKING:
+    import xarray
+
     # a run that simulates nothing should not compile what simulates
     from symderiv.dynamics.simulation import Simulation
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
+
+_TIME = "time, examples / input dimension"
 
 # variable: (axes, meaning)
 _AXES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -69,7 +73,19 @@ def write_run(
         InputError: the folder does not exist or cannot be written to.
         SymderivError: the disk is full; an older file of this name is as it was.
     """
-    t = trajectory
+    path = Path(path)
+    return _write(path, *_run_contents(trajectory, per_mode, attributes))
+
+
+#: Variables, lengths of the axes, attributes.
+_Contents = tuple[dict[str, np.ndarray], dict[str, int], dict[str, Any]]
+
+
+def _run_contents(
+    t: Trajectory,
+    per_mode: bool | None = None,
+    attributes: Mapping[str, str | float | int] | None = None,
+) -> _Contents:
     variables = {
         "alpha": t.alpha,
         "Q": t.Q,
@@ -103,7 +119,7 @@ def write_run(
         **t.attributes,
         **(attributes or {}),
     }
-    return _write(Path(path), variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept)
+    return variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept
 
 
 def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
@@ -129,7 +145,12 @@ def write_simulation(
     The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
     in front. See :func:`write_run` for the arguments.
     """
-    r = result
+    return _write(Path(path), *_simulation_contents(result, attributes))
+
+
+def _simulation_contents(
+    r: Simulation, attributes: Mapping[str, str | float | int] | None = None
+) -> _Contents:
     variables: dict[str, np.ndarray] = {"alpha": r.alpha, "examples": r.examples}
     for name in ("Q", "R", "v", "generalization_error"):
         variables[name] = r.mean(name)
@@ -146,7 +167,32 @@ def write_simulation(
         **(attributes or {}),
     }
     lengths = {**_lengths(r.initial.K, r.initial.M, r.initial.L), "run": r.runs}
-    return _write(Path(path), variables, lengths, kept)
+    return variables, lengths, kept
+
+
+def run_dataset(trajectory: Trajectory) -> xarray.Dataset:
+    """An integration as a Dataset, with the names, axes and attributes of ``RUN.nc``."""
+    return _dataset(*_run_contents(trajectory))
+
+
+def simulation_dataset(result: Simulation) -> xarray.Dataset:
+    """A simulation as a Dataset, with the names, axes and attributes of ``SIM.nc``."""
+    return _dataset(*_simulation_contents(result))
+
+
+def _dataset(
+    variables: Mapping[str, np.ndarray], lengths: Mapping[str, int], kept: Mapping[str, Any]
+) -> xarray.Dataset:
+    import xarray
+
+    time = {"long_name": _TIME, "units": "1"}
+    data = {}
+    for name, values in variables.items():
+        if name != "alpha":
+            axes, meaning = _axes(name)
+            data[name] = (axes, values, {"long_name": meaning, "units": "1"})
+    units = {axis: np.arange(1, count + 1) for axis, count in lengths.items() if axis != "mode"}
+    return xarray.Dataset(data, {"alpha": ("alpha", variables["alpha"], time), **units}, dict(kept))
 
 
 def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -233,7 +279,7 @@ def _fill(
     with h5netcdf.File(content, "w") as file:
         file.dimensions = {"alpha": variables["alpha"].size, **lengths}
         alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
-        alpha.attrs["long_name"] = "time, examples / input dimension"
+        alpha.attrs["long_name"] = _TIME
         for name, values in variables.items():
             if name == "alpha":
                 continue

@@ -7,12 +7,16 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.data.blas_threads import one_blas_thread
 from symderiv.data.spectra import MAX_SIMULATED
+from symderiv.drawing import drawing
 from symderiv.dynamics.activation_error import kernel_for
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.gram import Factors, factors, gram_is_cheaper
@@ -28,11 +32,17 @@ from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.simulated_runs import SimulatedRuns, SimulationProgress, run_all
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
+from symderiv.dynamics.trajectory import rows_of
 from symderiv.errors import InputError
+from symderiv.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Simulation(Shown):
     """Learning curves of simulated runs and their mean.
 
     Args:
@@ -43,6 +53,7 @@ class Simulation:
         T, teacher_weights: shapes (M, M), (M,); shared by all runs.
         cause: "done", "not-a-number" or "interrupted".
         message: one line that says how the runs ended.
+        output: the file it was written to, if any.
     """
 
     alpha: np.ndarray
@@ -67,6 +78,7 @@ class Simulation:
     teacher_activation: str = ""
     kernel_sha256: str = ""
     kernel_name: str = ""
+    output: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -84,6 +96,71 @@ class Simulation:
             return np.full(values.shape[1:], np.nan)
         errors: np.ndarray = np.std(values, axis=0, ddof=1) / math.sqrt(self.runs)
         return errors
+
+    def failure(self) -> str | None:
+        """What was asked for and not reached, in one line; None if nothing."""
+        return None if self.succeeded else f"{self.message}; what was computed before is kept"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv simulate --json`` prints."""
+        mean = self.mean("generalization_error")
+        error = self.standard_error("generalization_error")
+        return {
+            "output": self.output,
+            "alpha_end": float(self.alpha_end),
+            "generalization_error_end": float(mean[-1]) if mean.size else None,
+            "generalization_error_end_standard_error": float(error[-1]) if mean.size else None,
+            "runs": self.runs,
+            "steps": int(self.examples[-1]) if self.examples.size else 0,
+            # no right-hand side is evaluated; the key is there because solve has it
+            "rhs_evaluations": 0,
+            "wall_seconds": self.wall_seconds,
+            "cause": self.cause,
+            "warnings": list(self.warnings),
+            "activation": self.student_activation,
+            "teacher_activation": self.teacher_activation,
+        }
+
+    def _summary(self) -> Summary:
+        K, M = self.R.shape[-2:]
+        mean = self.mean("generalization_error")
+        error = self.standard_error("generalization_error")
+        rows: list[tuple[str, object]] = [
+            ("activation", self.student_activation),
+            ("units", f"K = {K} students, M = {M} teachers, N = {self.dimension} inputs"),
+            ("runs", f"{self.runs} on {self.method}, {self.wall_seconds:.3g} s"),
+            ("alpha", f"{self.alpha.size} times to {self.alpha_end:.6g}; {self.message}"),
+        ]
+        if mean.size:
+            ends = f"{mean[0]:.6g} to {mean[-1]:.6g} ± {error[-1]:.2g}"
+            rows.append(("generalization_error", f"{ends} (mean, standard error)"))
+        return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
+
+    def to_text(self) -> str:
+        """What ``symderiv simulate`` prints."""
+        return rows_of(self.to_dict())
+
+    def plot(self, *others: Any, ax: Axes | None = None) -> Axes:
+        """Draw mean ε_g(α) with standard errors; see :meth:`Trajectory.plot`."""
+        axes: Axes = drawing("axes").error_axes([self, *others], ax)
+        return axes
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Means, standard errors and single runs with named dimensions, units and meanings."""
+        from symderiv.dynamics.output import simulation_dataset
+
+        return simulation_dataset(self)
+
+    def save(self, path: str | PathLike[str]) -> Simulation:
+        """Write ``SIM.nc``, whole or not at all; :func:`symderiv.open` reads it.
+
+        Returns:
+            The same simulation, which knows where it was written.
+        """
+        from symderiv.dynamics.output import write_simulation
+
+        write_simulation(Path(path), self)
+        return replace(self, output=str(path))
 
 
 def simulate(

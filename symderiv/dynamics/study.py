@@ -10,7 +10,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,7 +32,7 @@ from symderiv.dynamics.study_tables import (
 )
 from symderiv.dynamics.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError
-from symderiv.expressions import activation, evaluate_scalar
+from symderiv.expressions import Activation, activation, evaluate_scalar
 
 if TYPE_CHECKING:
     from symderiv.data import DataModel
@@ -242,7 +242,7 @@ class Study(Table):
             return np.array(given, dtype=np.float64)
         if isinstance(given, str):
             try:
-                given = evaluate_scalar(given, {"K": self.K, "M": self.M})
+                given = _weight(given, self.K, self.M)
             except FormulaError as error:
                 raise error.renamed(f"network.{key}") from None
         return np.full(count, float(given))
@@ -254,7 +254,7 @@ class Study(Table):
             ("teacher_activation", self.teacher_activation),
         ):
             try:
-                activation(text)
+                _activation(text)
             except InputError as error:
                 raise error.renamed(f"network.{key}") from None
         _ = self.student_weights, self.teacher_weights
@@ -278,6 +278,16 @@ class Study(Table):
                 )
         if model is None and self.initial.state is None:
             raise InputError("missing; give [data] or initial.state", argument="data")
+
+
+@lru_cache(maxsize=64)
+def _weight(formula: str, K: int, M: int) -> float:
+    return evaluate_scalar(formula, {"K": K, "M": M})
+
+
+@lru_cache(maxsize=64)
+def _activation(text: str) -> Activation:
+    return activation(text)
 
 
 def load_study(path: str | Path, *, timed: bool = True) -> Study:

@@ -16,6 +16,8 @@ LEVELS = {
     "errors": 0,
     "files": 1,
     "showing": 1,
+    "progress": 1,
+    "drawing": 1,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,

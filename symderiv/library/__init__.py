@@ -1,0 +1,1 @@
+"""The Python interface: a learning problem and what can be asked of it."""

@@ -1,0 +1,459 @@
+"""A learning problem: who learns what, from which inputs, by which rule, from where."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
+from symderiv.dynamics.input_models import Isotropic
+from symderiv.library.naming import STATED, given, key_of, naming_arguments
+from symderiv.library.texts import saved_text, whole_text
+from symderiv.progress import Progress, progress_bar
+from symderiv.showing import Shown, Summary, plain
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from symderiv.dynamics.input_models import InputModel
+    from symderiv.dynamics.simulation import Simulation
+    from symderiv.dynamics.state import State
+    from symderiv.dynamics.trajectory import Trajectory
+    from symderiv.library.equations import Equations
+    from symderiv.library.rates import Rates
+
+    Array = Sequence[Any] | npt.NDArray[np.float64]
+    Weights = float | str | Array
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = ["Problem"]
+
+
+class Problem(Shown):
+    r"""A student that learns a teacher by one-pass stochastic gradient descent: what is learned.
+
+    The student is Σ_i v_i g(x_i) of fields x_i = J_i·ξ/√N, the teacher Σ_n ṽ_n g̃(y_n) + σ·noise.
+    A Problem is immutable and checked; a study file is another spelling of it.
+
+    Args:
+        activation: g, a name or a formula in ``x``.
+        students, teachers: K and M, 1 to 1000.
+        teacher_activation: g̃; g when left out.
+        student_weights, teacher_weights: v, ṽ: a number, a list of K (M), or a formula in K and M.
+        train_second_layer: whether v learns.
+        inputs: an input model; independent coordinates of variance 1 when left out.
+        learning_rate: η ≥ 0.
+        second_layer_learning_rate: η_v ≥ 0; η when left out.
+        order: "full", or "small-learning-rate" without the terms of order η².
+        weight_decay, second_layer_weight_decay: κ, κ_v ≥ 0.
+        label_noise: σ ≥ 0.
+        student_std: standard deviation of the student's initial weights, ≥ 0; 0.01 when left out.
+        teacher: "random" (when left out), or "orthogonal" for exactly orthogonal vectors.
+        draw: "sampled" (when left out) for overlaps of drawn vectors, "mean" for their mean.
+        seed: of the drawn vectors; 0 when left out.
+        state: a state file instead of drawn vectors.
+        time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
+            keys of the study's tables of these names.
+
+    Raises:
+        InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
+
+    >>> import symderiv as sd
+    >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5)
+    >>> run = problem.solve(end=50)
+    >>> bool(run.generalization_error[-1] < run.generalization_error[0])
+    True
+    """
+
+    __slots__ = ("_equations", "_study")
+
+    _study: Study
+
+    def __init__(
+        self,
+        activation: str,
+        *,
+        students: int,
+        teachers: int,
+        learning_rate: float,
+        teacher_activation: str | None = None,
+        student_weights: Weights = "1/sqrt(M)",
+        teacher_weights: Weights = "1/sqrt(M)",
+        train_second_layer: bool = False,
+        inputs: InputModel | None = None,
+        second_layer_learning_rate: float | None = None,
+        order: Literal["full", "small-learning-rate"] = "full",
+        weight_decay: float = 0.0,
+        second_layer_weight_decay: float = 0.0,
+        label_noise: float = 0.0,
+        student_std: float | None = None,
+        teacher: Literal["random", "orthogonal"] | None = None,
+        draw: Literal["sampled", "mean"] | None = None,
+        seed: int | None = None,
+        state: str | PathLike[str] | None = None,
+        time: Mapping[str, Any] | None = None,
+        simulation: Mapping[str, Any] | None = None,
+    ) -> None:
+        network = {
+            "activation": activation,
+            "teacher_activation": teacher_activation,
+            "students": students,
+            "teachers": teachers,
+            "train_second_layer": train_second_layer,
+        }
+        # left as they are, so that a state file's weights need not agree with a default
+        for key, weights in (
+            ("student_weights", student_weights),
+            ("teacher_weights", teacher_weights),
+        ):
+            if not isinstance(weights, str) or weights != "1/sqrt(M)":
+                network[key] = weights
+        training = {
+            "learning_rate": learning_rate,
+            "second_layer_learning_rate": second_layer_learning_rate,
+            "order": order,
+            "weight_decay": weight_decay,
+            "second_layer_weight_decay": second_layer_weight_decay,
+            "label_noise": label_noise,
+        }
+        initial = {
+            "student_std": student_std,
+            "teacher": teacher,
+            "draw": draw,
+            "seed": seed,
+            "state": None if state is None else str(state),
+        }
+        tables: dict[str, Any] = {
+            "network": plain(given(network)),
+            "training": plain(given(training)),
+            "initial": plain(given(initial)),
+        }
+        if inputs is None and state is None:
+            inputs = Isotropic()
+        if inputs is not None:
+            tables["data"] = inputs
+        for name, table in (("time", time), ("simulation", simulation)):
+            if table is not None:
+                tables[name] = plain(dict(table))
+        with naming_arguments():
+            study = study_from_mapping(tables, Path().absolute(), timed=False)
+        object.__setattr__(self, "_study", study)
+
+    @classmethod
+    def _of(cls, study: Study) -> Problem:
+        problem = object.__new__(cls)
+        object.__setattr__(problem, "_study", study)
+        return problem
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Problem does not change; use replace(…)")
+
+    def __getattr__(self, name: str) -> Any:
+        # the values as given or by default, as problem.learning_rate
+        if name.startswith("_"):
+            raise AttributeError(name)
+        study: Study = self._study
+        if name == "inputs":
+            return study.data
+        if name in ("time", "simulation", "sweep"):
+            return getattr(study, name)
+        for table in STATED:
+            if name in type(getattr(study, table)).model_fields:
+                return getattr(getattr(study, table), name)
+        raise AttributeError(f"a Problem has no attribute {name!r}")
+
+    @classmethod
+    def from_toml(cls, source: str | PathLike[str]) -> Problem:
+        """The problem that a study file states, or the text of one.
+
+        Args:
+            source: the path of a file, or a text of several lines.
+
+        Raises:
+            InputError: the file cannot be read, or something in it is not acceptable.
+        """
+        if isinstance(source, str) and "\n" in source:
+            return cls._of(parse_study(source, Path().absolute(), timed=False))
+        return cls._of(load_study(Path(source), timed=False))
+
+    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+        """The text of a study file that states this problem; reads back to an equal one.
+
+        Names of files in it are absolute, and arrays are written out number by number.
+
+        Args:
+            path: also write the file, whole or not at all; arrays of more than 1000 numbers are
+                written beside it, and the text names their files.
+
+        Raises:
+            InputError: an array of more than a million numbers, without a path; the folder does
+                not exist or cannot be written to.
+        """
+        return whole_text(self._study) if path is None else saved_text(self._study, Path(path))
+
+    def replace(self, **changes: Any) -> Problem:
+        """The same problem with other values, checked anew.
+
+        Args:
+            changes: arguments of :class:`Problem`; ``**{"inputs.exponent": 0.5}`` changes one
+                argument of the input model.
+
+        Raises:
+            InputError: there is no such argument, or its value is not acceptable.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5)
+        >>> problem.replace(learning_rate=0.3).learning_rate
+        0.3
+        """
+        keys = {}
+        for name, value in changes.items():
+            keys[key_of(name)] = value if name == "inputs" else plain(value)
+        with naming_arguments():
+            return self._of(self._study.changed(keys))
+
+    def grid(self, **lists: Sequence[Any]) -> tuple[Problem, ...]:
+        """One problem per combination of values, the last list varying fastest.
+
+        Args:
+            lists: values of arguments as for :meth:`replace`; without any, those of the study
+                file's table [sweep].
+
+        Raises:
+            InputError: see :meth:`replace`.
+        """
+        if not lists:
+            return tuple(self._of(study) for _, study in expand_sweep(self._study))
+        combinations = itertools.product(*lists.values())
+        return tuple(self.replace(**dict(zip(lists, c, strict=True))) for c in combinations)
+
+    @property
+    def study(self) -> Study:
+        """The tables of the study file, checked."""
+        return self._study
+
+    @property
+    def equations(self) -> Equations:
+        """The order-parameter equations, derived from the learning rule.
+
+        Takes a fraction of a second the first time; typeset in a notebook, text in a terminal.
+        """
+        from symderiv.library.equations import equations_of
+
+        return equations_of(self)
+
+    def rates(
+        self,
+        *,
+        Q: Array | None = None,
+        R: Array | None = None,
+        T: Array | None = None,
+        v: Array | None = None,
+        state: State | str | PathLike[str] | None = None,
+    ) -> Rates:
+        """The right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
+
+        Args:
+            Q: overlaps of the students, shape (K, K), symmetric; for isotropic inputs.
+            R: overlaps of students and teachers, shape (K, M).
+            T: covariance of the teachers, shape (M, M); that of the problem's own initial state
+                when left out.
+            v: output weights, shape (K,); the problem's when left out.
+            state: any state, or a file with one, for any inputs; then leave out the others.
+
+        Raises:
+            InputError: a matrix has another shape, or the covariance of all fields is not positive
+                semi-definite.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("linear", students=1, teachers=1, learning_rate=1.0)
+        >>> problem.rates(Q=[[0.0]], R=[[0.0]], T=[[1.0]]).dR
+        array([[1.]])
+        """
+        from symderiv.library.rates import rates_at
+        from symderiv.library.starts import start_of
+
+        order = given({"Q": Q, "R": R, "T": T, "v": v})
+        with naming_arguments(initial="state"):
+            return rates_at(self._study, start_of(self._study, state if not order else order))
+
+    def solve(
+        self,
+        *,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        initial: Start | None = None,
+        relative_tolerance: float | None = None,
+        absolute_tolerance: float | None = None,
+        method: Literal["auto", "explicit", "implicit"] | None = None,
+        compression: Literal["auto", "on", "off"] | None = None,
+        output: str | PathLike[str] | None = None,
+        checkpoint: Any = None,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Trajectory:
+        """Integrate the order-parameter equations.
+
+        A run that cannot reach its end, or is interrupted from the keyboard, is returned up to
+        where it got; see ``cause`` and ``warnings``.
+
+        Args:
+            end: last time α, examples / N.
+            alpha: ascending times at which results are wanted, instead of end, points, spacing.
+            points: number of times, 200 when left out, the first of which is 0.
+            spacing: "log" (when left out) or "linear".
+            initial: a state, a file with one, or a dictionary of Q (K, K), R (K, M) and, if they
+                are not the problem's own, T (M, M), v (K) for isotropic inputs.
+            relative_tolerance: of Q, R and v, 1e-14 to 0.1; 1e-9 when left out.
+            absolute_tolerance: 1e-14 when left out.
+            method: "explicit" or "implicit" steps; chosen by the problem when left out.
+            compression: many eigenvalues as few nodes: "on", "off", or as the accuracy allows.
+            output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
+            checkpoint: a :class:`~symderiv.dynamics.checkpoint.Checkpoint` to go on from.
+            progress: None for a bar where somebody watches, False for none, or a function of a task
+                and the fraction of it that is done.
+            notice: called with a line when a solver has to be derived first.
+
+        Raises:
+            InputError: an argument is not acceptable, or no end is given.
+        """
+        from symderiv.dynamics.integrate import solve
+        from symderiv.library.starts import start_of
+
+        times = {
+            "end": end,
+            "values": alpha,
+            "points": points,
+            "spacing": spacing,
+            "relative_tolerance": relative_tolerance,
+            "absolute_tolerance": absolute_tolerance,
+            "method": method,
+            "compression": compression,
+        }
+        study = self._timed(given(times))
+        with naming_arguments(), progress_bar(progress) as update:
+            last = float(study.alpha[-1]) or 1.0
+            found = solve(
+                study,
+                start=start_of(study, initial),
+                progress=lambda reached, steps: update("solving", reached / last),
+                notice=notice,
+                checkpoint=checkpoint,
+            )
+        return found if output is None else found.save(output)
+
+    def _timed(self, times: Mapping[str, Any]) -> Study:
+        """The study at the times asked for."""
+        if not times:
+            return self._study
+        own = self._study.time.model_dump(exclude_unset=True)
+        if {"end", "points", "spacing"} & set(times):
+            own.pop("values", None)
+        if "values" in times:
+            own = {k: v for k, v in own.items() if k not in ("end", "points", "spacing")}
+        with naming_arguments():
+            return self._study.changed({"time": {**own, **plain(times)}})
+
+    def simulate(
+        self,
+        *,
+        runs: int | None = None,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        method: Literal["auto", "vectors", "gram"] | None = None,
+        initial: Start | None = None,
+        workers: int | None = None,
+        output: str | PathLike[str] | None = None,
+        checkpoint: Any = None,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Simulation:
+        """Simulate one-pass stochastic gradient descent, several times.
+
+        All runs share the teacher and the initial student of :meth:`solve` and differ in their
+        examples. An interrupt from the keyboard returns what all runs have reached.
+
+        Args:
+            runs: their number, 1 to 100000; 4 when left out.
+            end, alpha, points, spacing: see :meth:`solve`.
+            method: "vectors" for explicit weight vectors, "gram" for their overlaps only, at the
+                same law; the cheaper one when left out.
+            initial: see :meth:`solve`.
+            workers: threads; one per processor when left out.
+            output: also write ``SIM.nc``, see :meth:`Simulation.save`.
+            checkpoint, progress, notice: see :meth:`solve`.
+
+        Raises:
+            InputError: an argument is not acceptable, or the inputs have no dimension.
+        """
+        from symderiv.dynamics.simulation import simulate
+        from symderiv.library.starts import start_of
+
+        times = given({"end": end, "values": alpha, "points": points, "spacing": spacing})
+        study = self._timed(times)
+        asked = given({"runs": runs, "method": method})
+        if times:
+            asked["end"] = None
+        with naming_arguments(), progress_bar(progress) as update:
+            if asked:
+                own = study.simulation.model_dump(exclude_unset=True)
+                study = study.changed({"simulation": given({**own, **asked})})
+            found = simulate(
+                study,
+                start=start_of(study, initial),
+                workers=workers,
+                progress=lambda done, total: update("simulating", done / max(total, 1)),
+                notice=notice,
+                checkpoint=checkpoint,
+            )
+        return found if output is None else found.save(output)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables of the study with all defaults filled in; arrays as nested lists."""
+        return dict(self._study.tables())
+
+    def _summary(self) -> Summary:
+        study = self._study
+        learns = study.student_activation
+        if study.teacher_activation != learns:
+            learns += f", teacher {study.teacher_activation}"
+        layers = "both layers" if study.network.train_second_layer else "first layer"
+        inputs = f"initial.state = {study.initial.state}" if study.data is None else study.data
+        rows: list[tuple[str, object]] = [
+            ("activation", learns),
+            ("units", f"{study.K} students, {study.M} teachers; {layers} trained"),
+            ("inputs", repr(inputs)),
+        ]
+        for name in ("training", "initial", "time", "simulation"):
+            table = getattr(study, name)
+            if table.model_fields_set:
+                rows.append((name, repr(table).partition("(")[2][:-1]))
+        if study.sweep:
+            rows.append(("sweep", ", ".join(f"{k} ({len(v)})" for k, v in study.sweep.items())))
+        return Summary("Problem", rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, tuple[Path, ...]]:
+        files = tuple(path.absolute() for path in self._study.input_files)
+        return whole_text(self._study, equal=True), files
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = self._study.model_dump(exclude_unset=True)
+        return _restored, (tables, self._study.base)
+
+
+def _restored(tables: dict[str, Any], base: Path) -> Problem:
+    return Problem._of(study_from_mapping(tables, base, timed=False))
