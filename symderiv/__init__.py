@@ -30,6 +30,21 @@ _PUBLIC = {
     "simulate": "symderiv.dynamics",
     "solve": "symderiv.dynamics",
     "SymderivError": "symderiv.errors",
+    "InputError": "symderiv.errors",
+    "ToleranceError": "symderiv.errors",
+    "Covariance": "symderiv.dynamics.input_models",
+    "GaussianMixture": "symderiv.dynamics.input_models",
+    "Generator": "symderiv.dynamics.input_models",
+    "HiddenManifold": "symderiv.dynamics.input_models",
+    "Isotropic": "symderiv.dynamics.input_models",
+    "PowerLaw": "symderiv.dynamics.input_models",
+    "Spectrum": "symderiv.dynamics.input_models",
+    "Problem": "symderiv.library.problem",
+    "Equations": "symderiv.library.equations",
+    "Rates": "symderiv.library.rates",
+    "Simulation": "symderiv.dynamics.simulation",
+    "State": "symderiv.dynamics.state",
+    "Trajectory": "symderiv.dynamics.trajectory",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

@@ -46,6 +46,10 @@ class Table(BaseModel):
             getattr(self, name) == getattr(other, name) for name in type(self).model_fields
         )
 
+    def __repr_args__(self) -> Any:
+        given = [name for name in type(self).model_fields if name in self.model_fields_set]
+        return [(name, getattr(self, name)) for name in given if name != "model"]
+
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
 

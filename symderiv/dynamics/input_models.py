@@ -75,17 +75,14 @@ class InputModel(Table):
             kept[base] = self.build(base)
         return kept[base]
 
+    def idle(self) -> tuple[str, ...]:
+        """Keys whose defaults mean nothing here, and would be refused when read back."""
+        return ()
+
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         inside = {name: v for name, v in state["__dict__"].items() if name != "_kept"}
         return {**state, "__dict__": inside}
-
-    def __repr_args__(self) -> Any:
-        return [
-            (name, getattr(self, name))
-            for name in type(self).model_fields
-            if name in self.model_fields_set and name != "model"
-        ]
 
     def _fill(self, values: Mapping[str, Any]) -> None:
         """The body of every ``__init__``: what was given, checked."""
@@ -363,6 +360,9 @@ class HiddenManifold(InputModel):
             raise conflict("nodes", "belongs to latent_ratio; remove it")
         return self
 
+    def idle(self) -> tuple[str, ...]:
+        return () if self.latent_ratio is None else ("seed",)
+
     def build(self, base: Path) -> DataModel:
         from symderiv.data import hidden_manifold, hidden_manifold_limit
 
@@ -485,6 +485,9 @@ class GaussianMixture(InputModel):
         if self.probabilities is None:
             raise conflict("probabilities", "missing")
         return self
+
+    def idle(self) -> tuple[str, ...]:
+        return () if self.eigenvalues is None else ("means", "standardise", "seed")
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import mixed_spectra, mixture_manifold

@@ -64,14 +64,15 @@ class Study(Table):
     def _whole(self, info: ValidationInfo) -> Self:
         context = info.context or {}
         self._base = Path(context.get("base", ""))
-        if context.get("timed", True) and self.time.end is None and self.time.values is None:
+        timed = context.get("timed", True)
+        if timed and self.time.end is None and self.time.values is None:
             known = "time" in self.model_fields_set
             raise (
                 InputError("missing; give it, or values", argument="time.end")
                 if known
                 else (InputError("missing", argument="time"))
             )
-        self._check_values()
+        self._check_values(drawn=timed)
         return self
 
     @property
@@ -223,6 +224,8 @@ class Study(Table):
                 small = value.numbers <= most_numbers
                 tables["data"][key] = value.value() if small else repr(value)
         # a default next to what replaces it would be refused when read back
+        for key in () if self.data is None else self.data.idle():
+            del tables["data"][key]
         if self.initial.state is not None:
             for key in REPLACED_BY_STATE:
                 del tables["initial"][key]
@@ -247,8 +250,12 @@ class Study(Table):
                 raise error.renamed(f"network.{key}") from None
         return np.full(count, float(given))
 
-    def _check_values(self) -> None:
-        """The checks that need more than one key."""
+    def _check_values(self, *, drawn: bool) -> None:
+        """The checks that need more than one key.
+
+        Args:
+            drawn: vectors will be drawn, unless the study says otherwise.
+        """
         for key, text in (
             ("activation", self.network.activation),
             ("teacher_activation", self.teacher_activation),
@@ -261,13 +268,15 @@ class Study(Table):
         model = self.data_model
         if model is not None and self.initial.state is None:
             if self.initial.draw == "sampled":
-                if model.latent is not None and model.latent.dimension is None:
+                latent = model.latent
+                if drawn and latent is not None and latent.dimension is None:
                     raise InputError(
                         "the limit has no vectors to draw; "
                         'use initial.draw = "mean", or give data.dimension and latent_dimension',
                         argument="data.latent_ratio",
                     )
-                model.multiplicities()
+                if drawn or model.dimension is not None:
+                    model.multiplicities()
             key, size = "dimension", model.dimension
             if model.latent is not None:
                 key, size = "latent_dimension", model.latent.dimension

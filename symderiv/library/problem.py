@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 from symderiv.dynamics.input_models import Isotropic
+from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 from symderiv.library.naming import STATED, given, key_of, naming_arguments
 from symderiv.library.texts import saved_text, whole_text
 from symderiv.progress import Progress, progress_bar
@@ -115,10 +115,10 @@ class Problem(Shown):
         training = {
             "learning_rate": learning_rate,
             "second_layer_learning_rate": second_layer_learning_rate,
-            "order": order,
-            "weight_decay": weight_decay,
-            "second_layer_weight_decay": second_layer_weight_decay,
-            "label_noise": label_noise,
+            "order": None if order == "full" else order,
+            "weight_decay": weight_decay or None,
+            "second_layer_weight_decay": second_layer_weight_decay or None,
+            "label_noise": label_noise or None,
         }
         initial = {
             "student_std": student_std,
@@ -279,7 +279,7 @@ class Problem(Shown):
 
         order = given({"Q": Q, "R": R, "T": T, "v": v})
         with naming_arguments(initial="state"):
-            return rates_at(self._study, start_of(self._study, state if not order else order))
+            return rates_at(self._study, start_of(self._study, order if order else state))
 
     def solve(
         self,

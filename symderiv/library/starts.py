@@ -49,7 +49,7 @@ def _state(study: Study, order: Mapping[str, Any]) -> State:
     data = study.data_model
     alone = data is not None and data.latent is None and len(data.components) == 1
     spectrum = data.single() if alone and data is not None else None
-    if spectrum is None or spectrum.eigenvalue.size != 1:
+    if data is None or spectrum is None or spectrum.eigenvalue.size != 1:
         raise InputError(
             "Q and R fix a state of isotropic inputs only; these need a State, with overlaps per "
             "eigenvalue",
@@ -59,6 +59,10 @@ def _state(study: Study, order: Mapping[str, Any]) -> State:
     for name in ("Q", "R"):
         if name not in order:
             raise InputError("missing", argument=name)
+    if "T" not in order and study.initial.draw == "sampled" and data.dimension is None:
+        raise InputError(
+            "missing; the inputs have no dimension in which teachers could be drawn", argument="T"
+        )
     T = order["T"] if "T" in order else initial(study).state.T
     v = order.get("v", study.student_weights)
     arrays = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.report.plots import _colour, _new, _styled
+from symderiv.report.plots import _new, _styled, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,13 +93,13 @@ def _draw(axis: Axes, panel: Panel) -> None:
         if panel.yscale == "log":
             good &= y > 0
         axis.plot(
-            x[good], y[good], line.style, color=_colour(number, shades), label=line.label or None,
+            x[good], y[good], line.style, color=colour(number, shades), label=line.label or None,
             linewidth=1.4, markersize=3.5,
         )  # fmt: skip
     for height, number in panel.levels:
-        axis.axhline(height, linestyle="--", linewidth=1.0, color=_colour(number, shades))
+        axis.axhline(height, linestyle="--", linewidth=1.0, color=colour(number, shades))
     for place, number in panel.times:
-        axis.axvline(place, linestyle=":", linewidth=1.3, color=_colour(number, shades))
+        axis.axvline(place, linestyle=":", linewidth=1.3, color=colour(number, shades))
     if panel.lines:
         axis.set(xscale=panel.xscale, yscale=panel.yscale)
     if panel.window is not None:

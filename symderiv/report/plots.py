@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Colours that stay apart in print and for colour-blind readers (Okabe and Ito, darkened yellow).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
-_MARKERS = "osD^vPX"
+MARKERS = "osD^vPX"
 _LIGHTEST = 0.85
 
 _STYLE: Any = {
@@ -90,7 +90,7 @@ def save(figure: Figure, path: Path) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def _colour(index: int, count: int) -> Any:
+def colour(index: int, count: int) -> Any:
     if count <= len(_COLOURS):
         return _COLOURS[index]
     import matplotlib
@@ -110,8 +110,8 @@ def error_figure(cases: Sequence[Case]) -> Figure:
         drawable = any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases)
         for axis, scale in zip(axes[0], ("log", "linear"), strict=True):
             for index, case in enumerate(cases):
-                colour, marker = _colour(index, len(cases)), _MARKERS[index % len(_MARKERS)]
-                _draw_error(axis, case, colour, marker, scale)
+                shade, marker = colour(index, len(cases)), MARKERS[index % len(MARKERS)]
+                _draw_error(axis, case, shade, marker, scale)
             axis.set_xlabel(r"$\alpha$  (examples per input dimension)")
             if drawable:
                 # an empty logarithmic axis cannot be drawn
@@ -134,20 +134,35 @@ def _draw_error(axis: Axes, case: Case, colour: Any, marker: str, scale: str) ->
         _mark_plateau(axis, found, colour)
     if case.points is not None:
         alpha, mean, se = _positive(case.points.alpha, case.points.error, case.points.error_se)
-        chosen = _thinned(alpha, 22, scale)
-        axis.errorbar(
-            alpha[chosen],
-            mean[chosen],
-            yerr=_downward_limited(mean[chosen], se[chosen]),
-            fmt=marker,
-            color=colour,
-            markersize=4.5,
-            markerfacecolor="white",
-            markeredgewidth=1.1,
-            elinewidth=1.0,
-            capsize=2,
-            zorder=3,
-        )
+        drawn_mean(axis, alpha, mean, se, colour, marker, None, scale)
+
+
+def drawn_mean(
+    axis: Axes,
+    alpha: Floats,
+    mean: Floats,
+    se: Floats,
+    colour: Any,
+    marker: str,
+    label: str | None,
+    scale: str = "log",
+) -> None:
+    """A simulation's mean at some of its times, with error bars."""
+    chosen = _thinned(alpha, 22, scale)
+    axis.errorbar(
+        alpha[chosen],
+        mean[chosen],
+        yerr=_downward_limited(mean[chosen], se[chosen]),
+        fmt=marker,
+        color=colour,
+        label=label,
+        markersize=4.5,
+        markerfacecolor="white",
+        markeredgewidth=1.1,
+        elinewidth=1.0,
+        capsize=2,
+        zorder=3,
+    )
 
 
 def _mark_plateau(axis: Axes, found: Plateau, colour: Any) -> None:
@@ -238,10 +253,10 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
         if name == "R" or j >= i
     ][:_MOST_LINES]
     for index, (i, j) in enumerate(pairs):
-        colour = _colour(index, len(pairs))
+        shade = colour(index, len(pairs))
         comma = "" if max(i, j) < 9 else ","
         label = rf"${name}_{{{i + 1}{comma}{j + 1}}}$"
-        axis.plot(alpha, values[:, i, j], color=colour, linewidth=1.4, label=label)
+        axis.plot(alpha, values[:, i, j], color=shade, linewidth=1.4, label=label)
         if case.points is not None:
             times, mean, se = _positive(
                 case.points.alpha,
@@ -253,8 +268,8 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
                 times[chosen],
                 mean[chosen],
                 yerr=np.nan_to_num(se[chosen]),
-                fmt=_MARKERS[index % len(_MARKERS)],
-                color=colour,
+                fmt=MARKERS[index % len(MARKERS)],
+                color=shade,
                 markersize=3,
                 markerfacecolor="white",
                 elinewidth=0.8,
@@ -280,7 +295,7 @@ def exponent_figure(cases: Sequence[Case]) -> Figure:
             exponent = local_exponent(alpha, error)
             highest = max(highest, float(np.nanquantile(exponent, 0.9)))
             label = case.label or "equations"
-            axis.plot(alpha, exponent, color=_colour(index, len(cases)), label=label)
+            axis.plot(alpha, exponent, color=colour(index, len(cases)), label=label)
         axis.axhspan(-FLAT, FLAT, color="#999999", alpha=0.25, linewidth=0)
         if axis.lines:
             axis.set_xscale("log")

@@ -31,7 +31,8 @@ LEVELS = {
     "verification": 11,
     "questions": 12,
     "report": 12,
-    "cli": 13,
+    "library": 13,
+    "cli": 14,
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}
 STANDARD_LIBRARY_OF_KERNELS = {"math", "__future__"}
