@@ -98,7 +98,7 @@ class Problem(Shown):
         time: Mapping[str, Any] | None = None,
         simulation: Mapping[str, Any] | None = None,
     ) -> None:
-        network = {
+        network: dict[str, Any] = {
             "activation": activation,
             "teacher_activation": teacher_activation,
             "students": students,
