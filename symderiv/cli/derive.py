@@ -172,7 +172,7 @@ def _accuracy(text: str) -> dict[str, str | float]:
 
 def _accuracy_line(accuracy: dict[str, str | float]) -> str:
     if accuracy["method"] == "quadrature":
-        return f"means by quadrature: absolute error up to {accuracy['error']} (measured)"
+        return f"means by quadrature: absolute error up to {accuracy['error']} (largest found)"
     return (
         f"activation by {accuracy['method']}: error {accuracy['error']}, of its derivative "
         f"{accuracy['derivative_error']} (proved)"

@@ -53,7 +53,7 @@ def activation_warnings(kernel: Kernel, relative_tolerance: float) -> list[str]:
         return []
     what = {
         "mixture": "the activation enters the equations with an error",
-        "quadrature": "the means in the equations are computed with a measured error",
+        "quadrature": "the means in the equations are computed with an error (largest found)",
     }
     return [
         f"activation: {what[str(known['activation_method'])]} of up to {error:.1e}, not far below "

@@ -20,6 +20,8 @@ X = sp.Symbol("x", real=True)
 _ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 _TERMS = 26  # of a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
+_BESIDE = sp.Float("1e-40", 80)
+_NO_JUMP = 1e-25
 
 
 class SoftPlus(sp.Function):  # type: ignore[misc]
@@ -49,8 +51,12 @@ class NumericActivation:
     def _stable(self) -> sp.Expr:
         return _without_overflow(self.expression)
 
-    def derivative(self, order: int) -> sp.Expr:
+    def derivative(self, order: int, *, between_kinks: bool = False) -> sp.Expr:
         """The derivative as an expression that doubles can evaluate.
+
+        Args:
+            order: Its order.
+            between_kinks: Leave out what it has at the kinks alone.
 
         Raises:
             NotYetError: It contains a delta function.
@@ -58,6 +64,8 @@ class NumericActivation:
         found = self._stable
         for _ in range(order):
             found = derivative(found)
+        if between_kinks:
+            found = found.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
         if found.has(sp.DiracDelta):
             raise NotYetError(
                 f"the derivative of order {order} of {self.text} is no function; use an activation "
@@ -75,9 +83,14 @@ class NumericActivation:
         """Whether its derivative is discontinuous."""
         return bool(derivative(derivative(self._stable)).has(sp.DiracDelta))
 
-    @cached_property
+    @property
     def kinks(self) -> tuple[float, ...]:
         """Where it is not smooth, ascending."""
+        return tuple(float(place) for place in self.kink_places)
+
+    @cached_property
+    def kink_places(self) -> tuple[sp.Expr, ...]:
+        """The same, exactly."""
         places: set[sp.Expr] = set()
         for rough in self._stable.atoms(*_ROUGH):
             arguments = rough.args
@@ -89,7 +102,22 @@ class NumericActivation:
                     raise NotYetError(f"the kinks of {rough} are not at roots of a polynomial")
                 if gap.has(X):
                     places |= set(sp.Poly(gap, X).real_roots())
-        return tuple(sorted(float(place) for place in places))
+        return tuple(sorted(places))
+
+    @cached_property
+    def jumps_of_slope(self) -> tuple[float, ...]:
+        """By how much the derivative jumps at each kink."""
+        slope = derivative(self._stable)
+        found = []
+        for place in self.kink_places:
+            # the derivative is analytic on both sides: the step leaves an error of its own size
+            sides = [
+                sp.N(slope.xreplace({X: sp.N(place, 80) + side}), 40)
+                for side in (_BESIDE, -_BESIDE)
+            ]
+            jump = float(sides[0] - sides[1])
+            found.append(jump if abs(jump) > _NO_JUMP else 0.0)
+        return tuple(found)
 
     @cached_property
     def holes(self) -> list[sp.Expr]:

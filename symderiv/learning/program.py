@@ -125,7 +125,7 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
 
 def activation_functions(
     problem: LearningProblem, approximation: Approximation | None = None
-) -> tuple[ScalarFunction, ...]:
+) -> tuple[Function, ...]:
     """The activations themselves, for simulations (and for quadrature)."""
     if isinstance(approximation, Quadrature):
         return approximation.activation_functions()

@@ -52,8 +52,19 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
 
 
 def _rules(rules: Quadrature) -> Section:
-    """How the means are computed, with the error that was measured."""
-    used = rules.rule
+    """How the means are computed, with the largest error that was found."""
+    from symderiv.learning.quadrature_error import LARGEST_VARIANCE
+
+    reach = rules.rule.four[2]
+    how = (
+        "Gauss' rule in panels between the kinks of the activations. Where fields are nearly "
+        "aligned the kinks of one are seen by the other in a thin layer; panels grow geometrically "
+        "out of it."
+        if rules.kinked
+        else "Equal steps in every $t_a$, fine enough for every field that moves with it; what "
+        "lies beyond a sphere is left out."
+    )
+    longest = rules.rule.four[0 if rules.kinked else 1]
     steps = [
         Step(
             "no closed form",
@@ -65,24 +76,17 @@ def _rules(rules: Quadrature) -> Section:
         ),
         Step(
             "quadrature",
-            "Equal steps in every $t_a$, fine enough for every field that moves with it; what lies "
-            "beyond a sphere is left out."
-            + (
-                " The activations have kinks: the range is split there, and Gauss' rule is used in "
-                "panels of eight steps."
-                if rules.kinked
-                else ""
-            ),
+            how,
             "",
-            rf"h_a = \min\left({_number(used.width)}, "
-            rf"\frac{{{_number(used.step)}}}{{\max_b \left|L_{{ba}}\right|}}\right) ,\quad "
-            rf"\left|t\right| \le {_number(used.reach)}",
+            rf"h_a \le \min\left({_number(longest)}, "
+            rf"\frac{{{_number(rules.rule.step)}}}{{\max_b \left|L_{{ba}}\right|}}\right) ,\quad "
+            rf"\left|t\right| \le {_number(reach)}",
         ),
         Step(
-            "measured error",
-            "Measured, not proved: the change of the means under finer steps, at generic, almost "
-            "singular and singular covariances with variances up to 2; it bounds the absolute "
-            "error of the means there.",
+            "largest error found",
+            "The largest difference from a much finer rule that a search over covariances found, "
+            "times a safety factor: random, aligned and opposite, almost singular and singular "
+            f"ones with variances up to {LARGEST_VARIANCE:g}.",
             "",
             rf"\left|\Delta I_2\right| , \left|\Delta I_4\right| \le {_number(rules.error)}",
         ),

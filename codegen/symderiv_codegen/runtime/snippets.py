@@ -16,6 +16,7 @@ FILES = (
     "fields.py",
     "sign_mean4_mpmath.py",
     "tensor_mean.py",
+    "kinked_mean.py",
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 

@@ -1,43 +1,45 @@
-r"""Means of products of functions of Gaussian fields by rules of equal steps, as text for modules.
+r"""Means of products of analytic functions of Gaussian fields by rules of equal steps.
 
-The functions ``mean_of_*`` are templates: ``factor_1`` ... stand for functions of the module, the
-``QUADRATURE_`` names for its constants. The fields are z = L t with independent t of variance one
-and a triangular L in the order of the factors; a field that the earlier ones determine has no t of
-its own. In every t the step is QUADRATURE_WIDTH or, where a field moves by more than
-QUADRATURE_STEP per step, less; points beyond the sphere of radius QUADRATURE_REACH are left out.
+The fields are z = L t with independent t of variance one and a triangular L in the order of the
+factors; a field that the earlier ones determine has no t of its own. In every t the step is that of
+the Gaussian weight or, where a field moves by more than the rule's step per step, less; points
+beyond the sphere are left out. The factor of the last field is averaged over its own t first, on a
+grid of what the other t add to its field.
 
-Functions with kinks have the templates ``split_mean_of_*``: between the places where the factor of
-a t has its kinks (``kinks_1`` ...), Gauss' rule with eight points in panels, which are eight steps
-wide.
+``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
+radius of the sphere), 3 cell of the grid. Factors are called by number: 0, 1, 2 are the student's
+activation, its derivative and half of its second derivative, 3 and 4 the teacher's and its
+derivative. Text for modules; the functions without underscore are templates.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-QUADRATURE_STEP = 0.5
-QUADRATURE_WIDTH = 0.9
-QUADRATURE_REACH = 6.5
-QUADRATURE_CELL = 0.05
+if TYPE_CHECKING:  # what stands in the module
+    kind_1 = kind_2 = kind_3 = kind_4 = 0
+    QUADRATURE_RULE = QUADRATURE_PAIR_RULE = np.zeros(4)
+
+    def factor_0(x: float) -> float:
+        """A function of the module."""
+        return x
+
+    factor_1 = factor_2 = factor_3 = factor_4 = factor_0
+
+    def quadrature_factor(kind: int, x: float) -> float:
+        """The factors by number."""
+        return x * kind
 
 
-def factor_1(x: float) -> float:
-    """Stands for a function of the module."""
-    return x
-
-
-factor_2 = factor_3 = factor_4 = factor_1
-kinks_1 = kinks_2 = kinks_3 = kinks_4 = np.zeros(1)
-
-
-def _quadrature_root(rest: float, variance: float) -> float:
+def _root_left(rest: float, variance: float) -> float:
     """Square root of a conditional variance; one that is only rounding is none."""
-    return math.sqrt(rest) if rest > 1e-13 * variance else 0.0
+    return math.sqrt(rest) if rest > 1e-15 * variance else 0.0
 
 
-def _quadrature_share(covariance: float, root: float, rest: float) -> float:
+def _share_left(covariance: float, root: float, rest: float) -> float:
     """An entry of L below the diagonal; rounding cannot make it more than the field's rest."""
     if root == 0.0:
         return 0.0
@@ -45,12 +47,12 @@ def _quadrature_share(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _quadrature_nodes(longest: float) -> tuple[np.ndarray, np.ndarray]:
+def _equal_steps(longest: float, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights of one t; ``longest`` is how far a field moves with it at most."""
     if longest == 0.0:
         return np.zeros(1), np.ones(1)
-    step = min(QUADRATURE_WIDTH, QUADRATURE_STEP / longest)
-    count = math.ceil(QUADRATURE_REACH / step)
+    step = min(rule[1], rule[0] / longest)
+    count = math.ceil(rule[2] / step)
     nodes = np.empty(2 * count + 1)
     weights = np.empty(2 * count + 1)
     for n in range(2 * count + 1):
@@ -60,9 +62,9 @@ def _quadrature_nodes(longest: float) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights
 
 
-def _quadrature_between(values: np.ndarray, place: float, half: int) -> float:
-    """Interpolation by the polynomial through six points of a grid around 0."""
-    x = place / QUADRATURE_CELL + half
+def _between(values: np.ndarray, place: float) -> float:
+    """Interpolation by the polynomial through six points of a grid around 0 of cell one."""
+    x = place + values.size // 2
     left = math.floor(x)
     u = x - left
     a, b, c, d, e = u + 2.0, u + 1.0, u - 1.0, u - 2.0, u - 3.0
@@ -72,20 +74,102 @@ def _quadrature_between(values: np.ndarray, place: float, half: int) -> float:
     return u * c * (far + near) + middle
 
 
-def mean_of_2(c11: float, c12: float, c22: float) -> float:
-    """E[factor_1(a) factor_2(b)]."""
-    l11 = _quadrature_root(c11, c11)
-    l21 = _quadrature_share(c12, l11, c22)
-    l22 = _quadrature_root(c22 - l21 * l21, c22)
-    t1, w1 = _quadrature_nodes(max(l11, abs(l21)))
-    t2, w2 = _quadrature_nodes(l22)
+def _mean_of_2(
+    rule: np.ndarray, kind_1: int, kind_2: int, c11: float, c12: float, c22: float
+) -> float:
+    """E[factor(kind_1, a) factor(kind_2, b)]."""
+    l11 = _root_left(c11, c11)
+    l21 = _share_left(c12, l11, c22)
+    l22 = _root_left(c22 - l21 * l21, c22)
+    t1, w1 = _equal_steps(max(l11, abs(l21)), rule)
+    t2, w2 = _equal_steps(l22, rule)
     total = 0.0
     for n1 in range(t1.size):
         inner = 0.0
         for n2 in range(t2.size):
-            inner += w2[n2] * factor_2(l21 * t1[n1] + l22 * t2[n2])
-        total += w1[n1] * factor_1(l11 * t1[n1]) * inner
+            inner += w2[n2] * quadrature_factor(kind_2, l21 * t1[n1] + l22 * t2[n2])
+        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * inner
     return total
+
+
+def _mean_of_4(
+    rule: np.ndarray,
+    kind_1: int,
+    kind_2: int,
+    kind_3: int,
+    kind_4: int,
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+) -> float:
+    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)]."""
+    l11 = _root_left(c11, c11)
+    l21 = _share_left(c12, l11, c22)
+    l31 = _share_left(c13, l11, c33)
+    l41 = _share_left(c14, l11, c44)
+    l22 = _root_left(c22 - l21 * l21, c22)
+    l32 = _share_left(c23 - l21 * l31, l22, c33 - l31 * l31)
+    l42 = _share_left(c24 - l21 * l41, l22, c44 - l41 * l41)
+    l33 = _root_left(c33 - l31 * l31 - l32 * l32, c33)
+    l43 = _share_left(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
+    l44 = _root_left(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
+    t1, w1 = _equal_steps(max(l11, abs(l21), abs(l31), abs(l41)), rule)
+    t2, w2 = _equal_steps(max(l22, abs(l32), abs(l42)), rule)
+    t3, w3 = _equal_steps(max(l33, abs(l43)), rule)
+    t4, w4 = _equal_steps(l44, rule)
+    reach, cell = rule[2], rule[3]
+    half = math.ceil(reach * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43) / cell) + 3
+    averaged = np.empty(2 * half + 1)
+    for n in range(2 * half + 1):
+        value = 0.0
+        for n4 in range(t4.size):
+            value += w4[n4] * quadrature_factor(kind_4, (n - half) * cell + l44 * t4[n4])
+        averaged[n] = value
+    sphere = reach * reach
+    total = 0.0
+    for n1 in range(t1.size):
+        first = w1[n1] * quadrature_factor(kind_1, l11 * t1[n1])
+        radius1 = t1[n1] * t1[n1]
+        for n2 in range(t2.size):
+            radius2 = radius1 + t2[n2] * t2[n2]
+            if radius2 > sphere:
+                continue
+            shift3 = l31 * t1[n1] + l32 * t2[n2]
+            shift4 = l41 * t1[n1] + l42 * t2[n2]
+            inner = 0.0
+            for n3 in range(t3.size):
+                if radius2 + t3[n3] * t3[n3] > sphere:
+                    continue
+                smooth = _between(averaged, (shift4 + l43 * t3[n3]) / cell)
+                inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
+            second = quadrature_factor(kind_2, l21 * t1[n1] + l22 * t2[n2])
+            total += first * w2[n2] * second * inner
+    return total
+
+
+def factor_of(kind: int, x: float) -> float:
+    """The factors by number."""
+    if kind == 0:
+        return factor_0(x)
+    if kind == 1:
+        return factor_1(x)
+    if kind == 2:
+        return factor_2(x)
+    if kind == 3:
+        return factor_3(x)
+    return factor_4(x)
+
+
+def mean_of_2(c11: float, c12: float, c22: float) -> float:
+    """Mean of two factors."""
+    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
 
 
 def mean_of_4(
@@ -100,162 +184,21 @@ def mean_of_4(
     c34: float,
     c44: float,
 ) -> float:
-    """E[factor_1(a) factor_2(b) factor_3(c) factor_4(d)]."""
-    l11 = _quadrature_root(c11, c11)
-    l21 = _quadrature_share(c12, l11, c22)
-    l31 = _quadrature_share(c13, l11, c33)
-    l41 = _quadrature_share(c14, l11, c44)
-    l22 = _quadrature_root(c22 - l21 * l21, c22)
-    l32 = _quadrature_share(c23 - l21 * l31, l22, c33 - l31 * l31)
-    l42 = _quadrature_share(c24 - l21 * l41, l22, c44 - l41 * l41)
-    l33 = _quadrature_root(c33 - l31 * l31 - l32 * l32, c33)
-    l43 = _quadrature_share(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
-    l44 = _quadrature_root(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
-    t1, w1 = _quadrature_nodes(max(l11, abs(l21), abs(l31), abs(l41)))
-    t2, w2 = _quadrature_nodes(max(l22, abs(l32), abs(l42)))
-    t3, w3 = _quadrature_nodes(max(l33, abs(l43)))
-    t4, w4 = _quadrature_nodes(l44)
-    # The last factor, averaged over its own t, on a grid of what the other t add to its field.
-    spread = QUADRATURE_REACH * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
-    half = math.ceil(spread / QUADRATURE_CELL) + 3
-    averaged = np.empty(2 * half + 1)
-    for n in range(2 * half + 1):
-        centre = (n - half) * QUADRATURE_CELL
-        value = 0.0
-        for n4 in range(t4.size):
-            value += w4[n4] * factor_4(centre + l44 * t4[n4])
-        averaged[n] = value
-    sphere = QUADRATURE_REACH * QUADRATURE_REACH
-    total = 0.0
-    for n1 in range(t1.size):
-        first = w1[n1] * factor_1(l11 * t1[n1])
-        radius1 = t1[n1] * t1[n1]
-        for n2 in range(t2.size):
-            radius2 = radius1 + t2[n2] * t2[n2]
-            if radius2 > sphere:
-                continue
-            shift3 = l31 * t1[n1] + l32 * t2[n2]
-            shift4 = l41 * t1[n1] + l42 * t2[n2]
-            inner = 0.0
-            for n3 in range(t3.size):
-                if radius2 + t3[n3] * t3[n3] > sphere:
-                    continue
-                smooth = _quadrature_between(averaged, shift4 + l43 * t3[n3], half)
-                inner += w3[n3] * factor_3(shift3 + l33 * t3[n3]) * smooth
-            total += first * w2[n2] * factor_2(l21 * t1[n1] + l22 * t2[n2]) * inner
-    return total
-
-
-_PANEL_NODES = np.polynomial.legendre.leggauss(8)[0]
-_PANEL_WEIGHTS = np.polynomial.legendre.leggauss(8)[1]
-
-
-def _quadrature_panels(
-    mean: float, scale: float, longest: float, kinks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights of one t whose field mean + scale t meets kinks."""
-    if longest == 0.0:
-        return np.zeros(1), np.ones(1)
-    ends = np.empty(kinks.size + 2)
-    ends[0] = -QUADRATURE_REACH
-    ends[1] = QUADRATURE_REACH
-    for k in range(kinks.size):
-        # A kink out of reach is put on the edge.
-        t = (kinks[k] - mean) / scale if scale > 0.0 else QUADRATURE_REACH
-        ends[2 + k] = min(max(t, -QUADRATURE_REACH), QUADRATURE_REACH)
-    ends.sort()
-    width = 8.0 * min(QUADRATURE_WIDTH, QUADRATURE_STEP / longest)
-    count = 0
-    for k in range(ends.size - 1):
-        count += math.ceil((ends[k + 1] - ends[k]) / width)
-    nodes = np.empty(8 * count)
-    weights = np.empty(8 * count)
-    n = 0
-    for k in range(ends.size - 1):
-        panels = math.ceil((ends[k + 1] - ends[k]) / width)
-        for panel in range(panels):
-            half = 0.5 * (ends[k + 1] - ends[k]) / panels
-            middle = ends[k] + (2 * panel + 1) * half
-            for j in range(8):
-                t = middle + half * _PANEL_NODES[j]
-                nodes[n] = t
-                weights[n] = (
-                    half * _PANEL_WEIGHTS[j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-                )
-                n += 1
-    return nodes, weights
-
-
-def split_mean_of_2(c11: float, c12: float, c22: float) -> float:
-    """E[factor_1(a) factor_2(b)] of functions with kinks."""
-    l11 = _quadrature_root(c11, c11)
-    l21 = _quadrature_share(c12, l11, c22)
-    l22 = _quadrature_root(c22 - l21 * l21, c22)
-    t1, w1 = _quadrature_panels(0.0, l11, max(l11, abs(l21)), kinks_1)
-    total = 0.0
-    for n1 in range(t1.size):
-        inner = 0.0
-        t2, w2 = _quadrature_panels(l21 * t1[n1], l22, l22, kinks_2)
-        for n2 in range(t2.size):
-            inner += w2[n2] * factor_2(l21 * t1[n1] + l22 * t2[n2])
-        total += w1[n1] * factor_1(l11 * t1[n1]) * inner
-    return total
-
-
-def split_mean_of_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-) -> float:
-    """E[factor_1(a) factor_2(b) factor_3(c) factor_4(d)] of functions with kinks."""
-    l11 = _quadrature_root(c11, c11)
-    l21 = _quadrature_share(c12, l11, c22)
-    l31 = _quadrature_share(c13, l11, c33)
-    l41 = _quadrature_share(c14, l11, c44)
-    l22 = _quadrature_root(c22 - l21 * l21, c22)
-    l32 = _quadrature_share(c23 - l21 * l31, l22, c33 - l31 * l31)
-    l42 = _quadrature_share(c24 - l21 * l41, l22, c44 - l41 * l41)
-    l33 = _quadrature_root(c33 - l31 * l31 - l32 * l32, c33)
-    l43 = _quadrature_share(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
-    l44 = _quadrature_root(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
-    longest2, longest3 = max(l22, abs(l32), abs(l42)), max(l33, abs(l43))
-    t1, w1 = _quadrature_panels(0.0, l11, max(l11, abs(l21), abs(l31), abs(l41)), kinks_1)
-    # The last factor, averaged over its own t, on a grid of what the other t add to its field.
-    spread = QUADRATURE_REACH * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
-    half = math.ceil(spread / QUADRATURE_CELL) + 3
-    averaged = np.empty(2 * half + 1)
-    for n in range(2 * half + 1):
-        centre = (n - half) * QUADRATURE_CELL
-        value = 0.0
-        t4, w4 = _quadrature_panels(centre, l44, l44, kinks_4)
-        for n4 in range(t4.size):
-            value += w4[n4] * factor_4(centre + l44 * t4[n4])
-        averaged[n] = value
-    sphere = QUADRATURE_REACH * QUADRATURE_REACH
-    total = 0.0
-    for n1 in range(t1.size):
-        first = w1[n1] * factor_1(l11 * t1[n1])
-        radius1 = t1[n1] * t1[n1]
-        t2, w2 = _quadrature_panels(l21 * t1[n1], l22, longest2, kinks_2)
-        for n2 in range(t2.size):
-            radius2 = radius1 + t2[n2] * t2[n2]
-            if radius2 > sphere:
-                continue
-            shift3 = l31 * t1[n1] + l32 * t2[n2]
-            shift4 = l41 * t1[n1] + l42 * t2[n2]
-            t3, w3 = _quadrature_panels(shift3, l33, longest3, kinks_3)
-            inner = 0.0
-            for n3 in range(t3.size):
-                if radius2 + t3[n3] * t3[n3] > sphere:
-                    continue
-                smooth = _quadrature_between(averaged, shift4 + l43 * t3[n3], half)
-                inner += w3[n3] * factor_3(shift3 + l33 * t3[n3]) * smooth
-            total += first * w2[n2] * factor_2(l21 * t1[n1] + l22 * t2[n2]) * inner
-    return total
+    """Mean of four factors."""
+    return _mean_of_4(
+        QUADRATURE_RULE,
+        kind_1,
+        kind_2,
+        kind_3,
+        kind_4,
+        c11,
+        c12,
+        c13,
+        c14,
+        c22,
+        c23,
+        c24,
+        c33,
+        c34,
+        c44,
+    )

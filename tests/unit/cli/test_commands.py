@@ -277,7 +277,7 @@ def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None
 
 @pytest.mark.parametrize(
     ("activation", "words"),
-    [("tanh", "certified error"), ("softplus", "measured error")],
+    [("tanh", "certified error"), ("softplus", "largest error found")],
 )
 def test_derive_says_how_well_an_activation_without_closed_means_enters(
     run: Any, activation: str, words: str

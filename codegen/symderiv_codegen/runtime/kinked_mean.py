@@ -1,0 +1,360 @@
+r"""Means of products of functions with kinks of Gaussian fields, as text for modules.
+
+The fields are z = L t with independent t of variance one and a triangular L in the order of the
+factors. The integral over t_j, given the earlier ones, is split where the factor of z_j has its
+kinks. The factors of later fields are smoothed by what is still to come, but on a scale of their
+own: the kink κ of z_k is seen at t = (κ - m)/L_kj, with m the field's value so far, in a layer as
+wide as (standard deviation still to come)/|L_kj|. Where fields are nearly aligned the layer is
+thin. So panels with Gauss' rule of eight points grow geometrically out of every layer, from its own
+width on, and the work depends on the logarithm of the width. Layers narrower than the rule's floor
+count as kinks. Where the kinks of two later fields meet there is a weaker layer, treated alike.
+
+``rule`` is a constant of the module: 0 longest panel in t, 1 longest panel in units of
+the fields, 2 reach in t, 3 cell of the table of the last average, 4 floor of the layers, 5 how much
+longer panels may be than their distance from a layer, 6 below which width of a field seven points
+of the Gauss-Hermite rule do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv_codegen.runtime.tensor_mean import _between, _root_left, _share_left
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv_codegen.runtime.tensor_mean import quadrature_factor
+
+    kind_1 = kind_2 = kind_3 = kind_4 = 0
+    QUADRATURE_RULE = QUADRATURE_PAIR_RULE = np.zeros(7)
+    STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = np.zeros(0)
+
+    def quadrature_kinks(kind: int) -> np.ndarray:
+        """Places where a factor is not smooth."""
+        return np.zeros(kind)
+
+
+_PANEL_NODES = np.polynomial.legendre.leggauss(8)[0]
+_PANEL_WEIGHTS = np.polynomial.legendre.leggauss(8)[1]
+_FEW_NODES = np.polynomial.hermite_e.hermegauss(7)[0]
+_FEW_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)[1] / math.sqrt(2.0 * math.pi)
+_ROOM = 8192  # for the points of one t
+
+
+def _with_layers(
+    layers: np.ndarray,
+    count: int,
+    kinks: np.ndarray,
+    mean: float,
+    slope: float,
+    rest: float,
+    rule: np.ndarray,
+) -> int:
+    """Adds where mean + slope t meets kinks, and the width of the layers; returns their number."""
+    if slope == 0.0:
+        return count
+    width = rest / abs(slope)
+    if width > 8.0:
+        return count
+    for k in range(kinks.size):
+        place = (kinks[k] - mean) / slope
+        if abs(place) < rule[2] + 8.0 * width:
+            layers[count, 0] = place
+            layers[count, 1] = width if width > rule[4] else 0.0
+            count += 1
+    return count
+
+
+def _with_crossings(
+    layers: np.ndarray,
+    count: int,
+    kinks: np.ndarray,
+    others: np.ndarray,
+    ratio: float,
+    mean: float,
+    slope: float,
+    rest: float,
+    rule: np.ndarray,
+) -> int:
+    """The same for a field less ``ratio`` times another: where kinks of the two meet."""
+    for k in range(others.size):
+        count = _with_layers(layers, count, kinks, mean + ratio * others[k], slope, rest, rule)
+    return count
+
+
+def _panels(
+    layers: np.ndarray,
+    count: int,
+    longest: float,
+    rule: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> int:
+    """Points and weights of one t; ``longest`` is how far a field moves with it at most."""
+    if longest == 0.0:
+        nodes[0], weights[0] = 0.0, 1.0
+        return 1
+    reach, ratio = rule[2], rule[5]
+    if count == 0 and longest < rule[6]:
+        for n in range(7):
+            nodes[n], weights[n] = _FEW_NODES[n], _FEW_WEIGHTS[n]
+        return 7
+    panel = min(rule[0], rule[1] / longest)
+    start, used = -reach, 0
+    while start < reach:
+        stop, length = reach, panel
+        for k in range(count):
+            gap, width = layers[k, 0] - start, layers[k, 1]
+            if ratio * width > panel:
+                continue
+            if gap > 0.0:
+                stop = min(stop, layers[k, 0])
+                if width > 0.0:
+                    length = min(length, ratio * (width + gap) / (1.0 + ratio))
+            elif width > 0.0:
+                length = min(length, ratio * (width - gap))
+        left = stop - start
+        end = stop
+        if length < left:
+            end = start + (length if length < 0.5 * left else 0.5 * left)
+        half, middle = 0.5 * (end - start), 0.5 * (end + start)
+        start = end
+        if half < 1e-15:
+            continue
+        if used + 8 > nodes.size:
+            return -1
+        for j in range(8):
+            t = middle + half * _PANEL_NODES[j]
+            nodes[used] = t
+            weights[used] = (
+                half * _PANEL_WEIGHTS[j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+            )
+            used += 1
+    return used
+
+
+def _average(
+    kind: int,
+    mean: float,
+    width: float,
+    rule: np.ndarray,
+    layers: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> float:
+    """E[factor(mean + width t)]."""
+    count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
+    total = 0.0
+    for n in range(_panels(layers, count, width, rule, nodes, weights)):
+        total += weights[n] * quadrature_factor(kind, mean + width * nodes[n])
+    return total
+
+
+def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple[np.ndarray, float]:
+    """Averages on grids and their cell: around each kink if the width is small, else on one."""
+    kinks = quadrature_kinks(kind)
+    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_ROOM), np.empty(_ROOM)
+    thin = width < rule[6]
+    cell = width / 6.0 if thin else min(rule[3], width / 6.0)
+    half = math.ceil((rule[2] * width if thin else spread) / cell) + 3
+    rows = kinks.size if thin else 1
+    if width == 0.0:
+        rows, half = 0, 0
+    values = np.empty((rows, 2 * half + 1))
+    for k in range(rows):
+        middle = kinks[k] if thin else 0.0
+        for n in range(2 * half + 1):
+            place = middle + (n - half) * cell
+            values[k, n] = _average(kind, place, width, rule, layers, nodes, weights)
+    return values, cell
+
+
+def _averaged(
+    kind: int, mean: float, width: float, values: np.ndarray, cell: float, rule: np.ndarray
+) -> float:
+    """E[factor(mean + width t)] from the grids."""
+    if width == 0.0:
+        return quadrature_factor(kind, mean)
+    if width >= rule[6]:
+        return _between(values[0], mean / cell)
+    kinks = quadrature_kinks(kind)
+    for k in range(kinks.size):
+        if abs(mean - kinks[k]) < rule[2] * width:
+            return _between(values[k], (mean - kinks[k]) / cell)
+    total = 0.0
+    for n in range(7):
+        total += _FEW_WEIGHTS[n] * quadrature_factor(kind, mean + width * _FEW_NODES[n])
+    return total
+
+
+def _kinked_mean_of_2(
+    rule: np.ndarray, kind_1: int, kind_2: int, c11: float, c12: float, c22: float
+) -> float:
+    """E[factor(kind_1, a) factor(kind_2, b)]."""
+    l11 = _root_left(c11, c11)
+    l21 = _share_left(c12, l11, c22)
+    l22 = _root_left(c22 - l21 * l21, c22)
+    kinks1, kinks2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
+    layers = np.empty((kinks1.size + kinks2.size, 2))
+    t1, w1, t2, w2 = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
+    count = _with_layers(layers, 0, kinks1, 0.0, l11, 0.0, rule)
+    count = _with_layers(layers, count, kinks2, 0.0, l21, l22, rule)
+    total = 0.0
+    for n1 in range(_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
+        smooth = _average(kind_2, l21 * t1[n1], l22, rule, layers, t2, w2)
+        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * smooth
+    return total
+
+
+def _kinked_mean_of_4(
+    rule: np.ndarray,
+    kind_1: int,
+    kind_2: int,
+    kind_3: int,
+    kind_4: int,
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+) -> float:
+    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)]."""
+    l11 = _root_left(c11, c11)
+    l21 = _share_left(c12, l11, c22)
+    l31 = _share_left(c13, l11, c33)
+    l41 = _share_left(c14, l11, c44)
+    l22 = _root_left(c22 - l21 * l21, c22)
+    l32 = _share_left(c23 - l21 * l31, l22, c33 - l31 * l31)
+    l42 = _share_left(c24 - l21 * l41, l22, c44 - l41 * l41)
+    l33 = _root_left(c33 - l31 * l31 - l32 * l32, c33)
+    l43 = _share_left(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
+    l44 = _root_left(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
+    # Fields less what an earlier one explains of them beyond the earlier t: for their crossings.
+    r32 = l32 / l22 if l22 > 0.0 else 0.0
+    r42 = l42 / l22 if l22 > 0.0 else 0.0
+    r43 = l43 / l33 if l33 > 0.0 else 0.0
+    rest3, last = math.hypot(l32, l33), math.hypot(l43, l44)
+    rest4 = math.hypot(l42, last)
+    longest1 = max(l11, abs(l21), abs(l31), abs(l41))
+    longest2, longest3 = max(l22, abs(l32), abs(l42)), max(l33, abs(l43))
+    k1, k2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
+    k3, k4 = quadrature_kinks(kind_3), quadrature_kinks(kind_4)
+    layers = np.empty((k1.size + (k2.size + 2) * (k3.size + k4.size + 2), 2))
+    t1, w1, t2, w2 = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
+    t3, w3 = np.empty(_ROOM), np.empty(_ROOM)
+    spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
+    averages, cell = _averages(kind_4, l44, spread, rule)
+    sphere = rule[2] * rule[2]
+    count = _with_layers(layers, 0, k1, 0.0, l11, 0.0, rule)
+    count = _with_layers(layers, count, k2, 0.0, l21, l22, rule)
+    count = _with_layers(layers, count, k3, 0.0, l31, rest3, rule)
+    count = _with_layers(layers, count, k4, 0.0, l41, rest4, rule)
+    if l22 > 0.0:
+        count = _with_crossings(layers, count, k3, k2, r32, 0.0, l31 - r32 * l21, l33, rule)
+        count = _with_crossings(layers, count, k4, k2, r42, 0.0, l41 - r42 * l21, last, rule)
+    total = 0.0
+    for n1 in range(_panels(layers, count, longest1, rule, t1, w1)):
+        shift2, shift31, shift41 = l21 * t1[n1], l31 * t1[n1], l41 * t1[n1]
+        radius1 = t1[n1] * t1[n1]
+        count = _with_layers(layers, 0, k2, shift2, l22, 0.0, rule)
+        count = _with_layers(layers, count, k3, shift31, l32, l33, rule)
+        count = _with_layers(layers, count, k4, shift41, l42, last, rule)
+        if l33 > 0.0:
+            slope = l42 - r43 * l32
+            count = _with_crossings(
+                layers, count, k4, k3, r43, shift41 - r43 * shift31, slope, l44, rule
+            )
+        middle = 0.0
+        for n2 in range(_panels(layers, count, longest2, rule, t2, w2)):
+            radius2 = radius1 + t2[n2] * t2[n2]
+            if radius2 > sphere:
+                continue
+            shift3, shift4 = shift31 + l32 * t2[n2], shift41 + l42 * t2[n2]
+            count = _with_layers(layers, 0, k3, shift3, l33, 0.0, rule)
+            count = _with_layers(layers, count, k4, shift4, l43, l44, rule)
+            inner = 0.0
+            for n3 in range(_panels(layers, count, longest3, rule, t3, w3)):
+                if radius2 + t3[n3] * t3[n3] > sphere:
+                    continue
+                smooth = _averaged(kind_4, shift4 + l43 * t3[n3], l44, averages, cell, rule)
+                inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
+            middle += w2[n2] * quadrature_factor(kind_2, shift2 + l22 * t2[n2]) * inner
+        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * middle
+    return total
+
+
+def _mean_at(
+    rule: np.ndarray, kind: int, place: float, c11: float, c12: float, c22: float
+) -> float:
+    """E[delta(a - place) factor(kind, b)]."""
+    l11 = _root_left(c11, c11)
+    if l11 == 0.0:
+        return 0.0 if place != 0.0 else math.inf
+    l21 = _share_left(c12, l11, c22)
+    l22 = _root_left(c22 - l21 * l21, c22)
+    t = place / l11
+    density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
+    layers = np.empty((quadrature_kinks(kind).size, 2))
+    nodes, weights = np.empty(_ROOM), np.empty(_ROOM)
+    return density * _average(kind, l21 * t, l22, rule, layers, nodes, weights)
+
+
+def kinks_of(kind: int) -> np.ndarray:
+    """Places where a factor is not smooth."""
+    if kind < 3:
+        return STUDENT_KINKS
+    return TEACHER_KINKS
+
+
+def kinked_mean_of_2(c11: float, c12: float, c22: float) -> float:
+    """Mean of two factors."""
+    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
+
+
+def kinked_mean_of_curvature(c11: float, c12: float, c22: float) -> float:
+    """Mean of two factors, the first one with half a delta function where the slope jumps."""
+    total = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
+    for k in range(STUDENT_KINKS.size):
+        if STUDENT_SLOPE_JUMPS[k] != 0.0:
+            jump = 0.5 * STUDENT_SLOPE_JUMPS[k]
+            total += jump * _mean_at(QUADRATURE_PAIR_RULE, kind_2, STUDENT_KINKS[k], c11, c12, c22)
+    return total
+
+
+def kinked_mean_of_4(
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+) -> float:
+    """Mean of four factors."""
+    return _kinked_mean_of_4(
+        QUADRATURE_RULE,
+        kind_1,
+        kind_2,
+        kind_3,
+        kind_4,
+        c11,
+        c12,
+        c13,
+        c14,
+        c22,
+        c23,
+        c24,
+        c33,
+        c34,
+        c44,
+    )

@@ -1,0 +1,138 @@
+r"""The largest error of a rule of quadrature that a search over covariances finds.
+
+The functions of a module are compiled for this search with the rule as an argument. Their values
+are compared with those of a much finer rule at random and hard covariances (see
+``field_covariances``) of every mean that the equations have, then the search goes on around the
+worst ones. What is stated is the largest difference found times a factor for what the search
+missed; ``benchmarks/quadrature_errors.py`` compares that with independent integrals.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from symderiv.learning.field_covariances import Matrix, field_covariance, nearby
+from symderiv.learning.quadrature_rules import Rule, finer
+
+LARGEST_VARIANCE = 2.0
+"""Of the fields, for which errors are stated."""
+
+SAFETY = 5.0
+"""The stated error in units of the largest found."""
+
+_SEED = 1995
+_SAMPLES = {2: 150, 4: 30}
+_AROUND = {2: 60, 4: 12}
+_FARTHEST = 30.0
+_FILES = ("tensor_mean.py", "kinked_mean.py")
+
+Kinds = tuple[int, ...]
+
+
+class Search:
+    """Looks for the covariances at which rules are worst."""
+
+    def __init__(
+        self,
+        factor: Callable[[int, float], float],
+        kinks: Callable[[int], np.ndarray] | None,
+        kinds: Sequence[Kinds],
+    ) -> None:
+        """Compiles the means.
+
+        Args:
+            factor: The factors by number, compiled.
+            kinks: Their kinks by number, compiled; None for analytic factors.
+            kinds: The factors of every mean that occurs.
+        """
+        self.kinked = kinks is not None
+        self.kinds = tuple(kinds)
+        prefix = "_kinked" if self.kinked else ""
+        space = compiled_means(factor, kinks)
+        self._factor = factor
+        self._means = {size: space[f"{prefix}_mean_of_{size}"] for size in (2, 4)}
+
+    def mean(self, rule: Rule, kinds: Kinds, covariance: Matrix) -> float:
+        """A mean as a module with this rule computes it."""
+        numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
+        upper = covariance[np.triu_indices(len(kinds))]
+        return float(self._means[len(kinds)](numbers, *kinds, *upper))
+
+    def tail(self, negligible: float) -> float:
+        """The t beyond which the integrand of aligned fields of LARGEST_VARIANCE is negligible."""
+        cell = 0.05
+        t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
+        found = 0.0
+        for kinds in self.kinds:
+            product = np.exp(-t * t / 2) * cell
+            for kind in kinds:
+                values = [self._factor(kind, math.sqrt(LARGEST_VARIANCE) * each) for each in t]
+                product *= np.abs(values)
+            product = np.nan_to_num(product, nan=0.0)
+            folded = product + product[::-1]
+            beyond = np.cumsum(folded[: t.size // 2])
+            inside = np.nonzero(beyond > negligible)[0]
+            found = max(found, float(-t[inside[0]]) if inside.size else 0.0)
+        return found
+
+    def error(self, rule: Rule, enough: float) -> float:
+        """The largest found error times SAFETY; the search ends when it is above ``enough``."""
+        reference = finer(rule, self.kinked)
+        largest = 0.0
+        for error in self._errors(rule, reference):
+            largest = max(largest, error)
+            if not SAFETY * largest <= enough:
+                break
+        return SAFETY * largest
+
+    def _errors(self, rule: Rule, reference: Rule) -> Iterator[float]:
+        rng = np.random.default_rng(_SEED)
+
+        def off(kinds: Kinds, covariance: Matrix) -> float:
+            found = self.mean(rule, kinds, covariance) - self.mean(reference, kinds, covariance)
+            return abs(found) if math.isfinite(found) else math.inf
+
+        for kinds in self.kinds:
+            size = len(kinds)
+            tried = []
+            for _ in range(_SAMPLES[size]):
+                covariance = field_covariance(rng, size, LARGEST_VARIANCE)
+                tried.append((off(kinds, covariance), covariance))
+                yield tried[-1][0]
+            tried.sort(key=lambda each: -each[0])
+            for worst, start in tried[:3]:
+                climbed, place = worst, start
+                for _ in range(_AROUND[size] // 3):
+                    covariance = nearby(rng, place, LARGEST_VARIANCE)
+                    error = off(kinds, covariance)
+                    if error > climbed:
+                        climbed, place = error, covariance
+                        yield error
+
+
+def compiled_means(
+    factor: Callable[[int, float], float], kinks: Callable[[int], np.ndarray] | None
+) -> dict[str, Any]:
+    """The functions of the runtime files, compiled with factors and kinks by number."""
+    from numba import njit
+
+    space: dict[str, Any] = {"__name__": "searched", "quadrature_factor": factor}
+    if kinks is not None:
+        space["quadrature_kinks"] = kinks
+    functions: list[str] = []
+    for file in _FILES if kinks is not None else _FILES[:1]:
+        text = resources.files("symderiv_codegen.runtime").joinpath(file).read_text("utf-8")
+        exec(compile(text, file, "exec"), space)  # the package's own text
+        nodes = ast.parse(text).body
+        functions += [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+    for name in functions:
+        if name.startswith("_"):
+            space[name].__annotations__ = {}
+            space[name] = njit(error_model="numpy")(space[name])
+    return space

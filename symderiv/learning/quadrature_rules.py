@@ -1,0 +1,80 @@
+"""The rules of quadrature that a module can have, from coarse to fine.
+
+What the numbers mean is said in ``symderiv_codegen.runtime.tensor_mean`` and ``kinked_mean``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SMOOTH_STEPS = (0.9, 0.75, 0.65, 0.55, 0.47, 0.4, 0.34, 0.29, 0.25)
+KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The numbers of a rule, for means of four factors and for means of two.
+
+    Attributes:
+        step: Of equal steps, or the longest panel, both in units of the fields.
+        four, two: The arrays that the functions take.
+    """
+
+    step: float
+    four: tuple[float, ...]
+    two: tuple[float, ...]
+
+
+def smooth_rule(step: float, tolerance: float, tail: float) -> Rule:
+    """Equal steps; what concerns the Gaussian weight alone follows mostly from the tolerance.
+
+    Means of two factors cost little, and so take finer steps.
+
+    Args:
+        step: In units of the fields.
+        tolerance: Bound on the error of means.
+        tail: The t beyond which the largest integrand is negligible.
+    """
+    digits = math.log(100 / tolerance)
+    # nearly constant fields have a part in the error of the steps of the weight
+    width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)
+    reach = round(max(math.sqrt(2 * digits) + 0.5, tail), 1)
+    cell = round(step / 10, 4)
+    two = 0.6 * step, round(0.75 * width, 3), reach + 1, cell
+    return Rule(step, (step, width, reach, cell), two)
+
+
+def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) -> Rule:
+    """Panels between kinks.
+
+    A layer of width w that is taken for a kink changes a mean by about w² where both factors have
+    kinks, by w where both jump; so the floor follows from the tolerance. Means of two factors cost
+    little, and so take finer panels and layers.
+    """
+    digits = math.log(100 / tolerance)
+    reach = round(max(math.sqrt(2 * digits) + 0.5, tail), 1)
+    floor = 0.02 * tolerance if slope_jumps else 0.05 * math.sqrt(tolerance)
+    growth = 1.5 if panel >= 2 else 1.2
+    four = min(panel, 3.0), panel, reach, round(panel / 40, 4), floor, growth, 0.05 * panel
+    fine = panel / 2
+    two = min(fine, 1.5), fine, max(8.0, reach + 1), round(fine / 40, 4), 1e-9, 1.0, 0.05 * fine
+    return Rule(panel, four, two)
+
+
+def finer(rule: Rule, kinked: bool) -> Rule:
+    """A rule whose error is far below that of another."""
+    four, two = (
+        (_finer_panels if kinked else _finer_steps)(numbers) for numbers in (rule.four, rule.two)
+    )
+    return Rule(0.7 * rule.step, four, two)
+
+
+def _finer_steps(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    step, width, reach, cell = numbers
+    return 0.7 * step, 0.75 * width, reach + 1.2, 0.6 * cell
+
+
+def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    panel, field, reach, cell, floor, growth, few = numbers
+    return 0.7 * panel, 0.7 * field, reach + 0.8, 0.6 * cell, 0.1 * floor, 0.9 * growth, 0.5 * few
