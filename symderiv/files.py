@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,30 +20,43 @@ _STALE_SECONDS = 3600.0
 
 Content = bytes | memoryview | Callable[[BinaryIO], None]
 
+#: Given the path, what may be replaced there: its state, or None if nothing is there. It raises if
+#: what is there must stay.
+Replaceable = Callable[[Path], "os.stat_result | None"]
+
 #: Conditions of the machine rather than mistakes in what was asked for.
 MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE})
 
+# A file system that has no hard links says so in one of these ways.
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL})
 
-def write_whole(path: Path, content: Content) -> None:
+
+def write_whole(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
     """Replace the file in one step, so that a reader, a crash or a full disk never sees half of it.
 
     The content, or what a function given the open file writes, is on the disk before the name
-    points to it.
+    points to it. Missing folders are made.
+
+    Args:
+        path: the file.
+        content: its bytes, or a function that writes them.
+        replaceable: asked when everything is ready; without it whatever is there is replaced.
 
     Raises:
-        InputError: the folder does not exist or is not writable.
+        InputError: the folder is not writable, or what is there must stay.
         SymderivError: anything else, such as a full disk; the old file, if any, is as it was.
     """
     try:
-        replace_file(path, content)
+        replace_file(path, content, replaceable)
     except OSError as error:
         kind = SymderivError if error.errno in MACHINE else InputError
         raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def replace_file(path: Path, content: Content) -> None:
+def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
     """As :func:`write_whole`, but with the operating system's own error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             if callable(content):
@@ -50,20 +65,103 @@ def replace_file(path: Path, content: Content) -> None:
                 file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if replaceable is None:
+            os.replace(temporary, path)
+        else:
+            _place(temporary, path, replaceable(path))
     finally:
         temporary.unlink(missing_ok=True)
     remove_temporaries(path, older_than=_STALE_SECONDS)
 
 
+def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
+    """Give the file its name, in the place of ``old`` or of nothing, and of nothing else."""
+    if old is not None:
+        if signature(os.lstat(path)) != signature(old):
+            raise FileExistsError(errno.EEXIST, "it was changed by another program meanwhile")
+        os.replace(temporary, path)
+        return
+    try:
+        # unlike a renaming, a link never replaces
+        os.link(temporary, path)
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, "another program wrote it meanwhile") from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "another program wrote it meanwhile") from None
+        os.replace(temporary, path)
+
+
+def set_aside(path: Path, word: str) -> Path:
+    """Give a file another name, ``NAME.word`` or with a number, that nothing has yet.
+
+    Returns:
+        The new path.
+
+    Raises:
+        SymderivError: the file system does not let us.
+    """
+    for number in ("", *range(2, 1000)):
+        aside = path.with_name(f"{path.name}.{word}{number}")
+        try:
+            os.link(path, aside, follow_symlinks=False)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise SymderivError(f"{path}: cannot be put aside: {error.strerror}") from None
+            if os.path.lexists(aside):
+                continue
+            os.replace(path, aside)
+            return aside
+        path.unlink()
+        return aside
+    raise SymderivError(f"{path}: there are 999 files put aside already; remove some")
+
+
+def signature(found: os.stat_result) -> tuple[int, int, int, int]:
+    """What tells whether a file is still the same one with the same content."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def kind_of(found: os.stat_result) -> str:
+    """What something is that is not a regular file; empty for a regular file."""
+    kinds = {
+        stat.S_IFDIR: "folder",
+        stat.S_IFIFO: "FIFO",
+        stat.S_IFSOCK: "socket",
+        stat.S_IFCHR: "device",
+        stat.S_IFBLK: "device",
+        stat.S_IFREG: "",
+    }
+    return kinds.get(stat.S_IFMT(found.st_mode), "special file")
+
+
 def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:
-    """Remove what killed writers of a file left beside it; never an error."""
+    """Remove what killed writers of a file left beside it; never an error.
+
+    What belongs to a process that runs on this machine stays.
+    """
     before = time.time() - older_than
+    ours = re.compile(re.escape(f".{path.name[:200]}.") + r"(\d+)-[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError):
         for name in os.listdir(path.parent):
-            if not (name.startswith(f".{path.name}.") and name.endswith(".tmp")):
+            match = ours.fullmatch(name)
+            if match is None or _runs(int(match[1])):
                 continue
             leftover = path.parent / name
             with contextlib.suppress(OSError):
                 if leftover.stat().st_mtime <= before:
                     leftover.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -23,8 +23,8 @@ from scipy.special import owens_t
 
 from symderiv.data.mixture import Mixture, uniform_means
 from symderiv.dynamics import Simulation, Trajectory, parse_study, simulate, solve
+from symderiv.outputs import Output
 from symderiv.report.discrepancy import printed_log_rmse, temporal_log_rmse
-from symderiv.report.files import write_whole
 from symderiv.report.gallery import Entry, Statement, gallery_page
 from symderiv.report.panels import Line, Panel, panel_figure
 
@@ -417,9 +417,8 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         entries,
         [] if options.only else [("Figure 1", "a scheme, nothing to compute")],
     )
-    options.output.mkdir(parents=True, exist_ok=True)
     target: Path = options.output / "experiments.html"
-    write_whole(target, page.encode("utf-8"))
+    Output(target, "html").write_text(page)
     print(target)
     return target
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from symderiv.report.files import write_whole
+from symderiv.outputs import Output
 from symderiv.report.gallery import Entry, gallery_page
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -58,9 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         entries,
         [] if options.figure else MISSING,
     )
-    options.output.mkdir(parents=True, exist_ok=True)
     target: Path = options.output / "gallery.html"
-    write_whole(target, page.encode("utf-8"))
+    Output(target, "html").write_text(page)
     print(target)
     return target
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.figures import check_plot, read_times
-from symderiv.cli.output import Json, emit_json, status
+from symderiv.cli.figures import plot_output, read_times
+from symderiv.cli.output import Force, Json, emit_json, status, tell_written, written
 from symderiv.errors import InputError
+from symderiv.outputs import Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,6 +64,7 @@ def asymptotics(
         Path | None,
         typer.Option("--plot", metavar="FIG", help="Draw ε_g(α) (.svg, .png or .pdf)."),
     ] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Late learning of M students and M teachers: rates, error curve, exponent, largest stable η.
@@ -83,8 +85,7 @@ def asymptotics(
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"--student-std {student_std:g}: must be a number >= 0")
     times = None if alpha is None else read_times(alpha)
-    if plot is not None:
-        check_plot(plot)
+    figure = plot_output(plot, force=force)
     moments = {}
     for name, text in (("T1", T1), ("D1", D1)):
         try:
@@ -107,18 +108,19 @@ def asymptotics(
     values = np.geomspace(lower, upper, 5) if times is None else np.array(times)
     record = {"activation": chosen.text, **_record(found, values, student_std)}
     record["exponent"] = _exponent(theory, distinct_eigenvalues, exponent, student_std)
-    if plot is not None:
+    if figure is not None:
         if not found.stable:
             raise InputError(
                 f"there is no curve: η = {learning_rate:g} is not below "
                 f"{found.critical_learning_rate:.6g}, deviations grow",
                 argument="--plot",
             )
-        _draw(plot, found, values, student_std)
+        _draw(figure, found, values, student_std)
     if json_:
-        emit_json(record)
+        emit_json(record | written(plot=figure))
     else:
         _print(record, found)
+        tell_written(figure)
 
 
 def _named(task: Any) -> Any:
@@ -213,7 +215,7 @@ def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str,
     }
 
 
-def _draw(plot: Path, found: Asymptotics, alpha: np.ndarray, student_std: float) -> None:
+def _draw(figure: Output, found: Asymptotics, alpha: np.ndarray, student_std: float) -> None:
     import numpy as np
 
     from symderiv.report.linear_plots import linear_figure
@@ -227,7 +229,7 @@ def _draw(plot: Path, found: Asymptotics, alpha: np.ndarray, student_std: float)
     if second is not None:
         curves["second order in the distance"] = second
     curves["first order"] = found.generalization_error(grid, student_std, second_order=False)
-    save(linear_figure(grid, curves, found.window), plot)
+    save(linear_figure(grid, curves, found.window), figure)
 
 
 def _print(record: dict[str, Any], found: Asymptotics) -> None:

@@ -9,8 +9,18 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.output import Json, emit_json, status, write_text
+from symderiv.cli.output import (
+    Force,
+    Json,
+    emit_json,
+    status,
+    tell_written,
+    text_output,
+    write_text,
+    written,
+)
 from symderiv.errors import InputError, ToleranceError
+from symderiv.outputs import OutputFolder
 
 ActivationOption = Annotated[
     str,
@@ -49,6 +59,9 @@ class Format(StrEnum):
     json = "json"
 
 
+_ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format.json: "json"}
+
+
 def derive(
     activation: ActivationOption,
     teacher_activation: TeacherOption = None,
@@ -62,6 +75,7 @@ def derive(
         ),
     ] = None,
     tolerance: ToleranceOption = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Derive the order-parameter equations of an activation, step by step, from the SGD update.
@@ -70,15 +84,21 @@ def derive(
     """
     from symderiv.expressions import activation as read_activation
 
+    format = Format.json if json_ else format
+    target = text_output(output, _ENDINGS[format], force=force)
     student = read_activation(activation)
     teacher = read_activation(teacher_activation) if teacher_activation else student
     with status("Deriving the order-parameter equations", quiet=json_):
         from symderiv.report.derivations import learning_derivation
 
         derivation = learning_derivation(student, teacher, _checked(tolerance), plateau=True)
-    if json_ or format is Format.json:
+    if format is Format.json:
         formulas = {"activation": student.text, "teacher_activation": teacher.text}
-        emit_json({**formulas, **derivation.to_json()}, output)
+        emit_json({**formulas, **derivation.to_json()}, target)
+        if json_ and target is not None:
+            emit_json(written(output=target))
+        else:
+            tell_written(target)
         return
     if format is Format.latex:
         text = derivation.to_latex()
@@ -88,7 +108,8 @@ def derive(
         text = derivation_page(derivation)
     else:
         text = derivation.to_text()
-    write_text(text, output)
+    write_text(text, target)
+    tell_written(target)
 
 
 def generate(
@@ -104,8 +125,9 @@ def generate(
     teacher_activation: TeacherOption = None,
     tolerance: ToleranceOption = None,
     output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Directory to write to.")
+        Path, typer.Option("--output", metavar="DIR", help="Directory to write to; - for screen.")
     ] = Path(),
+    force: Force = False,
     checked_in: Annotated[
         bool, typer.Option("--checked-in", help="Rewrite the modules of symderiv_kernels instead.")
     ] = False,
@@ -132,14 +154,22 @@ def generate(
         raise InputError("option --name is missing")
     if not (name.isidentifier() and name.isascii()):
         raise InputError(f"--name {name!r} is not a Python identifier in ASCII letters")
+    if str(output) == "-":
+        if json_:
+            raise InputError("--output -: standard output is taken by --json; name a folder")
+        target = None
+    else:
+        target = OutputFolder(output, force=force).file(f"{name}.py", "py")
     with status(f"Generating {name}.py", quiet=json_):
         from symderiv import learning
 
         text = learning.generate(name, activation, teacher_activation, _checked(tolerance))
-    path = output / f"{name}.py"
-    output.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-    digest, functions = hashlib.sha256(text.encode()).hexdigest(), _functions(text)
+    if target is None:
+        write_text(text, None)
+        return
+    target.write_text(text)
+    path = target.path
+    digest, functions = hashlib.sha256(path.read_bytes()).hexdigest(), _functions(text)
     accuracy = _accuracy(text)
     if json_:
         found = {"path": str(path), "sha256": digest, "functions": functions}

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
-from symderiv.cli.output import check_directory
 from symderiv.errors import InputError
+from symderiv.outputs import Output
 
-__all__ = ["check_plot", "read_times"]
+__all__ = ["plot_output", "read_times"]
 
 
-def check_plot(plot: Path) -> None:
-    """Refuse a figure that could not be written, before anything is computed.
+def plot_output(
+    plot: Path | None, *, inputs: Iterable[Path] = (), force: bool = False
+) -> Output | None:
+    """The output of ``--plot``, refused before anything is computed.
 
     Raises:
-        InputError: its folder does not exist, or its ending is not that of a figure.
+        InputError: nothing may be written there, or its ending is not that of a figure.
     """
-    from symderiv.report.files import FIGURE_FORMATS
+    from symderiv.report.files import figure_output
 
-    check_directory(plot)
-    if plot.suffix.lower().removeprefix(".") not in FIGURE_FORMATS:
-        endings = ", .".join(FIGURE_FORMATS)
-        raise InputError(f"--plot {plot.name!r}: the name must end in .{endings}")
+    return None if plot is None else figure_output(plot, inputs=inputs, force=force)
 
 
 def read_times(text: str) -> list[float]:

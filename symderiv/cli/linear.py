@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.figures import check_plot, read_times
+from symderiv.cli.figures import plot_output, read_times
 from symderiv.cli.linear_inputs import Basis, Inputs, exact_decimal, named
-from symderiv.cli.output import Json, emit_json, status
+from symderiv.cli.output import Force, Json, emit_json, status, tell_written, written
 from symderiv.errors import InputError
+from symderiv.outputs import Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,6 +99,7 @@ def linear(
         Path | None,
         typer.Option("--plot", metavar="FIG", help="Draw the curve (.svg, .png or .pdf)."),
     ] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Exact error of a linear network, averaged over teacher and initial weights, at any η.
@@ -110,8 +112,7 @@ def linear(
 
     times = read_times(alpha)
     deviation = 1.0 + _student_variance(student_std)
-    if plot is not None:
-        check_plot(plot)
+    figure = plot_output(plot, inputs=[covariance] if covariance else [], force=force)
     inputs = Inputs(distinct_eigenvalues, exponent, covariance)
     directions = named(lambda: inputs.directions(trainable, basis))
     law = inputs.law(trainable) if basis is Basis.eigenbasis else None
@@ -128,12 +129,13 @@ def linear(
         if basis is not Basis.eigenbasis:
             raise InputError("--dimension needs --basis eigenbasis")
         record |= _finite(inputs, dimension, learning_rate, deviation, trainable, values, answer)
-    if plot is not None:
-        _draw(plot, times, answer, directions, learning_rate, deviation, law)
+    if figure is not None:
+        _draw(figure, times, answer, directions, learning_rate, deviation, law)
     if json_:
-        emit_json(record)
+        emit_json(record | written(plot=figure))
     else:
         _print(record, inputs, directions)
+        tell_written(figure)
 
 
 def _student_variance(std: float) -> float:
@@ -243,7 +245,7 @@ def _finite(
 
 
 def _draw(
-    plot: Path, times: list[float], answer: LinearAnswer, directions: Directions,
+    figure: Output, times: list[float], answer: LinearAnswer, directions: Directions,
     learning_rate: float, deviation: float, law: PowerLaw | None,
 ) -> None:  # fmt: skip
     import numpy as np
@@ -267,7 +269,7 @@ def _draw(
     if law is not None:
         found = integral_approximation(law, learning_rate, grid, deviation)
         curves["integral approximation"] = found.value
-    save(linear_figure(grid, curves, answer.window), plot)
+    save(linear_figure(grid, curves, answer.window), figure)
 
 
 def _print(record: dict[str, Any], inputs: Inputs, directions: Directions) -> None:

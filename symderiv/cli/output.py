@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from symderiv.errors import InputError
-from symderiv.report.files import write_whole
+from symderiv.outputs import Output
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+]
+
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace existing files even if symderiv did not write them."),
 ]
 
 StudyFile = Annotated[
@@ -24,12 +28,33 @@ StudyFile = Annotated[
 ]
 
 
-def emit_json(value: dict[str, Any], output: Path | None = None) -> None:
+def emit_json(value: dict[str, Any], output: Output | None = None) -> None:
     """Print ``value`` as one JSON object on one line, or write it to a file.
 
     Infinities and NaN have no JSON form and become null.
     """
     write_text(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False) + "\n", output)
+
+
+def text_output(
+    path: Path | None, format: str, *, inputs: Iterable[Path] = (), force: bool = False
+) -> Output | None:
+    """The output of a text; None for the terminal."""
+    if path is None or str(path) == "-":
+        return None
+    return Output(path, format, inputs=inputs, force=force)
+
+
+def tell_written(*outputs: Output | None) -> None:
+    """One line per file that was written."""
+    for output in outputs:
+        if output is not None:
+            print(f"wrote {output.path}")
+
+
+def written(**outputs: Output | None) -> dict[str, str]:
+    """The same for JSON: option and path of every file that was written."""
+    return {name: str(output.path) for name, output in outputs.items() if output is not None}
 
 
 def _finite(value: Any) -> Any:
@@ -44,19 +69,12 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def write_text(text: str, output: Path | None) -> None:
+def write_text(text: str, output: Output | None) -> None:
     """Write to the file, whole or not at all, or to standard output without one."""
     if output is None:
         sys.stdout.write(text)
-        return
-    check_directory(output)
-    write_whole(output, text.encode())
-
-
-def check_directory(output: Path) -> None:
-    """Refuse an output file whose directory does not exist, before hours of computing."""
-    if not output.parent.is_dir():
-        raise InputError(f"the directory {str(output.parent)!r} of the output file does not exist")
+    else:
+        output.write_text(text)
 
 
 def _quiet(quiet: bool) -> bool:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.figures import check_plot
-from symderiv.cli.output import Json, emit_json, status
+from symderiv.cli.figures import plot_output
+from symderiv.cli.output import Force, Json, emit_json, status, tell_written, written
 from symderiv.errors import InputError
+from symderiv.outputs import Output
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -71,6 +72,7 @@ def plateau(
         Path | None,
         typer.Option("--plot", metavar="FIG", help="Draw the spectrum (.svg, .png or .pdf)."),
     ] = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Symmetric plateau of M students and M teachers: height, linearisation, escape.
@@ -91,21 +93,21 @@ def plateau(
     teacher = _teacher(
         units, {"T1": T1, "D1": D1, "T2": T2, "D2": D2}, distinct_eigenvalues, exponent
     )
-    if plot is not None:
-        check_plot(plot)
+    figure = plot_output(plot, force=force)
     with status("Deriving the plateau", quiet=json_):
         from symderiv.analysis.report import plateau_report
 
         report = plateau_report(chosen, teacher, eta, digits, full=full)
-    if plot is not None:
-        _draw(plot, report)
+    if figure is not None:
+        _draw(figure, report)
     if json_:
-        emit_json(report.to_json())
+        emit_json(report.to_json() | written(plot=figure))
     else:
         typer.echo(report.to_text(), nl=False)
+        tell_written(figure)
 
 
-def _draw(plot: Path, report: PlateauReport) -> None:
+def _draw(figure: Output, report: PlateauReport) -> None:
     from symderiv.report.plateau_plots import SpectrumGroup, plateau_figure
     from symderiv.report.plots import save
 
@@ -122,7 +124,7 @@ def _draw(plot: Path, report: PlateauReport) -> None:
             "--plot: these moments do not give the rates of single modes; give "
             "--distinct-eigenvalues and --exponent"
         )
-    save(plateau_figure(groups), plot)
+    save(plateau_figure(groups), figure)
 
 
 def _number(option: str, text: str) -> sp.Rational:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symderiv.cli.figures import check_plot
-from symderiv.cli.output import Json, StudyFile, check_directory, emit_json, notice, progress
+from symderiv.cli.figures import plot_output
+from symderiv.cli.output import Force, Json, StudyFile, emit_json, notice, progress, written
 from symderiv.cli.resumable import (
     CheckpointEvery,
     Fresh,
@@ -18,6 +18,7 @@ from symderiv.cli.resumable import (
     write_result,
 )
 from symderiv.errors import StoppedError, ToleranceError
+from symderiv.outputs import Output, check_apart
 
 if TYPE_CHECKING:
     from symderiv.dynamics import Simulation, Trajectory
@@ -40,6 +41,7 @@ def solve(
     plot: PlotOption = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Integrate the order-parameter equations of a study.
@@ -50,10 +52,12 @@ def solve(
     from symderiv.dynamics import solve as integrate
 
     read = load_study(study)
-    target = output or Path(f"{study.stem}-run.nc")
-    _check_targets(target, plot)
+    inputs = (study, *read.input_files)
+    target = Output(output or f"{study.stem}-run.nc", "nc", inputs=inputs, force=force)
+    figure = plot_output(plot, inputs=inputs, force=force)
+    check_apart(target, figure)
     end = float(read.alpha[-1])
-    checkpoint = checkpoint_beside(target, checkpoint_every, fresh)
+    checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
         with progress(quiet=json_) as update:
             trajectory = integrate(
@@ -63,16 +67,20 @@ def solve(
                 checkpoint=checkpoint,
             )
         write_result(checkpoint, lambda: write_run(target, trajectory))
-        if plot is not None:
-            _plot(trajectory, plot)
-        _report_solve(target, trajectory, checkpoint, json_)
-        _end(checkpoint, trajectory.message, target)
+        if figure is not None:
+            _plot(trajectory, figure)
+        _report_solve(target.path, figure, trajectory, checkpoint, json_)
+        _end(checkpoint, trajectory.message, target.path)
     if not trajectory.succeeded:
         raise ToleranceError(_failure(trajectory))
 
 
 def _report_solve(
-    target: Path, trajectory: Trajectory, checkpoint: Checkpoint, as_json: bool
+    target: Path,
+    figure: Output | None,
+    trajectory: Trajectory,
+    checkpoint: Checkpoint,
+    as_json: bool,
 ) -> None:
     error = trajectory.generalization_error
     _report(
@@ -93,6 +101,7 @@ def _report_solve(
             "warnings": list(trajectory.warnings),
             "activation": trajectory.student_activation,
             "teacher_activation": trajectory.teacher_activation,
+            **written(plot=figure),
         },
         as_json,
     )
@@ -117,7 +126,7 @@ def _failure(trajectory: Trajectory) -> str:
     )
 
 
-def _plot(trajectory: Trajectory, target: Path) -> None:
+def _plot(trajectory: Trajectory, target: Output) -> None:
     from symderiv.report.curves import Case
     from symderiv.report.job import curve_of
     from symderiv.report.plots import error_figure, save
@@ -139,6 +148,7 @@ def simulate(
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Simulate a study by one-pass stochastic gradient descent, several times.
@@ -149,9 +159,9 @@ def simulate(
     from symderiv.dynamics import simulate as descend
 
     read = load_study(study)
-    target = output or Path(f"{study.stem}-sim.nc")
-    _check_targets(target, None)
-    checkpoint = checkpoint_beside(target, checkpoint_every, fresh)
+    inputs = (study, *read.input_files)
+    target = Output(output or f"{study.stem}-sim.nc", "nc", inputs=inputs, force=force)
+    checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
         with progress(quiet=json_) as update:
             result = descend(
@@ -162,8 +172,8 @@ def simulate(
                 checkpoint=checkpoint,
             )
         write_result(checkpoint, lambda: write_simulation(target, result))
-        _report_simulation(target, result, json_)
-        _end(checkpoint, result.message, target)
+        _report_simulation(target.path, result, json_)
+        _end(checkpoint, result.message, target.path)
     if not result.succeeded:
         raise ToleranceError(f"{result.message}; what was computed before is kept")
 
@@ -191,12 +201,6 @@ def _report_simulation(target: Path, result: Simulation, as_json: bool) -> None:
         },
         as_json,
     )
-
-
-def _check_targets(target: Path, plot: Path | None) -> None:
-    check_directory(target)
-    if plot is not None:
-        check_plot(plot)
 
 
 def _report(values: Mapping[str, Any], as_json: bool) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.output import Json, StudyFile, emit_json, progress
-from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable
+from symderiv.cli.output import Force, Json, StudyFile, emit_json, progress
+from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable, tell
 from symderiv.errors import NotYetError, ToleranceError
 
 
@@ -25,6 +25,7 @@ def study(
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Derive, solve, simulate, compare, plot and report a study, with its sweep.
@@ -42,6 +43,7 @@ def study(
             study,
             directory,
             thorough=thorough,
+            force=force,
             progress=update,
             checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
         )
@@ -65,6 +67,8 @@ def study(
         print(f"\nreport   {result.report}")
         for figure in result.figures:
             print(f"figure   {figure}")
+        for file in result.files:
+            print(f"numbers  {file}")
     if result.failures:
         raise ToleranceError("; ".join(result.failures))
     if compared["agrees"] is False:
@@ -94,6 +98,7 @@ def sweep(
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Solve a grid of studies on this machine's cores; a second call skips what is finished.
@@ -112,8 +117,9 @@ def sweep(
     points = read_grid(study, over or [], directory)
     with resumable(lambda: True), progress(quiet=json_) as update:
         result = run_grid(
-            points, directory, progress=update, checkpoint_every=checkpoint_every, fresh=fresh
-        )
+            points, directory, progress=update, checkpoint_every=checkpoint_every, fresh=fresh,
+            force=force, inputs=(study,), notice=tell,
+        )  # fmt: skip
     if json_:
         emit_json(
             {

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from symderiv.cli.output import Json, check_directory, emit_json, progress, write_text
+from symderiv.cli.output import (
+    Force,
+    Json,
+    emit_json,
+    progress,
+    tell_written,
+    text_output,
+    write_text,
+    written,
+)
 from symderiv.errors import InputError
+from symderiv.outputs import Output, OutputFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,6 +89,7 @@ def verify(
     processes: Annotated[
         int, typer.Option("--processes", metavar="P", min=0, help="0: one per processor.")
     ] = 0,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Check a paper's printed equations against the engine's own derivation.
@@ -103,8 +114,9 @@ def verify(
     if ledger is not None:
         if paper is not None or equation is not None or wanted or html is not None:
             raise InputError("--ledger is about all papers: leave out PAPER and the filters")
-        _write_ledger(ledger, thorough, processes, check=check, quiet=as_json)
+        _write_ledger(ledger, thorough, processes, check=check, force=force, quiet=as_json)
         return
+    page = _page(html, paper, as_json, force)
     mutants = mutants or equation is not None
     selection = Selection(equation or "", thorough or equation is not None, mutants)
     records = _verified(paper, selection, processes, quiet=as_json)
@@ -113,15 +125,27 @@ def verify(
     if html is not None:
         from symderiv.report.ledger import ledger_page
 
-        write_text(ledger_page(shown), html)
+        write_text(ledger_page(shown), page)
     if as_json:
-        emit_json({"claims": shown})
+        emit_json({"claims": shown} | written(html=page))
+    elif html is not None and page is None:
+        pass
     elif equation is not None:
         _explain(shown)
     else:
         _table(shown)
+    if not as_json:
+        tell_written(page)
     if unsettled:
         raise typer.Exit(FAILED)
+
+
+def _page(html: Path | None, paper: str | None, as_json: bool, force: bool) -> Output | None:
+    """The output of ``--html``; None for the terminal, or if it is not asked for."""
+    if as_json and str(html) == "-":
+        raise InputError("--html -: standard output is taken by --json; name a file")
+    inputs = [Path(paper)] if paper is not None and Path(paper).is_file() else []
+    return text_output(html, "html", inputs=inputs, force=force)
 
 
 def _verified(
@@ -139,15 +163,21 @@ def _verified(
 
 
 def _write_ledger(
-    folder: Path, thorough: bool, processes: int, *, check: bool, quiet: bool
+    folder: Path, thorough: bool, processes: int, *, check: bool, force: bool, quiet: bool
 ) -> None:
-    from symderiv.report.ledger import ledger_page
-    from symderiv.verification.ledger import differences, kept, read_ledger, written
+    from symderiv.report.ledger import is_ledger_page, ledger_page
+    from symderiv.verification import ledger as records_of
+    from symderiv.verification.ledger import differences, is_ledger, kept, read_ledger
     from symderiv.verification.library import names, paper
     from symderiv.verification.run import Selection
 
-    data, page = folder / "ledger.json", folder / "ledger.html"
-    check_directory(data)
+    written_to = OutputFolder(folder, force=force)
+    # these are kept under version control and merged, so they carry no checksum
+    outputs = (
+        written_to.file("ledger.json", "json", ours=is_ledger),
+        written_to.file("ledger.html", "html", ours=is_ledger_page),
+    )
+    data, page = (output.path for output in outputs)
     before = read_ledger(data.read_text(encoding="utf-8")) if data.exists() else []
     selection = Selection(thorough=thorough, mutants=True)
     started = time.perf_counter()
@@ -173,9 +203,9 @@ def _write_ledger(
         own, old = ([r for r in group if r["paper"] == name] for group in (records, before))
         order = [claim.name for claim in paper(name).claims]
         found += kept(own, [] if thorough else old, order)
-    text = written(found)
-    write_text(text, data)
-    write_text(ledger_page(read_ledger(text), folder), page)
+    text = records_of.written(found)
+    outputs[0].write_text(text, seal=False)
+    outputs[1].write_text(ledger_page(read_ledger(text), folder), seal=False)
     print(f"{data}, {page}: {_counts(found)}")
     print(f"{len(records)} claims were tried in {seconds:.0f} s")
 

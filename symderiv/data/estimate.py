@@ -10,6 +10,7 @@ respect. Only where x itself hardly fluctuates (|x_i| = 1) the plain average wou
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -21,6 +22,7 @@ import numpy as np
 from symderiv.data.blas_threads import one_blas_thread
 from symderiv.data.latent import Sampler
 from symderiv.errors import InputError
+from symderiv.outputs import Output, as_output
 
 __all__ = ["GeneratorStatistics", "estimate_generator", "generator_sampler"]
 
@@ -92,7 +94,7 @@ class GeneratorStatistics:
         needed = self.samples_for(self.target)
         return f"{text}; not converged to {self.target:g}, about {needed} samples would be needed"
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | Output) -> None:
         """Write an .npz that ``data.model = "generator"`` reads.
 
         Arrays: ``omega``, ``phi``, ``mean_x``, their standard errors ``omega_error``,
@@ -100,8 +102,10 @@ class GeneratorStatistics:
         errors of Ω and Φ.
         """
         estimate = [[self.samples, self.relative_error_omega, self.relative_error_phi]]
+        target = as_output(path, "npz")
+        content = io.BytesIO()
         np.savez_compressed(
-            path,
+            content,
             omega=self.omega,
             phi=self.phi,
             mean_x=self.mean_x,
@@ -111,6 +115,7 @@ class GeneratorStatistics:
             mean_error=self.mean_error.astype(np.float32),
             estimate=np.array(estimate),
         )
+        target.write(content.getvalue())
 
 
 def estimate_generator(

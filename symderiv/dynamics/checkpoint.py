@@ -15,6 +15,7 @@ import io
 import json
 import os
 import signal
+import stat
 import threading
 import time
 import tomllib
@@ -30,8 +31,9 @@ import numpy as np
 
 from symderiv import __version__
 from symderiv.dynamics.study import Study
-from symderiv.errors import SymderivError
+from symderiv.errors import InputError, SymderivError
 from symderiv.files import remove_temporaries, write_whole
+from symderiv.outputs import resolved
 
 #: Seconds between two checkpoints if nothing else is asked for.
 EVERY = 10.0
@@ -58,11 +60,14 @@ class Checkpoint:
     calls :meth:`remove` when it is safe; ``stopped`` tells whether the run was cut short.
 
     Args:
-        path: the file; its folder must exist.
+        path: the file.
         every: seconds between two writes; 0 writes whenever the run offers to.
         fresh: do not use a file that is there, but remove it.
         notice: called with one line on resuming, and why a file is not used.
         stop: asked now and then whether to stop, besides the signals.
+
+    Raises:
+        InputError: there is a file of this name that is not a checkpoint.
     """
 
     def __init__(
@@ -74,7 +79,13 @@ class Checkpoint:
         notice: Callable[[str], None] = lambda message: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.path, self.every, self.fresh = path, every, fresh
+        # a link is followed, so that it stays one
+        self.path = resolved(path) if path.is_symlink() else path
+        if not _replaceable(self.path):
+            raise InputError(
+                f"{path}: is needed for the checkpoint of the run, but is something else; rename it"
+            )
+        self.every, self.fresh = every, fresh
         self.signal: int | None = None
         self.stopped = False
         self.problem = ""
@@ -115,7 +126,8 @@ class Checkpoint:
         self._notice(f"resuming at {self._where}, from {self.path}")
 
     def _put_aside(self, change: str) -> None:
-        aside = self.path.with_name(self.path.name + ".old")
+        names = (f"{self.path.name}.old{number}" for number in ("", *range(2, 1000)))
+        aside = next(p for p in map(self.path.with_name, names) if _replaceable(p))
         try:
             os.replace(self.path, aside)
             kept = f"kept as {aside.name}"
@@ -277,6 +289,19 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{key}"] = value
     return flat
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether there is nothing of this name, or a checkpoint, however damaged."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
 
 
 class _Hashing:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from symderiv import __version__
 from symderiv.dynamics.compression import Compression
 from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
-from symderiv.files import write_whole
+from symderiv.files import kind_of
+from symderiv.outputs import Output, as_output
+from symderiv.seals import is_sealed
 
 if TYPE_CHECKING:
     import xarray
@@ -54,7 +57,7 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def write_run(
-    path: str | Path,
+    path: str | Path | Output,
     trajectory: Trajectory,
     *,
     per_mode: bool | None = None,
@@ -63,17 +66,17 @@ def write_run(
     """Write an integration as ``RUN.nc``; returns the path.
 
     Args:
-        path: replaced if it exists; never left half written.
+        path: the file, or the :class:`~symderiv.outputs.Output` that was made for it; replaced if
+            symderiv wrote it, never left half written.
         trajectory: also one that ended early; its cause and time are in the attributes.
         per_mode: also the overlaps per eigenvalue, which makes the file L times larger; None
             writes them when they take at most 64 MB.
         attributes: more attributes of the file.
 
     Raises:
-        InputError: the folder does not exist or cannot be written to.
+        InputError: the file must not be replaced, or the folder cannot be written to.
         SymderivError: the disk is full; an older file of this name is as it was.
     """
-    path = Path(path)
     return _write(path, *_run_contents(trajectory, per_mode, attributes))
 
 
@@ -135,7 +138,7 @@ def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
 
 
 def write_simulation(
-    path: str | Path,
+    path: str | Path | Output,
     result: Simulation,
     *,
     attributes: Mapping[str, str | float | int] | None = None,
@@ -199,19 +202,48 @@ def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or is not, byte for byte, as symderiv wrote it.
     """
+    with _opened(path) as file:
+        variables = {name: np.asarray(file.variables[name][...]) for name in file.variables}
+        return variables, _attributes(file)
+
+
+def read_attributes(path: str | Path) -> dict[str, Any]:
+    """The attributes of ``RUN.nc`` or ``SIM.nc``; as :func:`read_run`, and much faster."""
+    with _opened(path) as file:
+        return _attributes(file)
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
+    """The file, opened from the very bytes whose checksum was found right."""
     import h5netcdf
 
+    path = Path(path)
     try:
-        with h5netcdf.File(path, "r") as file:
-            variables = {name: np.asarray(file.variables[name][...]) for name in file.variables}
-            attributes = {}
-            for name, value in file.attrs.items():
-                attributes[name] = value.item() if isinstance(value, np.generic) else value
+        if kind := kind_of(path.stat()):
+            raise InputError(f"{path}: is a {kind}, not a result")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if not is_sealed(content):
+        raise InputError(
+            f"{path}: is not a result as symderiv wrote it: another program made or changed it, or "
+            "a part is missing; compute it again"
+        )
+    try:
+        with h5netcdf.File(io.BytesIO(content), "r") as file:
+            yield file
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as netCDF-4 ({error})") from None
-    return variables, attributes
+
+
+def _attributes(file: Any) -> dict[str, Any]:
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in file.attrs.items()
+    }
 
 
 def _lengths(K: int, M: int, L: int) -> dict[str, int]:
@@ -255,16 +287,17 @@ def _axes(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def _write(
-    path: Path,
+    path: str | Path | Output,
     variables: Mapping[str, np.ndarray],
     lengths: Mapping[str, int],
     attributes: Mapping[str, Any],
 ) -> Path:
+    target = as_output(path, "nc")
     # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
     content = io.BytesIO()
     _fill(content, variables, lengths, attributes)
-    write_whole(path, content.getbuffer())
-    return path
+    target.write(content.getbuffer())
+    return target.path
 
 
 def _fill(

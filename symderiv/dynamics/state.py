@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv.dynamics.flat_layout import pack_state, split_flat
 from symderiv.errors import InputError
-from symderiv.files import write_whole
+from symderiv.outputs import Output, as_output
 
 ARRAYS = (
     "eigenvalue",
@@ -119,11 +119,16 @@ class State:
             self.teacher_weights,
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write the arrays as an ``.npz`` file, whole or not at all."""
+    def save(self, path: str | Path | Output) -> None:
+        """Write the arrays as an ``.npz`` file, whole or not at all.
+
+        Raises:
+            InputError: the file is there and symderiv did not write it.
+        """
+        target = as_output(path, "npz")
         content = io.BytesIO()
         np.savez(content, **{name: getattr(self, name) for name in ARRAYS})
-        write_whole(Path(path), content.getvalue())
+        target.write(content.getvalue())
 
     def _check_shapes(self) -> None:
         for name, axes in (

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from symderiv_codegen import PrinterError, print_numba
 
 from symderiv.errors import NotYetError
+from symderiv.files import write_whole
 from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.learning.equations import Equations, derive_equations
 from symderiv.learning.problem import LearningProblem, learning_problem
@@ -94,5 +95,5 @@ def write_checked_in(directory: Path, check: bool = False) -> list[str]:
             continue
         differing.append(name)
         if not check:
-            path.write_bytes(text)
+            write_whole(path, text)
     return differing

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.errors import InputError
+from symderiv.files import set_aside
+from symderiv.outputs import Output, OutputFolder
 from symderiv.report.job import file_stem
 
 if TYPE_CHECKING:
@@ -121,23 +123,34 @@ def run_grid(
     progress: Callable[[str, float], None] = lambda task, fraction: None,
     checkpoint_every: float | None = None,
     fresh: bool = False,
+    force: bool = False,
+    inputs: Sequence[Path] = (),
+    notice: Callable[[str], None] = lambda message: None,
 ) -> GridResult:
-    """Solve every point without a file, on all cores; one failure does not stop the others.
+    """Solve every point without a whole result, on all cores; one failure does not stop the others.
+
+    A file of a point's name that is not its finished result, as it was written, is put aside under
+    another name, and the point is solved anew.
 
     Args:
         points, directory: The studies and where their files go.
         progress: Called with a task and the fraction of it that is done.
         checkpoint_every: Seconds between the checkpoints of each point; None makes none.
         fresh: Do not use the checkpoints of unfinished points.
+        force: Replace what is not a result instead of putting it aside.
+        inputs: Files that the call reads, besides those of the studies.
+        notice: Called with a line for every file that is put aside.
 
     Raises:
+        InputError: A file must not be replaced.
         KeyboardInterrupt: After all workers have kept their state.
     """
     from symderiv.dynamics.activation_error import kernel_for
 
-    directory.mkdir(parents=True, exist_ok=True)
+    OutputFolder(directory)
+    keeping = _Keeping(checkpoint_every, fresh, force, tuple(inputs))
     result = GridResult()
-    waiting = [point for point in points if not point.file.exists()]
+    waiting = list(_waiting(points, keeping, progress, notice))
     result.skipped = result.completed = len(points) - len(waiting)
     progress("sweep", result.completed / max(len(points), 1))
     if not waiting:
@@ -153,9 +166,7 @@ def run_grid(
         workers, mp_context=context, initializer=_start_worker, initargs=(stop,)
     )
     try:
-        futures = {
-            pool.submit(_solve_one, point, checkpoint_every, fresh): point for point in waiting
-        }
+        futures = {pool.submit(_solve_one, point, keeping): point for point in waiting}
         for future in as_completed(futures):
             point = futures[future]
             try:
@@ -172,6 +183,60 @@ def run_grid(
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
     return result
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """How a worker keeps what it computes; see :func:`run_grid`."""
+
+    checkpoint_every: float | None
+    fresh: bool
+    force: bool
+    inputs: tuple[Path, ...]
+
+    def outputs(self, point: GridPoint) -> tuple[Output, Output]:
+        """The file of the result, and that of what is there of it after an early end."""
+        incomplete = point.file.with_name(f"{point.file.stem}-incomplete.nc")
+        inputs = (*self.inputs, *point.study.input_files)
+        target, early = (
+            Output(file, "nc", inputs=inputs, force=self.force) for file in (point.file, incomplete)
+        )
+        return target, early
+
+
+def _waiting(
+    points: Sequence[GridPoint],
+    keeping: _Keeping,
+    progress: Callable[[str, float], None],
+    notice: Callable[[str], None],
+) -> Iterator[GridPoint]:
+    """The points without a finished result; what else has their name is put aside."""
+    for done, point in enumerate(points):
+        progress("looking at results", done / len(points))
+        if os.path.lexists(point.file):
+            if _finished(point):
+                continue
+            if not keeping.force and point.file.is_file():
+                aside = set_aside(point.file, "damaged")
+                notice(
+                    f"{point.file} is not the whole result of this study; it is kept as "
+                    f"{aside.name}, solving anew"
+                )
+        # what must not be replaced is refused here, before anything is computed
+        keeping.outputs(point)
+        yield point
+    progress("looking at results", 1.0)
+
+
+def _finished(point: GridPoint) -> bool:
+    """Whether the file is the result of this very study, to its end, as it was written."""
+    from symderiv.dynamics.output import read_attributes
+
+    try:
+        found = read_attributes(point.file)
+    except InputError:
+        return False
+    return found.get("study") == point.study.text and found.get("end") == "done"
 
 
 def _kernel_key(study: Study) -> tuple[str, str, float]:
@@ -199,7 +264,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _solve_one(point: GridPoint, checkpoint_every: float | None, fresh: bool) -> str:
+def _solve_one(point: GridPoint, keeping: _Keeping) -> str:
     """Solve and write one point; the message of its failure, or nothing.
 
     A run that stops early keeps what it computed under another name, so that it counts as
@@ -210,23 +275,23 @@ def _solve_one(point: GridPoint, checkpoint_every: float | None, fresh: bool) ->
     from symderiv.errors import SymderivError
 
     checkpoint = None
-    if checkpoint_every is not None:
-        checkpoint = Checkpoint(
-            checkpoint_path(point.file),
-            every=checkpoint_every,
-            fresh=fresh,
-            notice=lambda message: print(f"symderiv: {message}", file=sys.stderr),
-            stop=lambda: _stop is not None and _stop.is_set(),
-        )
-    incomplete = point.file.with_name(f"{point.file.stem}-incomplete.nc")
     try:
+        target, early = keeping.outputs(point)
+        if keeping.checkpoint_every is not None:
+            checkpoint = Checkpoint(
+                checkpoint_path(point.file),
+                every=keeping.checkpoint_every,
+                fresh=keeping.fresh,
+                notice=lambda message: print(f"symderiv: {message}", file=sys.stderr),
+                stop=lambda: _stop is not None and _stop.is_set(),
+            )
         trajectory = solve(point.study, checkpoint=checkpoint)
         stopped = checkpoint is not None and checkpoint.stopped
         if trajectory.succeeded and not stopped:
-            write_run(point.file, trajectory)
-            incomplete.unlink(missing_ok=True)
+            write_run(target, trajectory)
+            early.path.unlink(missing_ok=True)
         else:
-            write_run(incomplete, trajectory)
+            write_run(early, trajectory)
     except SymderivError as error:
         return str(error)
     if checkpoint is not None and not stopped:

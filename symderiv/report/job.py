@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.errors import InputError, StoppedError
+from symderiv.outputs import Output, OutputFolder
 from symderiv.report.claims import Findings, claims, findings, letter
 from symderiv.report.curves import Case, Curve, Points
-from symderiv.report.files import write_whole
 
 if TYPE_CHECKING:
     from symderiv.derivation import Derivation
@@ -133,6 +133,7 @@ def run_study(
     output: Path,
     *,
     thorough: bool = False,
+    force: bool = False,
     progress: Progress = lambda task, fraction: None,
     checkpoints: Checkpoints | None = None,
 ) -> StudyResult:
@@ -140,14 +141,16 @@ def run_study(
 
     Args:
         path: The study file.
-        output: The results directory; made if needed, its files of the same names replaced.
+        output: The results directory; made if needed, files of the same names that symderiv wrote
+            are replaced.
         thorough: Simulate as far as the equations are integrated.
+        force: Replace files of these names whoever wrote them.
         progress: Called with the name of a task and the fraction of it that is done.
         checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
             until the whole study is done.
 
     Raises:
-        InputError: The study is not acceptable.
+        InputError: The study is not acceptable, or a file must not be replaced.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
     from symderiv.dynamics import expand_sweep, load_study
@@ -155,14 +158,18 @@ def run_study(
 
     study = load_study(path)
     cases = expand_sweep(study)
-    output.mkdir(parents=True, exist_ok=True)
+    settings = settings_of(study)
+    inputs = {path: None, **{file: None for _, one in cases for file in one.input_files}}
+    targets = _Targets(OutputFolder(output, inputs=inputs, force=force), settings)
+    kept = _Kept(checkpoints)
+    for target in targets.runs + targets.simulations:
+        kept.of(target.path)
     progress("deriving", 0.0)
     derivation = _derivation(study)
     progress("deriving", 1.0)
-    kept = _Kept(checkpoints)
     found, files, failures = [], [], []
     kernels: dict[tuple[str, str, float], Kernel] = {}
-    for (_, variant), settings in zip(cases, settings_of(study), strict=True):
+    for index, (_, variant) in enumerate(cases):
         case_study = thorough_variant(variant) if thorough else variant
         key = (
             case_study.student_activation,
@@ -171,13 +178,15 @@ def run_study(
         )
         if key not in kernels:
             kernels[key] = kernel_for(case_study)
-        case, written, failed = _case(case_study, settings, kernels[key], output, progress, kept)
+        case, written, failed = _case(
+            case_study, settings[index], kernels[key], targets.case(index), progress, kept
+        )
         found.append(findings(case))
         files += written
         failures += failed
     progress("report", 0.0)
     report, figures = _write_report(
-        path, study, found, derivation, output, list(kernels.values()), files
+        path, study, found, derivation, targets, list(kernels.values()), files
     )
     progress("report", 1.0)
     kept.remove()
@@ -186,18 +195,36 @@ def run_study(
     )
 
 
+class _Targets:
+    """All files of a study, refused before anything is computed if one must not be replaced."""
+
+    def __init__(self, folder: OutputFolder, settings: list[dict[str, object]]) -> None:
+        stems = [file_stem(label_of(one)) for one in settings]
+        self.runs = [folder.file(f"run-{stem}.nc", "nc") for stem in stems]
+        self.simulations = [folder.file(f"sim-{stem}.nc", "nc") for stem in stems]
+        self.figures = {
+            name: folder.file(f"{name}.svg", "svg") for name in ("error", "overlaps", "exponent")
+        }
+        self.report = folder.file("report.html", "html")
+
+    def case(self, index: int) -> tuple[Output, Output]:
+        """The files of a case: its integration and its simulation."""
+        return self.runs[index], self.simulations[index]
+
+
 class _Kept:
     """The checkpoints of a study's cases."""
 
     def __init__(self, make: Checkpoints | None) -> None:
         self._make = make
-        self._made: list[Checkpoint] = []
+        self._made: dict[Path, Checkpoint] = {}
 
     def of(self, file: Path) -> Checkpoint | None:
         if self._make is None:
             return None
-        self._made.append(self._make(file))
-        return self._made[-1]
+        if file not in self._made:
+            self._made[file] = self._make(file)
+        return self._made[file]
 
     def finished(self, checkpoint: Checkpoint | None, task: str, message: str) -> None:
         """A case is done and kept for a study that is resumed, or it was stopped: so is the study.
@@ -215,7 +242,7 @@ class _Kept:
             checkpoint.write()
 
     def remove(self) -> None:
-        for checkpoint in self._made:
+        for checkpoint in self._made.values():
             checkpoint.remove()
 
 
@@ -232,7 +259,7 @@ def _case(
     study: Study,
     settings: Mapping[str, object],
     kernel: Kernel,
-    output: Path,
+    targets: tuple[Output, Output],
     progress: Progress,
     kept: _Kept,
 ) -> tuple[Case, list[Path], list[str]]:
@@ -240,27 +267,25 @@ def _case(
     from symderiv.dynamics.initial import initial
 
     label = label_of(settings)
-    stem = file_stem(label)
+    run_file, simulation_file = targets
     start = initial(study)
     task = f"solving {label}".rstrip()
-    run_file = output / f"run-{stem}.nc"
-    checkpoint = kept.of(run_file)
+    checkpoint = kept.of(run_file.path)
     trajectory = _solved(study, kernel, start, task, progress, checkpoint)
     write_run(run_file, trajectory)
     kept.finished(checkpoint, task, trajectory.message)
-    written, failures, curve, points = [run_file], [], curve_of(trajectory), None
+    written, failures, curve, points = [run_file.path], [], curve_of(trajectory), None
     if not trajectory.succeeded:
         failures.append(f"{label or 'equations'}: {trajectory.message}")
     task = f"simulating {label}".rstrip()
-    simulation_file = output / f"sim-{stem}.nc"
-    checkpoint = kept.of(simulation_file)
+    checkpoint = kept.of(simulation_file.path)
     simulation = _simulated(study, kernel, start, task, progress, checkpoint)
     if isinstance(simulation, str):
         curve = replace(curve, warnings=(*curve.warnings, simulation))
     else:
         write_simulation(simulation_file, simulation)
         kept.finished(checkpoint, task, simulation.message)
-        written.append(simulation_file)
+        written.append(simulation_file.path)
         points = points_of(simulation)
         if not simulation.succeeded:
             failures.append(f"{label or 'simulation'}: {simulation.message}")
@@ -323,7 +348,7 @@ def _write_report(
     study: Study,
     found: list[Findings],
     derivation: Derivation,
-    output: Path,
+    targets: _Targets,
     kernels: list[Kernel],
     files: list[Path],
 ) -> tuple[Path, list[Path]]:
@@ -338,9 +363,8 @@ def _write_report(
     }
     figures = []
     for name, figure in drawn.items():
-        target = output / f"{name}.svg"
-        plots.save(figure, target)
-        figures.append(target)
+        plots.save(figure, targets.figures[name])
+        figures.append(targets.figures[name].path)
     provenance = [("Python", platform.python_version())]
     provenance += [(f"solver {kernel.path.stem}, sha256", kernel.sha256[:16]) for kernel in kernels]
     page = study_page(
@@ -353,9 +377,8 @@ def _write_report(
         provenance=provenance,
         files=[file.name for file in (*files, *figures)],
     )
-    report = output / "report.html"
-    write_whole(report, page.encode())
-    return report, figures
+    targets.report.write_text(page)
+    return targets.report.path, figures
 
 
 def _subtitle(study: Study) -> str:

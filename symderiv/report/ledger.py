@@ -12,8 +12,9 @@ from symderiv.mathtext import html_prose, mathml_display
 from symderiv.report.gallery import with_indices
 from symderiv.report.page import _render, _trusted
 
-__all__ = ["ledger_page"]
+__all__ = ["is_ledger_page", "ledger_page"]
 
+_TITLE: Final = "Printed equations, checked"
 _ORDER: Final = ("false", "misprint", "approximate", "holds", "definition", "not-checkable")
 _WORDS: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _CSS: Final = {
@@ -32,6 +33,13 @@ _MEANING: Final = {
     "not-checkable": "nothing that can be computed; the reason is given",
     "unsettled": "neither the print nor a correction passed",
 }
+
+
+def is_ledger_page(content: bytes) -> bool:
+    """Whether this is a page of :func:`ledger_page`, of whatever version."""
+    return b'<meta name="generator" content="symderiv' in content[:1000] and (
+        f"<title>{_TITLE}</title>".encode() in content[:1000]
+    )
 
 
 def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -> str:
@@ -56,7 +64,7 @@ def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -
         )
     return _render(
         "ledger.html.j2",
-        title="Printed equations, checked",
+        title=_TITLE,
         papers=papers,
         meaning=[(verdict, _MEANING[verdict]) for verdict in _ORDER],
         css_of=_CSS,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.errors import InputError
+from symderiv.outputs import Output
 from symderiv.report.curves import Case, Floats
 from symderiv.report.features import FLAT, Plateau, local_exponent, plateau
-from symderiv.report.files import FIGURE_FORMATS, write_whole
+from symderiv.report.files import figure_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,20 +74,16 @@ def write(figure: Figure, target: Path | BytesIO, kind: str) -> None:
         figure.savefig(target, format=kind, dpi=160, metadata=metadata.get(kind))
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path | Output) -> None:
     """Write the figure to a file, whole or not at all, in the format of the file's ending.
 
     Raises:
-        InputError: The ending is not one of ``FIGURE_FORMATS``.
+        InputError: The ending is not one of ``FIGURE_FORMATS``, or the file must not be replaced.
     """
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in FIGURE_FORMATS:
-        raise InputError(
-            f"figure {path.name!r}: the name must end in .{', .'.join(FIGURE_FORMATS)}"
-        )
+    target = path if isinstance(path, Output) else figure_output(path)
     buffer = BytesIO()
-    write(figure, buffer, kind)
-    write_whole(path, buffer.getvalue())
+    write(figure, buffer, target.format)
+    target.write(buffer.getvalue())
 
 
 def colour(index: int, count: int) -> Any:

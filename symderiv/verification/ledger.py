@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from symderiv.errors import InputError
 
-__all__ = ["differences", "kept", "read_ledger", "written"]
+__all__ = ["differences", "is_ledger", "kept", "read_ledger", "written"]
 
 #: What has to be the same for a ledger to be current.
 _COMPARED: Final = (
@@ -49,6 +49,15 @@ def read_ledger(text: str) -> list[dict[str, Any]]:
     if not isinstance(claims, list):
         raise InputError("the ledger is not a file of claims; write it anew")
     return claims
+
+
+def is_ledger(content: bytes) -> bool:
+    """Whether this is a ledger's file, of whatever version."""
+    try:
+        claims = read_ledger(content.decode())
+        return all({"paper", "name", "statement", "verdict"} <= set(claim) for claim in claims)
+    except (InputError, UnicodeDecodeError, TypeError):
+        return False
 
 
 def kept(

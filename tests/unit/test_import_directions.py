@@ -18,6 +18,8 @@ LEVELS = {
     "showing": 1,
     "progress": 1,
     "drawing": 1,
+    "seals": 1,
+    "outputs": 2,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,

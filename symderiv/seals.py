@@ -1,0 +1,101 @@
+"""The mark of a file that symderiv wrote: the SHA-256 of everything else in it, near its end.
+
+A file that carries its own digest is known to be symderiv's, byte for byte as it was written: it
+may be replaced without asking, and what is read from it is what was computed. A file that was cut
+off, damaged, edited or written by anything else is not.
+
+The mark is one line of text in a place where its format has room for it: a comment, a key of JSON
+at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5 and PDF.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["STREAMED", "is_sealed", "sealed"]
+
+_TAG: Final = b"written by symderiv, sha256 of the rest "
+_DIGITS: Final = 64
+# The mark is within so many bytes of the end.
+_TAIL: Final = 256
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_PNG_KEY: Final = b"Comment\0"
+_END_OF_ZIP: Final = 22
+
+#: Before and after the mark in formats where it simply follows.
+_COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
+    "html": (b"\n<!-- ", b" -->\n"),
+    "svg": (b"<!-- ", b" -->\n"),
+    "tex": (b"% ", b"\n"),
+    "py": (b"# ", b"\n"),
+    "pdf": (b"% ", b"\n"),
+    "txt": (b"\n", b"\n"),
+    "nc": (b"\n", b"\n"),
+}
+
+#: Formats that are text and can go to standard output.
+STREAMED: Final = frozenset({"html", "tex", "py", "txt", "json"})
+
+
+def sealed(content: bytes | memoryview, format: str) -> bytes:
+    """The content with its mark.
+
+    Args:
+        content: a whole file without one; JSON is an object that is not empty.
+        format: its ending: html, svg, tex, py, pdf, txt, nc, json, png, npz.
+    """
+    if format in _FRAMES:
+        before, after, skipped = _FRAMES[format](bytes(content))
+    else:
+        head, tail = _COMMENTS[format]
+        before, after, skipped = bytes(content) + head + _TAG, tail, b""
+    digest = hashlib.sha256(before)
+    digest.update(after)
+    mark = digest.hexdigest().encode()
+    if skipped:
+        skipped = struct.pack(">I", zlib.crc32(skipped + mark))
+    return before + mark + skipped + after
+
+
+# What stands before the digest and after it, and what the digest is part of the CRC of.
+_Frame = tuple[bytes, bytes, bytes]
+
+
+def _json(content: bytes) -> _Frame:
+    body = content.rstrip().removesuffix(b"}").rstrip()
+    return body + b', "seal": "' + _TAG, b'"}\n', b""
+
+
+def _zip(content: bytes) -> _Frame:
+    comment = struct.pack("<H", len(_TAG) + _DIGITS) + _TAG
+    assert content[-_END_OF_ZIP:].startswith(b"PK\5\6"), "a zip archive with a comment"
+    return content[:-2] + comment, b"", b""
+
+
+def _png(content: bytes) -> _Frame:
+    end = content.rindex(b"IEND") - 4
+    text = _PNG_KEY + _TAG
+    chunk = b"tEXt" + text
+    length = struct.pack(">I", len(text) + _DIGITS)
+    return content[:end] + length + chunk, content[end:], chunk
+
+
+_FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {"json": _json, "npz": _zip, "png": _png}
+
+
+def is_sealed(content: bytes | memoryview) -> bool:
+    """Whether the content is, byte for byte, a file that symderiv wrote."""
+    tail = bytes(content[-_TAIL:])
+    found = tail.rfind(_TAG)
+    if found < 0:
+        return False
+    start = len(content) - len(tail) + found + len(_TAG)
+    end = start + _DIGITS
+    digest = hashlib.sha256(content[:start])
+    # the checksum of a PNG chunk covers the mark, which cannot cover it in turn
+    digest.update(content[end + (4 if bytes(content[:8]) == _PNG else 0) :])
+    return bytes(content[start:end]) == digest.hexdigest().encode()
