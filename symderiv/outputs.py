@@ -60,10 +60,14 @@ class Output:
             if format not in STREAMED:
                 raise InputError(f"-: a .{format} file does not go to standard output; name a file")
             return
-        self.file = resolved(self.path)
+        #: What is written: the path itself, or what it leads to as a symbolic link.
+        self.file = self.path
+        self.real = resolved(self.path)
+        if self.path.is_symlink():
+            self.file = self.real
         _check_special(self.path)
         self._replaceable(self.file)
-        _check_folder(self.path, self.file.parent)
+        _check_folder(self.path, self.real.parent)
 
     def write(self, content: bytes | memoryview, *, seal: bool = True) -> None:
         """Write the file, whole or not at all.
@@ -92,7 +96,7 @@ class Output:
         found = _state(self.path, file)
         if found is None:
             for one in self._inputs:
-                if resolved(one) == file:
+                if resolved(one) == self.real:
                     raise InputError(_IS_INPUT.format(self.path))
             return None
         _check_kind(self.path, found)
@@ -170,7 +174,7 @@ def check_apart(*outputs: Output | None) -> None:
     for one in outputs:
         if one is None:
             continue
-        file = Path(STANDARD_OUTPUT) if one.streams else one.file
+        file = Path(STANDARD_OUTPUT) if one.streams else one.real
         if file in seen or any(_same(old, _state(file, file)) for old in seen):
             raise InputError(f"{one.path}: two outputs of this call go there; choose another name")
         seen.append(file)

@@ -22,7 +22,9 @@ def plot_output(
     """
     from symderiv.report.files import figure_output
 
-    return None if plot is None else figure_output(plot, inputs=inputs, force=force)
+    if plot is None:
+        return None
+    return figure_output(plot, inputs=inputs, force=force, name="--plot")
 
 
 def read_times(text: str) -> list[float]:

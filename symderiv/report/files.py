@@ -15,8 +15,15 @@ FIGURE_FORMATS = ("svg", "png", "pdf")
 """Endings of figure files."""
 
 
-def figure_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = False) -> Output:
+def figure_output(
+    path: Path, *, inputs: Iterable[Path] = (), force: bool = False, name: str = "figure"
+) -> Output:
     """The output of a figure, whose ending says its format.
+
+    Args:
+        path: The file.
+        inputs, force: As those of :class:`~symderiv.outputs.Output`.
+        name: How messages call it.
 
     Raises:
         InputError: The ending is not one of :data:`FIGURE_FORMATS`, or nothing may be written
@@ -25,6 +32,6 @@ def figure_output(path: Path, *, inputs: Iterable[Path] = (), force: bool = Fals
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FIGURE_FORMATS:
         raise InputError(
-            f"figure {path.name!r}: the name must end in .{', .'.join(FIGURE_FORMATS)}"
+            f"{name} {path.name!r}: the name must end in .{', .'.join(FIGURE_FORMATS)}"
         )
     return Output(path, kind, inputs=inputs, force=force)

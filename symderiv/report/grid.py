@@ -24,6 +24,9 @@ from symderiv.report.job import file_stem
 if TYPE_CHECKING:
     from symderiv.dynamics import Study
 
+#: How files of the format begin.
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
 
 @dataclass(frozen=True)
 class GridPoint:
@@ -216,7 +219,7 @@ def _waiting(
         if os.path.lexists(point.file):
             if _finished(point):
                 continue
-            if not keeping.force and point.file.is_file():
+            if not keeping.force and _was_a_result(point.file):
                 aside = set_aside(point.file, "damaged")
                 notice(
                     f"{point.file} is not the whole result of this study; it is kept as "
@@ -226,6 +229,14 @@ def _waiting(
         keeping.outputs(point)
         yield point
     progress("looking at results", 1.0)
+
+
+def _was_a_result(file: Path) -> bool:
+    """Whether it looks like a result that was damaged or cut off; anything else stays."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(HDF5)) == HDF5
 
 
 def _finished(point: GridPoint) -> bool:

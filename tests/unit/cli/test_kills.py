@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from symderiv.dynamics import read_run
+from symderiv.seals import sealed
 
 SUPPORT = Path(__file__).parents[2] / "support"
 
@@ -215,7 +216,7 @@ def test_a_full_disk_is_told_and_costs_neither_the_old_file_nor_the_run(
     assert whole["code"] == 0
     size = (tmp_path / "whole.nc").stat().st_size
     output = tmp_path / "s-run.nc"
-    for old in (None, b"an older result"):
+    for old in (None, sealed(b"an older result", "nc")):
         if old is not None:
             output.write_bytes(old)
         # nothing can be written at all

@@ -124,7 +124,8 @@ def test_the_text_and_the_figure(linear: Any, tmp_path: Path) -> None:
     assert shown.code == 0
     assert "stable for η < 2" in shown.out
     assert "exact mean of SGD" in shown.out
-    assert shown.out.splitlines()[-1].split()[0] == "10"
+    assert shown.out.splitlines()[-2].split()[0] == "10"
+    assert shown.out.splitlines()[-1] == f"wrote {figure}"
     assert figure.read_text().startswith("<?xml")
 
 

@@ -269,13 +269,14 @@ def test_a_point_of_a_sweep_goes_on_when_it_was_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
     study = parse_study(text())
     whole, killed = (grid.GridPoint("a", study, tmp_path / f"{n}.nc") for n in ("whole", "killed"))
-    assert grid._solve_one(whole, None, False) == ""
+    assert grid._solve_one(whole, grid._Keeping(None, False, False, ())) == ""
+    keeping = grid._Keeping(1e9, False, False, ())
     # the sweep asks its workers to stop
     monkeypatch.setattr(grid, "_stop", SimpleNamespace(is_set=Stops(5)))
-    assert "interrupted" in grid._solve_one(killed, 1e9, False)
+    assert "interrupted" in grid._solve_one(killed, keeping)
     names = ["killed-incomplete.nc", "killed.nc.checkpoint", "whole.nc"]
     assert sorted(os.listdir(tmp_path)) == names
     monkeypatch.setattr(grid, "_stop", None)
-    assert grid._solve_one(killed, 1e9, False) == ""
+    assert grid._solve_one(killed, keeping) == ""
     assert sorted(os.listdir(tmp_path)) == ["killed.nc", "whole.nc"]
     np.testing.assert_equal(read_run(killed.file)[0], read_run(whole.file)[0])

@@ -21,6 +21,7 @@ from symderiv.dynamics import (
 )
 from symderiv.dynamics.state import State, load_state
 from symderiv.errors import InputError, SymderivError
+from symderiv.seals import sealed
 
 STUDY = """
 [network]
@@ -96,7 +97,7 @@ def test_reading_gives_back_what_was_written(trajectory, tmp_path):
     with pytest.raises(InputError, match=r"none\.nc"):
         read_run(tmp_path / "none.nc")
     (tmp_path / "text.nc").write_text("text")
-    with pytest.raises(InputError, match="netCDF"):
+    with pytest.raises(InputError, match="not a result as symderiv wrote it"):
         read_run(tmp_path / "text.nc")
 
 
@@ -146,13 +147,16 @@ def test_a_simulation_file_holds_means_errors_and_runs(simulated, tmp_path):
         assert data.attrs["method"] == simulated.method == "gram"
 
 
-@pytest.mark.parametrize("stage", ["fsync", "replace"])
-@pytest.mark.parametrize("old", [None, b"an older result"])
+@pytest.mark.parametrize(
+    ("stage", "old"),
+    [("fsync", None), ("link", None), ("fsync", b"an older"), ("replace", b"an older")],
+)
 def test_a_write_that_fails_in_the_middle_leaves_the_folder_as_it_was(
     trajectory, tmp_path, monkeypatch, stage, old
 ):
     path = tmp_path / "RUN.nc"
     if old is not None:
+        old = sealed(old, "nc")
         path.write_bytes(old)
 
     def fail(*_):
@@ -182,9 +186,11 @@ def test_an_interrupt_during_the_write_leaves_no_file(trajectory, tmp_path, monk
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_that_does_not_exist_is_refused(trajectory, tmp_path):
-    with pytest.raises(InputError, match=r"RUN\.nc: cannot be written"):
-        write_run(tmp_path / "none" / "RUN.nc", trajectory)
+def test_folders_that_do_not_exist_are_made(trajectory, tmp_path):
+    path = write_run(tmp_path / "none" / "yet" / "RUN.nc", trajectory)
+    assert read_run(path)[1]["alpha_end"] == 3.0
+    with pytest.raises(InputError, match=r"a part of it is a file, not a folder"):
+        write_run(path / "RUN.nc", trajectory)
 
 
 def test_result_files_have_ordinary_permissions(trajectory, tmp_path):
