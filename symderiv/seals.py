@@ -5,7 +5,7 @@ may be replaced without asking, and what is read from it is what was computed. A
 off, damaged, edited or written by anything else is not.
 
 The mark is one line of text in a place where its format has room for it: a comment, a key of JSON
-at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5 and PDF.
+at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5, .npy and PDF.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
     "svg": (b"<!-- ", b" -->\n"),
     "tex": (b"% ", b"\n"),
     "py": (b"# ", b"\n"),
+    "toml": (b"# ", b"\n"),
     "pdf": (b"% ", b"\n"),
     "txt": (b"\n", b"\n"),
     "nc": (b"\n", b"\n"),
+    "npy": (b"\n", b"\n"),
 }
 
 #: Formats that are text and can go to standard output.
@@ -46,7 +48,8 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
 
     Args:
         content: a whole file without one; JSON is an object that is not empty.
-        format: its ending: html, svg, tex, py, pdf, txt, nc, json, png, npz.
+        format: its ending: html, svg, tex, py, toml, pdf, txt, nc, npy, json,
+            png, npz.
     """
     if format in _FRAMES:
         before, after, skipped = _FRAMES[format](bytes(content))

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from symderiv.errors import InputError
+from symderiv.outputs import Output, as_output
 
 __all__ = ["Given", "Source", "source"]
 
@@ -49,18 +50,17 @@ class Given:
         lists = {name: array.tolist() for name, array in self.arrays.items()}
         return lists.get("", lists)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | Output) -> None:
         """Write them as an .npz or, without names, an .npy file, whole or not at all."""
         from io import BytesIO
 
-        from symderiv.files import write_whole
-
+        target = as_output(path, self.ending[1:])
         content = BytesIO()
         if "" in self.arrays:
             np.save(content, self.arrays[""])
         else:
             np.savez(content, **cast(Any, self.arrays))
-        write_whole(path, content.getvalue())
+        target.write(content.getvalue())
 
     @property
     def ending(self) -> str:

@@ -148,7 +148,7 @@ def write_simulation(
     The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
     in front. See :func:`write_run` for the arguments.
     """
-    return _write(Path(path), *_simulation_contents(result, attributes))
+    return _write(path, *_simulation_contents(result, attributes))
 
 
 def _simulation_contents(

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import rows_of
 from symderiv.errors import InputError
+from symderiv.outputs import Output
 from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
@@ -151,15 +151,19 @@ class Simulation(Shown):
 
         return simulation_dataset(self)
 
-    def save(self, path: str | PathLike[str]) -> Simulation:
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Simulation:
         """Write ``SIM.nc``, whole or not at all; :func:`symderiv.open` reads it.
+
+        Args:
+            path: the file; its folder is made if needed.
+            force: replace a file also if symderiv did not write it.
 
         Returns:
             The same simulation, which knows where it was written.
         """
         from symderiv.dynamics.output import write_simulation
 
-        write_simulation(Path(path), self)
+        write_simulation(Output(path, "nc", force=force), self)
         return replace(self, output=str(path))
 
 

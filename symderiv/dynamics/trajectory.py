@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from symderiv.drawing import drawing
 from symderiv.dynamics.compression import Compression
 from symderiv.dynamics.state import State
+from symderiv.outputs import Output
 from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
@@ -160,15 +160,19 @@ class Trajectory(Shown):
 
         return run_dataset(self)
 
-    def save(self, path: str | PathLike[str]) -> Trajectory:
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Trajectory:
         """Write ``RUN.nc``, whole or not at all; :func:`symderiv.open` reads it.
+
+        Args:
+            path: the file; its folder is made if needed.
+            force: replace a file also if symderiv did not write it.
 
         Returns:
             The same trajectory, which knows where it was written.
         """
         from symderiv.dynamics.output import write_run
 
-        write_run(Path(path), self)
+        write_run(Output(path, "nc", force=force), self)
         return replace(self, output=str(path))
 
 

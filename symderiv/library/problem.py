@@ -180,7 +180,7 @@ class Problem(Shown):
             return cls._of(parse_study(source, Path().absolute(), timed=False))
         return cls._of(load_study(Path(source), timed=False))
 
-    def to_toml(self, path: str | PathLike[str] | None = None) -> str:
+    def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """The text of a study file that states this problem; reads back to an equal one.
 
         Names of files in it are absolute, and arrays are written out number by number.
@@ -188,12 +188,15 @@ class Problem(Shown):
         Args:
             path: also write the file, whole or not at all; arrays of more than 1000 numbers are
                 written beside it, and the text names their files.
+            force: replace a file also if symderiv did not write it as it is.
 
         Raises:
-            InputError: an array of more than a million numbers, without a path; the folder does
-                not exist or cannot be written to.
+            InputError: an array of more than a million numbers, without a path; the file must not
+                be replaced or the folder cannot be written to.
         """
-        return whole_text(self._study) if path is None else saved_text(self._study, Path(path))
+        if path is None:
+            return whole_text(self._study)
+        return saved_text(self._study, Path(path), force=force)
 
     def replace(self, **changes: Any) -> Problem:
         """The same problem with other values, checked anew.

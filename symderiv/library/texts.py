@@ -9,7 +9,7 @@ from symderiv.data.given import Given
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.toml_text import to_toml
 from symderiv.errors import InputError
-from symderiv.files import write_whole
+from symderiv.outputs import Output
 
 __all__ = ["saved_text", "whole_text"]
 
@@ -41,16 +41,17 @@ def whole_text(study: Study, *, equal: bool = False) -> str:
     return to_toml(_located(tables, study))
 
 
-def saved_text(study: Study, path: Path) -> str:
+def saved_text(study: Study, path: Path, *, force: bool = False) -> str:
     """As :func:`whole_text`, written to a file, with large arrays in files beside it."""
+    target = Output(path, "toml", inputs=study.input_files, force=force)
     tables = _located(study.tables(_MOST_BESIDE), study)
     for key, value in _arrays(study).items():
         if value.numbers > _MOST_BESIDE:
             beside = path.with_name(f"{path.stem}-{key}{value.ending}")
-            value.save(beside)
+            value.save(Output(beside, value.ending[1:], inputs=study.input_files, force=force))
             tables["data"][key] = beside.name
     text = to_toml(tables)
-    write_whole(path, text.encode())
+    target.write_text(text)
     return text
 
 
