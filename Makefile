@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks pairs rounding clean
+.PHONY: run test lint kernels packages benchmarks pairs rounding mutants clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,14 @@ pairs: $(VENV)/.installed
 # Every way of showing a certified number, at 10^5 random balls and digits.
 rounding: $(VENV)/.installed
 	$(BIN)/python tests/property/test_outward_rounding.py 100000
+
+# Small changes of the engine that the tests should notice; goes on where it was stopped.
+# make mutants ROOM=data SAMPLE=200 SEED=2; `$(BIN)/python -m mutation -h` says more.
+ROOM ?=
+SAMPLE ?= 120
+SEED ?= 1
+mutants: $(VENV)/.installed
+	$(BIN)/python -m mutation run --room "$(ROOM)" --sample $(SAMPLE) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) dist build

@@ -1,0 +1,128 @@
+"""Change the engine in many places, one at a time, and say which changes no test notices.
+
+python -m mutation run --room data      try a sample of a room: its own tests first, then survivors
+                                        also with tests/values and tests/golden; goes on where it
+                                        was stopped
+python -m mutation again --room data    try its survivors again, with new tests
+python -m mutation summary              the table by room
+python -m mutation survivors            what nothing noticed
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from mutation.operators import Mutant, is_change, mutants
+from mutation.process import warm_up
+from mutation.reach import Reach, measure
+from mutation.record import Record, survivors_text, table
+from mutation.rooms import COMMON, ROOMS, Room
+from mutation.snapshot import Snapshot, sources_digest
+from mutation.trial import Outcome, try_all
+
+_PROJECT: Final = Path(__file__).resolve().parent.parent
+
+
+def main() -> None:
+    """See above."""
+    words = _words()
+    folder = Path(words.folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    record = Record(Path(words.results))
+    if words.what == "survivors":
+        print(survivors_text(record, words.room))
+        return
+    if words.what != "summary":
+        warm_up()
+        snapshot = Snapshot(folder / (words.snapshot or sources_digest(_PROJECT)))
+        snapshot.make(_PROJECT)
+        snapshot.refresh_tests(_PROJECT)
+        for room in [ROOMS[words.room]] if words.room else ROOMS.values():
+            if words.what == "run":
+                _run(snapshot, room, _reach(snapshot, room.tests), record, words)
+            if words.what == "again" or not words.near:
+                reach = _reach(snapshot, (*room.tests, *COMMON))
+                _again(snapshot, room, reach, record, words)
+    print(table(record))
+
+
+def _words() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("what", choices=("run", "again", "summary", "survivors"))
+    parser.add_argument("--room", default="", choices=("", *ROOMS), help="default: all")
+    parser.add_argument("--sample", type=int, default=120, help="changes for each room")
+    parser.add_argument("--seed", default="1", help="of the sample; larger ones contain smaller")
+    parser.add_argument("--seconds", type=float, default=20, help="of tests for each change")
+    parser.add_argument("--folder", default="build/mutants", help="for copies and compiled code")
+    parser.add_argument("--results", default="build/mutants/results.jsonl")
+    parser.add_argument("--snapshot", default="", help="an older copy to go on with")
+    parser.add_argument("--near", action="store_true", help="the room's own tests only")
+    parser.add_argument("--only", default="", help="identities of mutants, separated by commas")
+    return parser.parse_args()
+
+
+def _reach(snapshot: Snapshot, tests: tuple[str, ...]) -> Reach:
+    reach = Reach(snapshot, measure(snapshot, tests, snapshot.folder / "reach.jsonl"))
+    if reach.failing:
+        print(f"not asked, for they fail in the copy: {', '.join(reach.failing)}", flush=True)
+    return reach
+
+
+def _sample(snapshot: Snapshot, room: Room, size: int, seed: str) -> list[Mutant]:
+    """Mutants of a room in an order that only the seed and each mutant's identity decide."""
+
+    def rank(mutant: Mutant) -> str:
+        return hashlib.sha256(f"{seed}/{mutant.identity}".encode()).hexdigest()
+
+    every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]
+    chosen: list[Mutant] = []
+    for mutant in sorted(every, key=rank):
+        if len(chosen) == size:
+            break
+        if is_change(snapshot.read(mutant.file), mutant):
+            chosen.append(mutant)
+    print(f"{room.name}: {len(chosen)} of {len(every)} changes, seed {seed}", flush=True)
+    return chosen
+
+
+def _run(
+    snapshot: Snapshot, room: Room, reach: Reach, record: Record, words: argparse.Namespace
+) -> None:
+    known = record.read()
+    chosen = _sample(snapshot, room, words.sample, words.seed)
+    left = [m for m in chosen if m.identity not in known]
+    _try(snapshot, room, sorted(left, key=lambda m: m.file), reach, record, words)
+
+
+def _again(
+    snapshot: Snapshot, room: Room, reach: Reach, record: Record, words: argparse.Namespace
+) -> None:
+    alive = {
+        i for i, e in record.read().items() if e["room"] == room.name and e["verdict"] == "survived"
+    }
+    if words.only:
+        alive &= set(words.only.split(","))
+    every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]
+    _try(snapshot, room, [m for m in every if m.identity in alive], reach, record, words)
+
+
+def _try(
+    snapshot: Snapshot,
+    room: Room,
+    chosen: list[Mutant],
+    reach: Reach,
+    record: Record,
+    words: argparse.Namespace,
+) -> None:
+    def tell(mutant: Mutant, outcome: Outcome) -> None:
+        record.add(room.name, words.seed, mutant, outcome)
+
+    try_all(snapshot, room, chosen, reach, words.seconds, tell)
+
+
+if __name__ == "__main__":
+    main()

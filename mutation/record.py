@@ -1,0 +1,104 @@
+"""Kept results, proved equivalents, and the table by room."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from mutation.operators import Mutant
+from mutation.rooms import ROOMS
+from mutation.trial import Outcome
+
+__all__ = ["Record", "equivalents", "survivors_text", "table"]
+
+_EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
+
+
+class Record:
+    """Results as lines of a JSON file; of several for one mutant the last counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, room: str, seed: str, mutant: Mutant, outcome: Outcome) -> None:
+        """Append a result; whole lines, so that a stopped run leaves no half of one."""
+        entry = {"room": room, "seed": seed, **mutant.as_dict(), **asdict(outcome)}
+        entry["seconds"] = round(outcome.seconds, 2)
+        with self.path.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """The last result of each mutant by its identity; ``spent`` sums CPU seconds of all."""
+        found: dict[str, dict[str, Any]] = {}
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                spent = found.get(entry["id"], {}).get("spent", 0.0) + entry["seconds"]
+                found[entry["id"]] = {**entry, "spent": spent}
+        return found
+
+
+def equivalents(path: Path = _EQUIVALENT) -> dict[tuple[str, str, str, str], str]:
+    """Proofs by file, function, text before and text after.
+
+    Raises:
+        ValueError: An entry has no proof.
+    """
+    if not path.exists():
+        return {}
+    found = {}
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []):
+        if len(entry["proof"]) < 20:
+            raise ValueError(f"{path}: {entry} has no proof")
+        for change in entry["changes"]:
+            before, _, after = change.partition(" -> ")
+            found[entry["file"], entry["function"], before.strip(), after.strip()] = entry["proof"]
+    return found
+
+
+def _is_equivalent(entry: dict[str, Any], known: dict[tuple[str, str, str, str], str]) -> bool:
+    return (entry["file"], entry["function"], entry["before"], entry["after"]) in known
+
+
+def table(record: Record) -> str:
+    """Rows by room: sampled, noticed, of these by time, equivalent, survivors, share, CPU minutes.
+
+    The share is of the mutants that are not proved equivalent.
+    """
+    known = equivalents()
+    heads = "room", "sampled", "noticed", "(by time)", "equivalent", "survived", "share", "CPU min"
+    rows = [heads]
+    for room in (*ROOMS, "all"):
+        entries = [e for e in record.read().values() if room in (e["room"], "all")]
+        if not entries:
+            continue
+        equal = [e for e in entries if e["verdict"] == "survived" and _is_equivalent(e, known)]
+        alive = [e for e in entries if e["verdict"] == "survived" and e not in equal]
+        noticed = len(entries) - len(equal) - len(alive)
+        share = 100 * noticed / max(1, noticed + len(alive))
+        late = sum(e["verdict"] == "time" for e in entries)
+        minutes = sum(e["spent"] for e in entries) / 60
+        numbers = len(entries), noticed, late, len(equal), len(alive)
+        rows.append((room, *map(str, numbers), f"{share:.1f} %", f"{minutes:.1f}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    lines = []
+    for row in rows:
+        cells = zip(row[1:], widths[1:], strict=True)
+        lines.append("  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in cells)]))
+    return "\n".join(lines)
+
+
+def survivors_text(record: Record, room: str = "") -> str:
+    """Each survivor that is not proved equivalent: place, change, tests that reach it."""
+    known = equivalents()
+    lines = []
+    for e in record.read().values():
+        if e["verdict"] == "survived" and room in ("", e["room"]) and not _is_equivalent(e, known):
+            where = f"{e['file']}:{e['line']} {e['function']}"
+            tests = f"{e['tests']} tests reach it, {e['left']} not run"
+            lines += [f"{e['id']} {where} [{e['operator']}]", f"    {e['before']}"]
+            lines += [f" -> {e['after']}", f"    {tests}"]
+    return "\n".join(lines)

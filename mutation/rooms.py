@@ -1,0 +1,67 @@
+"""Files and tests of each room of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["COMMON", "PASTED", "ROOMS", "Room"]
+
+#: Tests that belong to every room: reference numbers, and the kept modules byte for byte.
+COMMON: Final = ("tests/values", "tests/golden")
+
+#: Files whose functions are pasted as text into generated modules: Python never runs them here, so
+#: they are reached by whatever runs the functions named on the right.
+PASTED: Final = {
+    f"codegen/symderiv_codegen/runtime/{name}.py": (
+        "codegen/symderiv_codegen/runtime/snippets.py",
+        ("pasted", "filled_template"),
+    )
+    for name in ("elementary", "fields", "sign_mean4", "sign_mean4_mpmath", "tensor_mean")
+}
+
+#: Files that hold words for the reader only: sentences, layout of text.
+_WORDS: Final = ("symderiv/gaussian/narrate.py", "symderiv/precision/narration.py")
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room of the engine.
+
+    Args:
+        name: As on the command line.
+        folder: Its sources.
+        tests: Files and folders of its own tests, relative to the project.
+        derives: Whether kept derived solvers depend on its text, so that each change derives anew.
+    """
+
+    name: str
+    folder: str
+    tests: tuple[str, ...]
+    derives: bool = False
+
+    def files(self, top: Path) -> list[str]:
+        """Its sources without those that hold words only."""
+        found = sorted((top / self.folder).rglob("*.py"))
+        names = [path.relative_to(top).as_posix() for path in found]
+        return [n for n in names if n not in _WORDS and not n.endswith("__init__.py")]
+
+
+def _room(name: str, *more: str, folder: str = "", derives: bool = False) -> Room:
+    tests = (f"tests/unit/{name}", *more)
+    return Room(name, folder or f"symderiv/{name}", tests, derives)
+
+
+ROOMS: Final = {
+    room.name: room
+    for room in (
+        _room("precision", "tests/property/test_precision_enclosures.py"),
+        _room("data"),
+        _room("gaussian", "tests/property/test_gaussian_symmetries.py", derives=True),
+        _room("analysis"),
+        _room("dynamics"),
+        _room("codegen", folder="codegen/symderiv_codegen", derives=True),
+        _room("learning", derives=True),
+    )
+}
