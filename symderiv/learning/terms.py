@@ -132,10 +132,9 @@ def terms(expression: sp.Expr) -> list[Term]:
 
 
 def _product(first: Term, second: Term) -> Term:
-    names = first.factor.atoms(sp.Idx, sp.Symbol)
-    second = second.renamed(set(first.bound) | (names & set(second.bound)))
-    names = second.factor.atoms(sp.Idx, sp.Symbol)
-    first = first.renamed(names & set(first.bound) - set(second.bound))
+    # a new letter may be none of the other factor's either, free or summed over
+    second = second.renamed(first.factor.atoms(sp.Idx, sp.Symbol) | set(first.bound))
+    first = first.renamed(second.factor.atoms(sp.Idx, sp.Symbol) | set(second.bound))
     return Term(first.factor * second.factor, first.limits + second.limits)
 
 

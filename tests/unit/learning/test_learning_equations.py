@@ -135,3 +135,29 @@ def test_different_rough_activations_can_be_combined() -> None:
 
 def test_generation_is_deterministic() -> None:
     assert generate("one", "x**3/3 + x", "sin") == generate("one", "x**3/3 + x", "sin")
+
+
+def test_output_weights_move_as_gradient_descent_moves_them_on_average() -> None:
+    """Linear units: the mean of -η_v x_i (v·x - w·y) - κ_v v_i, with E x x = Q and E x y = R."""
+    derived = derive_equations(learning_problem("linear"))
+    K, M = 2, 3
+    Q, R = sp.Matrix([[2, 1], [1, 5]]), sp.Matrix([[1, -1, 2], [3, 1, 1]])
+    v, w = sp.Matrix([3, -2]), sp.Matrix([1, 4, -1])
+    eta, kappa = sp.Rational(3, 7), sp.Rational(2, 11)
+    step = -eta * (Q * v - R * w) - kappa * v
+    rates = {s.eta_v: eta, s.kappa_v: kappa, s.K: sp.Integer(K), s.M: sp.Integer(M)}
+
+    def mean(product: sp.Expr) -> sp.Expr:
+        bases = [product.base] * 2 if product.is_Pow else product.args
+        fields = sorted((f.args[1] for f in bases), key=lambda field: field.has(s.y))
+        (one,), (other,) = (field.indices for field in fields)
+        return (R if fields[1].has(s.y) else Q)[one, other]
+
+    for unit in range(K):
+        here = {s.i: sp.Integer(unit)}
+        gradient = derived.second_layer_gradient.xreplace(here).xreplace(rates).doit()
+        gradient = gradient.replace(s.Average, mean)
+        velocity = derived.spectral.second_layer.xreplace({s.dv[s.i]: gradient}).xreplace(here)
+        values = {s.v[a]: v[a] for a in range(K)} | {s.v_teacher[n]: w[n] for n in range(M)}
+        velocity = velocity.xreplace(rates).subs(values)
+        assert velocity == step[unit]

@@ -88,3 +88,19 @@ def test_odd_powers_of_the_label_noise_vanish_and_the_second_is_its_variance() -
     assert fields.mean_over_example(sp.expand(expression)) == s.v[s.i] ** 2 + s.sigma**2
     with pytest.raises(SymderivError, match="label noise"):
         fields.mean_over_example(s.zeta**4)
+
+
+@pytest.mark.parametrize("free", [s.v[s.p], s.v[s.p] * s.v[s.q], s.Q[s.p, s.q]])
+def test_a_product_does_not_capture_free_indices_with_the_name_of_a_summed_one(free) -> None:
+    """v_p Σ_p v_p is one number v_p times the sum; so is Σ_p ... times Σ_p ... with both free."""
+    other = sp.Sum(s.v[s.q] * s.Q[s.q, s.p], (s.q, 0, s.K - 1))
+    for product in (free * STUDENT, free * other, free * STUDENT * other, STUDENT * other * other):
+        spread_out = sp.Add(*(term.expression() for term in terms(product)))
+        place = {s.p: sp.Integer(1), s.q: sp.Integer(2)}
+
+        def at_place(e: sp.Expr, place: dict[sp.Idx, sp.Integer] = place) -> sp.Expr:
+            # sums first: their own indices are not the free ones
+            return sp.expand(unrolled(e).xreplace(place))
+
+        expected = sp.Mul(*(at_place(factor) for factor in sp.Mul.make_args(product)))
+        assert at_place(spread_out) == sp.expand(expected)
