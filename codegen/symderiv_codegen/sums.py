@@ -74,7 +74,7 @@ class SumRewriter:
         """Sum over half of the pairs for the first pair of indices that may be exchanged."""
         for second, (b, low, high) in enumerate(limits):
             for a, other_low, other_high in limits[second + 1 :]:
-                if (low, high) != (other_low, other_high) or low != 0:
+                if (low, high) != (other_low, other_high):
                     continue
                 if any({str(a), str(b)} & free_names(sp.Tuple(*limit[1:])) for limit in limits):
                     continue

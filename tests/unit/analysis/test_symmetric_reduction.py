@@ -11,6 +11,7 @@ import sympy as sp
 from flint import arb
 
 from symderiv.analysis import symmetric as state
+from symderiv.analysis.full_plateau import full_flow
 from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning import symbols as s
@@ -156,3 +157,28 @@ def test_moment_rates_are_the_weighted_sums_of_the_rates_of_the_modes(paired: bo
             }
             ours = float(equations.moments[letter].xreplace(moments).xreplace(fixed))
             assert ours == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "eta"), [("erf", 0.3), ("erf", 1.7), ("quadratic", 0.6)])
+def test_the_flow_of_symmetric_states_is_that_of_the_module(name: str, eta: float) -> None:
+    """One eigenvalue 1: sums over units of dQ, differences of dQ, and dR, with their factors."""
+    M, q, c, r, t, d = 3, 0.8, 0.15, 0.3, 1.1, 0.22
+    flow = full_flow(derive_equations(learning_problem(name)))
+    values = {
+        state.Q: q, state.C: c, state.R: r, state.T: t, state.D: d, s.M: M,
+        sp.Symbol("eta", positive=True): eta, sp.Symbol("nu", positive=True): 1,
+    }  # fmt: skip
+    balls = {x: arb(y) for x, y in values.items()}
+    cross, total, spread = (float(ball_at(e, balls, 80).mid()) for e in flow.equations)
+    module = import_module(f"symderiv_kernels.{name}")
+    Q, R = _matrix(M, M, q, c)[..., None].copy(), np.full((M, M, 1), r)
+    T, one, v = _matrix(M, M, t, d / (M - 1)), np.ones(1), np.full(M, 1 / np.sqrt(M))
+    dQ, dR, dv = np.empty_like(Q), np.empty_like(R), np.empty(M)
+    module.right_hand_side(Q, R, v, one, one, T[..., None].copy(), T, v, eta, 0.0, 0.0, 0.0, 0.0,
+                           1.0, dQ, dR, dv)  # fmt: skip
+    assert -eta * cross == pytest.approx(dR[0, 1, 0], rel=1e-12)
+    assert -2 * eta * total == pytest.approx(dQ[0, :, 0].sum(), rel=1e-11)
+    assert -2 * eta * spread == pytest.approx(dQ[0, 0, 0] - dQ[0, 1, 0], rel=1e-11)
+    error = float(ball_at(flow.generalization_error, balls, 80).mid())
+    full = module.generalization_error(Q[..., 0], R[..., 0], T, v, v)
+    assert error == pytest.approx(full, rel=1e-12)

@@ -72,6 +72,24 @@ def test_a_sum_that_changes_under_exchange_keeps_all_pairs(value: sp.Expr) -> No
     assert not rewriter.exchangeable(with_plain_indices(value), p, q)
 
 
+def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:
+    """Indices that may be exchanged, but one of them runs further, or begins later."""
+    vector, matrix = RANDOM.normal(size=5), RANDOM.normal(size=(5, 5))
+    matrix = matrix + matrix.T
+    terms = np.outer(vector, vector) * matrix
+    for first, second in (
+        ((0, K - 1), (0, K - 2)),
+        ((0, K - 2), (0, K - 1)),
+        ((1, K - 1), (1, K - 1)),
+        ((1, K - 1), (0, K - 1)),
+        ((0, K - 1), (0, K - 1)),
+    ):
+        value = sp.Sum(v[i] * v[j] * Q[i, j], (i, *first), (j, *second))
+        ends = [(low, int(high.subs(K, 5)) + 1) for low, high in (first, second)]
+        expected = terms[slice(*ends[0]), slice(*ends[1])].sum()
+        assert run(value, Q=matrix, v=vector) == pytest.approx(expected, rel=1e-12)
+
+
 def test_cases_over_coinciding_indices_are_compared_case_by_case() -> None:
     rewriter = SumRewriter({"v": V, "Q": SYMMETRIC_Q}, {})
     p, q, r = (sp.Symbol(name, integer=True) for name in "abi")

@@ -75,6 +75,25 @@ def test_error_bars_are_the_spread_of_estimates() -> None:
         assert np.median(stated / spread) == pytest.approx(1.0, abs=0.12), name
 
 
+def test_the_variance_that_is_not_linear_has_no_bias_at_few_samples() -> None:
+    """A wave so short that it is noise of variance 1: regression is unbiased at any number."""
+    A = _features()
+    turned = np.random.default_rng(8).standard_normal((N, D))
+
+    def noisy(c: np.ndarray) -> np.ndarray:
+        x: np.ndarray = 1.0 + c @ A.T + math.sqrt(2.0) * np.sin(1e6 * c @ turned.T)
+        return x
+
+    rest = []
+    for seed in range(300):
+        found = estimate_generator(noisy, D, samples=2 * D + 4, seed=seed)
+        rest.append(found.omega - found.phi @ found.phi.T)
+    mean = np.mean(rest, axis=0)
+    # 24 variances of 300 estimates with 13 degrees of freedom each
+    assert np.diag(mean).mean() == pytest.approx(1.0, abs=5 * math.sqrt(2 / (13 * 300 * N)))
+    assert np.abs(mean - np.eye(N)).max() < 5 * math.sqrt(2 / (13 * 300))
+
+
 def test_an_affine_generator_is_found_exactly() -> None:
     A = _features()
     found = estimate_generator(lambda c: 2.0 + c @ A.T, D, samples=50)

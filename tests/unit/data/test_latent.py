@@ -11,7 +11,7 @@ import pytest
 
 from symderiv.data import DataModel, generator, hidden_manifold, hidden_manifold_limit
 from symderiv.data.latent import marchenko_pastur
-from symderiv.data.nonlinearity import nonlinearity
+from symderiv.data.nonlinearity import Nonlinearity, nonlinearity
 from symderiv.errors import InputError
 
 
@@ -61,6 +61,24 @@ def test_gaussian_coefficients_against_quadrature(text: str, function: object) -
     assert found.c == pytest.approx(mean(2, 0), rel=1e-10)
     u = np.array([-3.0, -0.5, 0.25, 2.0])
     assert found.function(u) == pytest.approx([float(function(x)) for x in u])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_variance_that_is_only_rounding_is_none(scale: float) -> None:
+    """Below 1e-13 of the mean square nothing is left of the double-precision coefficients."""
+
+    def made(rest: float) -> Nonlinearity:
+        c = scale * (0.25 + 0.5 + rest)
+        a, b = math.sqrt(0.25 * scale), math.sqrt(0.5 * scale)
+        return Nonlinearity("f", a, b, c, (), np.sin)
+
+    for rest in (-4e-16, 0.0, 2e-16, 5e-14):
+        assert made(rest).rest == 0.0
+    for rest in (1e-13, 1e-9, 0.4):
+        assert made(rest).rest == pytest.approx(scale * rest, rel=2e-2)
+    # exactly linear functions, whatever their coefficients
+    assert all(nonlinearity(f"{k}*x/7+{k}/3").rest == 0.0 for k in range(1, 6))
+    assert nonlinearity("x+x**2/100000").rest == pytest.approx(2e-10, rel=1e-3)
 
 
 @pytest.mark.parametrize("text", ["sign", "relu", "tanh", "x**2+x"])

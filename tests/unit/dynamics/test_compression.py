@@ -134,6 +134,34 @@ def test_the_gauss_rule_of_a_block_with_a_node_for_every_eigenvalue_is_the_block
     np.testing.assert_allclose(found.cross_overlap[11], merged, rtol=1e-6)
 
 
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
+def test_nodes_of_narrow_clusters_keep_the_sums(width):
+    """Four clusters, more nodes than clusters: the polynomials beyond are as short as the width."""
+    rng = np.random.default_rng(2)
+    eigenvalue = np.array([2.0, 1.7, 1.3, 1.001])[:, None] + width * rng.random((4, 10))
+    eigenvalue = np.sort(eigenvalue.ravel())[::-1]
+    weight, overlaps = rng.uniform(0.5, 1.5, 40) / 40, rng.standard_normal((40, 1, 1))
+    state = State(
+        eigenvalue,
+        weight / weight.sum(),
+        overlaps**2,
+        overlaps,
+        np.ones((40, 1, 1)),
+        np.full((1, 1), 9.0),
+        np.ones(1),
+        np.ones(1),
+    )
+    for nodes in (6, 12):
+        found = compress(state, nodes)
+        for degree in range(nodes):
+            np.testing.assert_allclose(
+                sums(found, lambda x, n=degree: (x / 2) ** n),
+                sums(state, lambda x, n=degree: (x / 2) ** n),
+                rtol=1e-12,
+                atol=1e-13,
+            )
+
+
 def test_order_does_not_matter_and_an_eigenvalue_of_zero_is_kept(rough):
     rng = np.random.default_rng(0)
     dead = np.zeros((1, 2, 2)) + np.eye(2)
@@ -195,6 +223,46 @@ def test_the_estimate_is_honest(rough, whole, tolerance):
     true = np.max(np.abs(error / whole.generalization_error - 1))
     assert 1e-13 < true <= 10 * compression.error
     assert true <= tolerance
+
+
+@pytest.mark.parametrize(
+    ("changes", "tolerance", "doublings", "stated"),
+    [
+        # each change is a fifth of the one before, and so is expected of the next
+        ([0.1, 0.02, 0.004, 0.0008], 0.03, 2, 0.02),
+        ([0.1, 0.02, 0.004, 0.0008], 0.0039, 3, 0.004),
+        # the first change is all that is known: it has to be small by itself
+        ([0.1, 0.02], 0.11, 1, 0.1),
+        ([0.1, 0.01], 0.09, 2, 0.01),
+        # doubling goes on while it more than halves the change, and ends where it does not
+        ([0.1, 0.049, 0.024, 0.0135, 0.001], 1e-9, 4, 0.0135),
+        ([0.1, 0.051, 0.02], 1e-9, 2, 0.051),
+        # a change that grows counts as it is
+        ([0.1, 0.3], 0.05, 2, 0.3),
+    ],
+)
+def test_nodes_are_doubled_until_the_expected_error_is_small(
+    rough, changes, tolerance, doublings, stated
+):
+    """Runs with made-up errors: which one is taken, and what is said of it."""
+    runs = []
+    # backwards from 1, so that every relative change is as given, of the later error
+    errors = [1.0]
+    for change in reversed(changes):
+        errors.insert(0, errors[0] * (1 + change))
+    trajectory = solve(study_of("off", L=8, end=0.1, rtol=1e-3), check="never")
+
+    def integrate(state):
+        runs.append(state)
+        return trajectory, np.array([errors[len(runs) - 1]])
+
+    state, run, compression = settle(rough, "on", tolerance, integrate)
+    assert len(runs) == doublings + 1
+    assert state is runs[-1]
+    assert run[1] == errors[doublings]
+    assert compression.nodes_per_block == 4 * 2**doublings
+    assert compression.nodes == state.L
+    assert compression.error == pytest.approx(stated, rel=1e-9)
 
 
 def test_relu_with_a_trained_second_layer_and_smooth_overlaps():

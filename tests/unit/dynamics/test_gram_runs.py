@@ -125,6 +125,24 @@ def test_with_the_coordinates_of_real_examples_the_overlaps_are_those_of_the_vec
     np.testing.assert_allclose(R, (J * start.vectors.variance) @ B.T / N, rtol=1e-9, atol=1e-12)
 
 
+def test_what_is_drawn_for_an_example_is_normal_with_a_rest_of_the_right_length():
+    study = parse_study(STUDY)
+    chain = chain_of(study, initial(study), block=20_000)
+    chain.draw()
+    assert chain.z.mean() == pytest.approx(0.0, abs=0.01)
+    assert chain.z.var() == pytest.approx(1.0, abs=0.01)
+    # the squared length of n independent normals has the mean n and the variance 2 n
+    n = chain.start.freedom
+    assert np.any(n > 0)
+    squares = chain.rest**2
+    assert np.all(squares[:, n == 0] == 0.0)
+    assert np.all(np.abs(squares.mean(axis=0) - n) <= 5 * np.sqrt(2 * n / 20_000))
+    assert squares.var(axis=0) == pytest.approx(2.0 * n, rel=0.1)
+    first = chain.rest.copy()
+    chain.draw()
+    assert not np.any(first[:, n > 0] == chain.rest[:, n > 0])
+
+
 def test_factors_are_triangles_whose_gram_matrices_are_those_of_the_state():
     start = initial(parse_study(STUDY))
     found = factors(start.state, start.data)

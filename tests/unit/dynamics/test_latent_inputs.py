@@ -164,10 +164,26 @@ def test_components_with_their_own_spectra(activation: str) -> None:
     assert np.max(np.abs(single.Q[-1] - theory.Q[-1])) > 0.02
 
 
-def test_equal_components_are_one() -> None:
+RATES = """learning_rate = 0.3
+second_layer_learning_rate = 0.2
+weight_decay = 0.05
+second_layer_weight_decay = 0.09
+label_noise = 0.4
+order = "{order}"
+"""
+
+
+@pytest.mark.parametrize("order", ["full", "small-learning-rate"])
+def test_equal_components_are_one(order: str) -> None:
+    """Every rate is in use: both layers decay, and the noise of the labels acts."""
+
+    def study(data: str) -> str:
+        return _study(data).replace("learning_rate = 0.3\n", RATES.format(order=order))
+
     data = COMPONENTS.format(N=40, p=[0.3, 0.7], rho=[[1.5, 0.5], [1.5, 0.5]])
-    mixed = solve(parse_study(_study(data)))
-    one = solve(parse_study(_study('model = "spectrum"\neigenvalues = [1.5, 0.5]\ndimension = 40')))
+    mixed = solve(parse_study(study(data)))
+    spectrum = 'model = "spectrum"\neigenvalues = [1.5, 0.5]\ndimension = 40'
+    one = solve(parse_study(study(spectrum)))
     for name in ("Q", "R", "T", "v", "generalization_error", "student_overlap", "cross_overlap"):
         found, wanted = np.asarray(getattr(mixed, name)), np.asarray(getattr(one, name))
         assert found == pytest.approx(wanted, rel=1e-7, abs=1e-9), name

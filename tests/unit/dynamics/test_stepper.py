@@ -177,3 +177,19 @@ def test_the_cone_test_agrees_with_eigenvalues():
 )
 def test_the_edge_of_the_cone_belongs_to_it(matrix, outside):
     assert outside_cone(np.array(matrix), 1e-9) == outside
+
+
+@pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-3])
+def test_the_cone_is_widened_by_the_relative_tolerance_of_the_variances(tolerance):
+    # the diagonal enlarged by the factor 1 + t admits correlations up to 1 + t, at any scale
+    for lengths in ([1.0, 1.0], [2.0, 0.03], [1e-4, 50.0]):
+        for correlation, outside in ((1 + 0.8 * tolerance, False), (1 + 1.2 * tolerance, True)):
+            matrix = np.outer(lengths, lengths)
+            matrix[0, 1] = matrix[1, 0] = correlation * matrix[0, 1]
+            assert outside_cone(matrix, tolerance) == outside
+    # three fields: outside if the smallest eigenvalue of the correlations is below -t
+    for least, outside in ((-0.8 * tolerance, False), (-1.2 * tolerance, True)):
+        matrix = np.full((3, 3), 0.5 * (least - 1.0))
+        np.fill_diagonal(matrix, 1.0)
+        assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(least, rel=1e-5)
+        assert outside_cone(matrix, tolerance) == outside

@@ -142,6 +142,21 @@ def test_collinear_signs_merge_for_proportional_fields() -> None:
     )
 
 
+@pytest.mark.parametrize("slope", [3, -3])
+def test_signs_under_a_growing_exponential_keep_their_orientation(slope: int) -> None:
+    """exp(x²/4) makes the variance 2 out of 1 and the mean of 1 sqrt(2): one Gaussian integral."""
+    line = sp.Matrix([[1, slope], [slope, slope**2]])
+    grown = sp.exp(x**2 / 4)
+    assert mean_of(grown * sp.sign(x) * sp.sign(y), 2, None, line) == sp.sign(slope) * sp.sqrt(2)
+    certain = sp.diag(1, 0)
+    assert mean_of(grown * sp.sign(y), 2, [0, slope], certain) == sp.sign(slope) * sp.sqrt(2)
+    above = mean_of(grown * sp.Heaviside(x - 1) * sp.Heaviside(x + 2), 1, None, sp.eye(1))
+    between = mean_of(grown * sp.Heaviside(2 - x) * sp.Heaviside(x + 1), 1, None, sp.eye(1))
+    cdf = sp.functions.special.error_functions.erf
+    assert sp.simplify(above - sp.sqrt(2) * (1 - cdf(R(1, 2))) / 2) == 0
+    assert sp.simplify(between - sp.sqrt(2) * (cdf(1) + cdf(R(1, 2))) / 2) == 0
+
+
 def test_thresholds_on_one_field_are_intervals() -> None:
     q = C[0, 0]
     inside = mean_of(sp.Heaviside(x + 1) * sp.Heaviside(2 - x), 1)
