@@ -29,7 +29,7 @@ from symderiv.precision.rules import Rule, rule_of
 from symderiv.precision.separation import Fields, separated
 from symderiv.precision.working import working_bits
 
-__all__ = ["Evaluated", "NumericMean", "numeric_mean"]
+__all__ = ["MAX_EVALUATIONS", "Evaluated", "NumericMean", "numeric_mean"]
 
 _LN10: Final = math.log(10)
 # The first estimate only has to tell the size of the result.
@@ -37,7 +37,7 @@ _FIRST: Final = 9.0
 _CHEAP: Final = 2  # up to this dimension the first attempt aims at the result at once
 # A result that this many digits more than asked do not tell from zero is shown as zero.
 _ZERO_DIGITS: Final = 15
-_MAX_EVALUATIONS: Final = 6e6
+MAX_EVALUATIONS: Final = 6e6
 _ROUNDS: Final = 12
 
 
@@ -75,11 +75,12 @@ class NumericMean:
     terms: tuple[_Term, ...]
     steps: tuple[Step, ...]
 
-    def evaluate(self, digits: int) -> Evaluated:
+    def evaluate(self, digits: int, evaluations: float | None = None) -> Evaluated:
         """The number with ``digits`` significant digits and a proved bound of its error.
 
         Args:
             digits: At least 1.
+            evaluations: Of the functions, at most (:data:`MAX_EVALUATIONS`); a bound of the time.
 
         Raises:
             InputError: Symbols are left.
@@ -91,7 +92,7 @@ class NumericMean:
         if self.symbols:
             names = ", ".join(self.symbols)
             raise InputError(f"give numbers for {names} to evaluate this")
-        return _Evaluation(self, digits).run()
+        return _Evaluation(self, digits, evaluations or MAX_EVALUATIONS).run()
 
     def _repr_latex_(self) -> str:
         return f"${self.statement}$"
@@ -155,8 +156,8 @@ def _odd(term: _Term) -> bool:
 class _Evaluation:
     """Raises the accuracy of all integrals until the digits are reached."""
 
-    def __init__(self, asked: NumericMean, digits: int) -> None:
-        self.asked, self.digits = asked, digits
+    def __init__(self, asked: NumericMean, digits: int, most: float) -> None:
+        self.asked, self.digits, self.most = asked, digits, most
         self.terms = [t for t in asked.terms if not _odd(t)]
         self.rules: dict[int, Rule] = {id(c): rule_of(c) for t in self.terms for c in t.components}
 
@@ -186,12 +187,12 @@ class _Evaluation:
 
     def _affordable(self, accuracy: float) -> float:
         """The accuracy, or less of it if that is all the budget of evaluations allows."""
-        if self._cost(accuracy) <= _MAX_EVALUATIONS:
+        if self._cost(accuracy) <= self.most:
             return accuracy
         low, high = 2.0, accuracy
         for _ in range(8):
             middle = (low + high) / 2
-            if self._cost(middle) <= _MAX_EVALUATIONS:
+            if self._cost(middle) <= self.most:
                 low = middle
             else:
                 high = middle
@@ -253,7 +254,7 @@ class _Evaluation:
                 reached = max(0, math.floor(ratio))
         return ToleranceError(
             f"{self.digits} digits asked, {reached} reached with error bound {bound} within "
-            f"{_MAX_EVALUATIONS:.0e} evaluations; ask for fewer digits"
+            f"{self.most:.0e} evaluations; ask for fewer digits"
         )
 
     def _method(self) -> str:

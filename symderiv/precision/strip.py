@@ -26,7 +26,7 @@ _BITS: Final = 64
 _DEPTH: Final = 15
 _SLACK: Final = 2.3  # a cell's bound may exceed the values found so far by exp(this + width)
 _MAX_CELLS: Final = 6000
-_LONGEST: Final = 200_000  # cells of a strip
+_LONGEST: Final = 1_000_000  # cells of a strip
 # Widths, in units of the largest that is useful, or as factors between neighbours.
 _START: Final = 0.02
 _NARROWEST: Final = 1e-5

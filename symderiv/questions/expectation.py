@@ -40,6 +40,7 @@ class Question:
         law: Their law.
         digits: Significant digits wanted.
         echo: How the question was understood, as JSON.
+        evaluations: How often quadrature may evaluate functions; None is its own limit.
     """
 
     integrand: sp.Expr
@@ -47,6 +48,7 @@ class Question:
     law: Law
     digits: int
     echo: Mapping[str, Any]
+    evaluations: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,7 +266,7 @@ def _by_quadrature(question: Question, reason: NotYetError | DivergentError) -> 
         if asked.symbols:
             raise reason
         try:
-            asked.evaluate(1)
+            asked.evaluate(1, question.evaluations)
         except SymderivError:
             raise reason from None
     if asked.symbols:
@@ -275,7 +277,7 @@ def _by_quadrature(question: Question, reason: NotYetError | DivergentError) -> 
 
 
 def _evaluated(question: Question, asked: NumericMean) -> Expectation:
-    done = asked.evaluate(question.digits)
+    done = asked.evaluate(question.digits, question.evaluations)
     steps = (*done.steps, *_enclosure(asked.statement, done.value))
     return Expectation(question, asked.statement, None, done.value, done.value.method, None, steps)
 

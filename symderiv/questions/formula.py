@@ -9,18 +9,29 @@ from typing import Any, Final
 
 import sympy as sp
 
-from symderiv.errors import FormulaError, InputError, ShapeError
+from symderiv.errors import DivergentError, FormulaError, InputError, NotYetError, ShapeError
 from symderiv.expressions.pasted import build_formula, read_definitions
-from symderiv.gaussian import Expectation, OwenT, SignMean4, covariance_symbols, expectation
+from symderiv.gaussian import (
+    Expectation,
+    OwenT,
+    SignMean4,
+    Value,
+    covariance_symbols,
+    expectation,
+)
+from symderiv.precision.decimals import arithmetic
+from symderiv.questions.expectation import Question, answered
 from symderiv.questions.fields import Law, read_expression, read_law
 from symderiv.questions.means import INTEGRALS, asked_integral
 from symderiv.questions.numbers import FIRST_FIELDS
 from symderiv.showing import Shown, Summary
-from symderiv.verification import Check, Comparison, check_formula
+from symderiv.verification import Check, Comparison, check_by_quadrature, check_formula
 
 __all__ = ["FormulaCheck", "check"]
 
 MAX_FIELDS: Final = 9
+#: Evaluations of functions that one point may cost, in up to three variables and in more.
+MOST_EVALUATIONS: Final = (4e5, 6e6)
 
 _LETTERS: Final = ("u", "v", "w", "z")
 #: Letters that papers use for the covariance; C_{12} is its entry whatever that entry is.
@@ -61,21 +72,32 @@ class FormulaCheck(Shown):
         return self.found.counterexample
 
     @property
-    def correct_form(self) -> sp.Expr:
-        """The engine's own closed form."""
-        return self.found.expectation.value
+    def digits(self) -> int | None:
+        """The digits to which both sides agree wherever the formula is right.
+
+        None if it was compared with zeros only.
+        """
+        return self.found.digits
+
+    @property
+    def correct_form(self) -> sp.Expr | None:
+        """The engine's own closed form; None if it has none."""
+        return None if self.found.expectation is None else self.found.expectation.value
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the command ``check``."""
-        found, formula, right = self.found, self.formula, self.found.expectation
+        found, formula, right = self.found, self.formula, self.correct_form
         mean, _, note = self.what.formula.partition(", ")
         return {
             "verdict": found.verdict,
             "max_relative_error": found.max_relative_error,
             "counterexample": _shown(found.counterexample),
-            "correct_form": str(right.value),
-            "correct_form_latex": sp.latex(right.value),
-            "statement": f"{right.statement} = {sp.latex(formula)}",
+            "digits": found.digits,
+            "method": found.method,
+            "arithmetic": arithmetic() if found.expectation is None else None,
+            "correct_form": None if right is None else str(right),
+            "correct_form_latex": None if right is None else sp.latex(right),
+            "statement": f"{self.what.statement} = {sp.latex(formula)}",
             "statement_text": f"{mean} = {formula}" + (f", {note}" if note else ""),
             "formula": str(formula),
             "formula_latex": sp.latex(formula),
@@ -112,7 +134,12 @@ class FormulaCheck(Shown):
         total = sum(kind["total"] for kind in record["points"])
         good = sum(kind["holds"] for kind in record["points"])
         symbolic = ", and the difference tidies to zero" if record["symbolic_identity"] else ""
-        rows.append(("evidence", f"equal at {good} of {total} exact covariances{symbolic}"))
+        evidence = f"equal at {good} of {total} exact covariances{symbolic}"
+        if self.correct_form is None and record["digits"] is not None:
+            evidence += f", to {record['digits']} digits"
+        rows.append(("evidence", evidence))
+        if self.correct_form is None:
+            rows.append(("method", f"{record['method']} ({record['arithmetic']})"))
         if record["max_relative_error"] is not None:
             rows.append(("largest error", f"{record['max_relative_error']:.3g} (relative)"))
         rows += _failure(record)
@@ -131,15 +158,19 @@ def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
     if example is None:
         return []
     kinds = [f"{k['kind']} ({k['holds']} of {k['total']})" for k in record["points"]]
-    return [
+    failure = [
         ("first failure", f"{example['reason']} ({example['kind']})"),
         ("  covariance", _matrix(example["covariance"])),
         ("  formula", example["formula"]),
         ("  expectation", example["expectation"]),
         ("equal at", ", ".join(kinds)),
-        ("correct form", record["correct_form"]),
-        ("  LaTeX", record["correct_form_latex"]),
     ]
+    if record["correct_form"] is not None:
+        failure += [
+            ("correct form", record["correct_form"]),
+            ("  LaTeX", record["correct_form_latex"]),
+        ]
+    return failure
 
 
 def check(
@@ -175,7 +206,7 @@ def check(
         'holds'
     """
     asked = _read(what, activation, activations, covariance)
-    symbolic = asked.expectation(asked.law.covariance)
+    symbolic, reason = _closed(asked)
     names, meaning = asked.names()
     try:
         definitions, tree = read_definitions(formula, names, where)
@@ -184,11 +215,29 @@ def check(
     except FormulaError as error:
         raise error.renamed("formula") from None
 
-    def at(matrix: sp.Matrix) -> Expectation:
-        return symbolic if matrix == asked.law.covariance else asked.expectation(matrix)
+    matrix = sp.Matrix(asked.law.covariance)
 
-    found = check_formula(expression, at, sp.Matrix(asked.law.covariance))
+    def at(covariance: sp.Matrix) -> Expectation:
+        if symbolic is not None and covariance == matrix:
+            return symbolic
+        return asked.expectation(covariance)
+
+    if symbolic is not None:
+        found = check_formula(expression, at, matrix)
+    else:
+        try:
+            found = check_by_quadrature(expression, asked.number, matrix)
+        except DivergentError:
+            raise reason from None
     return FormulaCheck(asked, expression, defined, found)
+
+
+def _closed(asked: _What) -> tuple[Expectation | None, Exception]:
+    """The closed form, or None and why there is none."""
+    try:
+        return asked.expectation(asked.law.covariance), InputError()
+    except (NotYetError, DivergentError) as reason:
+        return None, reason
 
 
 @dataclass(frozen=True)
@@ -200,6 +249,19 @@ class _What:
     law: Law
     letters: tuple[str, ...]
     formula: str
+
+    @property
+    def statement(self) -> str:
+        """LaTeX of E[...]."""
+        return rf"\mathbb{{E}}\left[{sp.latex(self.integrand)}\right]"
+
+    def number(self, covariance: sp.Matrix, digits: int) -> Value:
+        """The expectation at a covariance of numbers."""
+        law = Law(sp.ImmutableMatrix(covariance), None, {})
+        most = MOST_EVALUATIONS[covariance.rows > 3]
+        found = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
+        assert found is not None
+        return found
 
     def expectation(self, covariance: sp.MatrixBase) -> Expectation:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))

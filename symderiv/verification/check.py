@@ -7,8 +7,9 @@ rounding) and then evaluated to many digits. The symbolic attempt is evidence be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import mpmath
@@ -71,19 +72,24 @@ class Check:
 
     Args:
         formula: The formula.
-        expectation: The engine's own, with its closed form in ``value``.
+        expectation: The engine's own, with its closed form in ``value``; None if it has none.
         comparisons: All points at which both sides were computed, in order.
         skipped: Points at which the expectation does not exist, with the engine's reason.
         identical: Did the difference tidy to zero symbolically?
         suggestion: A small change that makes a wrong formula right; empty if none was found.
+        digits: To how many digits both sides agree wherever the formula is right; None if it was
+            compared with zeros only.
+        method: How the values were computed.
     """
 
     formula: sp.Expr
-    expectation: Expectation
+    expectation: Expectation | None
     comparisons: tuple[Comparison, ...]
     skipped: tuple[tuple[Point, str], ...]
     identical: bool
     suggestion: str = field(default="")
+    digits: int | None = None
+    method: str = "closed form"
 
     @property
     def verdict(self) -> str:
@@ -162,13 +168,12 @@ def check_formula(
         tuple(comparisons),
         tuple(skipped),
         is_identity(formula, sides.symbolic.value),
+        digits=-round(math.log10(sides.tolerance)),
     )
     if check.counterexample is None or not suggest or not inside:
         return check
     suggestion = repaired(formula, lambda other: sides.agree(other, inside), sides.ratio(inside))
-    return Check(
-        formula, sides.symbolic, check.comparisons, check.skipped, check.identical, suggestion
-    )
+    return replace(check, suggestion=suggestion)
 
 
 class _Sides:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import mpmath
 import sympy as sp
 
 __all__ = ["repaired"]
@@ -23,6 +24,9 @@ def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) ->
     """
     if ratio is not None:
         factor = _recognised(ratio)
+        if factor == 1:
+            # closer to one than the numbers that are recognised
+            return f"the formula is {mpmath.nstr(ratio, 20)} times the expectation"
         if factor == -1:
             return "the sign of the whole is wrong"
         return f"the formula is {factor} times the expectation"
@@ -36,7 +40,9 @@ def _recognised(ratio: Any) -> sp.Expr:
     """The number as a rational, its square root, or those with pi."""
     number = sp.Float(ratio._mpf_, 25)
     for unit in (sp.S.One, sp.sqrt(2), sp.pi, 1 / sp.pi, sp.sqrt(sp.pi), 1 / sp.sqrt(sp.pi)):
-        rational = sp.nsimplify(number / unit, rational=True, tolerance=sp.Rational(1, 10**18))
+        rational = sp.nsimplify(
+            sp.N(number / unit, 25), rational=True, tolerance=sp.Rational(1, 10**18)
+        )
         if abs(rational.p) < 1000 and rational.q < 1000:
             return rational * unit
     return sp.Float(number, 15)
