@@ -9,6 +9,7 @@ that names it.
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import json
 import os
@@ -141,6 +142,7 @@ class _Watcher:
         from coverage import Coverage
 
         allow_seconds(_LONGEST_TEST)
+        gc.freeze()
         caches = Path(os.environ["TMPDIR"], "caches")
         os.environ["XDG_CACHE_HOME"] = str(caches)
         top = self.snapshot.top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -72,6 +73,9 @@ def try_all(
         def task(file: str = file, group: list[Mutant] = group) -> None:
             enter(snapshot, snapshot.compiled, snapshot.derived)
             _import_all(name for name, needed in needs.items() if file not in needed)
+            # pytest collects garbage twice; what is imported by now need not be looked at
+            gc.collect()
+            gc.freeze()
             for mutant in group:
                 tell(mutant, _try(snapshot, room, mutant, reach, passed, most_seconds))
 

@@ -9,6 +9,7 @@ import flint
 import mpmath
 import numpy as np
 import pytest
+import symderiv_kernels.erf
 
 from symderiv.dynamics import parse_study
 from symderiv.dynamics.initial import initial
@@ -75,6 +76,71 @@ def test_both_back_ends_give_the_same_right_hand_side(
             assert ball.rad() < flint.arb(10) ** (6 - digits)
 
 
+def test_moments_are_the_sums_over_the_modes() -> None:
+    """Q^(l), R^(l), T^(l) and ν_l from the state's arrays; the closure vanishes at every ρ."""
+    state = state_of(3, 2)
+    K, M, L = 3, 2, state.L
+    powers = state.eigenvalue[:, None] ** np.arange(L + 1)
+    with numbers(30, "mpmath") as c:
+        system = MomentSystem(moment_module("erf"), state, RATES, c)
+        Q, R, v = (np.array(part, dtype=float) for part in system.split(system.start))
+        teacher = np.array(system._teacher, dtype=float)
+        nu, closure = (np.array(x, dtype=float) for x in (system._nu, system._closure))
+        scale = np.array(system._teacher_scale, dtype=float)
+    weighted = state.weight[:, None] * powers
+    rho = state.eigenvalue[:, None, None]
+    expected = np.einsum("kl,kij->lij", weighted, state.student_overlap)
+    assert expected.shape[1:] == (K, K)
+    np.testing.assert_allclose(Q, expected[:L], rtol=1e-13)
+    expected = np.einsum("kl,kin->lin", weighted, state.cross_overlap / rho)
+    assert expected.shape[1:] == (K, M)
+    np.testing.assert_allclose(R, expected[:L], rtol=1e-13)
+    np.testing.assert_array_equal(v, state.student_weights)
+    expected = np.einsum("kl,knm->lnm", weighted, state.teacher_overlap / rho)
+    np.testing.assert_allclose(teacher, expected[:L], rtol=1e-13)
+    lower = np.einsum("kl,knn->ln", weighted, state.teacher_overlap / rho**2)
+    np.testing.assert_allclose(scale, np.abs(lower[:L]).max(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(nu, (weighted.sum(axis=0))[1:], rtol=1e-13)
+    # the polynomial with these coefficients and leading one vanishes at every eigenvalue
+    np.testing.assert_allclose(powers[:, :L] @ closure, -powers[:, L], rtol=1e-10)
+
+
+def test_errors_are_measured_by_the_scale_of_their_moments() -> None:
+    """One entry off at a time: by Q_ii, by the root of Q_ii and T_nn, by the output weights."""
+    state = state_of(2, 3)
+    with numbers(30, "mpmath") as c:
+        system = MomentSystem(moment_module("erf"), state, RATES, c)
+        Q, _, v = system.split(system.start)
+        place = 0
+        for l in range(state.L):
+            scale = float(max(Q[l][0][0], Q[l][1][1]))
+            for _ in range(4):
+                error = [c.zero] * len(system.start)
+                error[place] = c.mpf(-1e-3)
+                assert system.size(error, system.start) == pytest.approx(1e-3 / scale)
+                place += 1
+        for l in range(state.L):
+            scale = float(max(Q[l][0][0], Q[l][1][1])) * float(system._teacher_scale[l])
+            for _ in range(6):
+                error = [c.zero] * len(system.start)
+                error[place] = c.mpf(1e-3)
+                assert system.size(error, system.start) == pytest.approx(1e-3 / math.sqrt(scale))
+                place += 1
+        largest = max(*np.abs(state.student_weights), *np.abs(state.teacher_weights))
+        for _ in v:
+            error = [c.zero] * len(system.start)
+            error[place] = c.mpf(1e-3)
+            assert system.size(error, system.start) == pytest.approx(1e-3 / largest)
+            place += 1
+        assert place == len(system.start)
+        # 2η times the norm of A: the gradient of the module on doubles
+        A, B, dv = np.empty((2, 2)), np.empty((2, 3)), np.empty(2)
+        symderiv_kernels.erf.gradients(
+            state.Q, state.R, state.T, state.student_weights, state.teacher_weights, A, B, dv
+        )
+        assert system.rate() == pytest.approx(1.4 * np.linalg.norm(A), rel=1e-12)
+
+
 def test_four_sign_integrals_run_on_both() -> None:
     """relu's I4 has an integral in it: accurate in both, enclosed in neither."""
     module, state = moment_module("relu"), state_of(2, 2, 3)
@@ -120,6 +186,8 @@ def test_every_function_of_the_interface(backend: str) -> None:
         same(c.pi + c.e + c.one + c.zero, reference.pi + reference.e + 1)
         same(c.fsum(c.mpf(k) for k in range(5)), 10)
         same(c.sqrt(2), reference.sqrt(2))
+        for x in (-2, 0, 2):
+            assert c.sign(c.mpf(x)) == (x > 0) - (x < 0)
         assert c.point(c.mpf(3)) == 3
         assert c.prec >= (202 if backend == "arb" else 53)
 

@@ -1,0 +1,87 @@
+"""The changes that mutation testing makes, what it leaves alone, and the list of equivalents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mutation.operators import changed_text, is_change, mutants
+from mutation.record import equivalents
+
+TOP = Path(__file__).resolve().parents[3]
+
+SOURCE = '''"""Docstring with a + b and 1."""
+import logging
+LIMIT: int = 3
+
+def f(a, b, eta=0.5):
+    """Never a < b."""
+    if a < b and eta:
+        raise ValueError(f"{a + b} is 1")
+    total = -a * b[a, b]
+    for i in range(a):
+        total += min(i, b)
+    logging.info(a + b)
+    return total + g(a, b, key=2) + len([x for x in b if x])
+'''
+
+
+def changes(source: str = SOURCE) -> set[tuple[str, str]]:
+    found = [m for m in mutants("f.py", source) if is_change(source, m)]
+    assert len({m.identity for m in found}) == len(found)
+    return {(m.before, m.after) for m in found}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("-a", "(a)"),
+        ("-a * b[a, b]", "(-a / b[a, b])"),
+        ("-a * b[a, b]", "(b[a, b])"),
+        ("b[a, b]", "(b[a - 1, b])"),
+        ("b[a, b]", "(b[b, a])"),
+        ("a < b", "(a <= b)"),
+        ("a < b", "(a >= b)"),
+        ("a < b and eta", "(a < b or eta)"),
+        ("a < b and eta", "(eta)"),
+        ("a < b and eta", "False"),
+        ("a < b and eta", "(not (a < b and eta))"),
+        ("0.5", "(1.0)"),
+        ("3", "(4)"),
+        ("3", "(2)"),
+        ("range(a)", "(range(1, a))"),
+        ("range(a)", "(range(0, a - 1))"),
+        ("total += min(i, b)", "pass"),
+        ("total += min(i, b)", "total -= min(i, b)"),
+        ("total += min(i, b)", "total = min(i, b)"),
+        ("min(i, b)", "(max(i, b))"),
+        ("g(a, b, key=2)", "(g(b, a, key=2))"),
+        ("g(a, b, key=2)", "(g(a, b))"),
+        ("[x for x in b if x]", "([x for x in b])"),
+    ],
+)
+def test_what_is_changed(change: tuple[str, str]) -> None:
+    assert change in changes()
+
+
+def test_words_for_readers_are_left_alone() -> None:
+    assert not any("a + b" in before for before, _ in changes())
+    words = '__all__ = ["f"]\nassert 1 < 2\nfrom typing import Any\nx: list[1] = []\n'
+    assert changes(words) == set()
+
+
+def test_a_change_is_made_at_its_place_only() -> None:
+    source = "é = 1 + 1; y = 1\nz = (1 +\n     1)\n"
+    made = {changed_text(source, m) for m in mutants("f.py", source) if m.before == "1"}
+    assert "é = 1 + (2); y = 1\nz = (1 +\n     1)\n" in made
+    assert "é = 1 + 1; y = 1\nz = (1 +\n     (0))\n" in made
+    assert len(made) == 10
+
+
+def test_what_is_said_to_be_equivalent_is_still_in_the_source() -> None:
+    """Else the proof is about something that is no longer there."""
+    for (file, function, before, after), proof in equivalents().items():
+        source = (TOP / file).read_text(encoding="utf-8")
+        found = {(m.function, m.before, m.after) for m in mutants(file, source)}
+        assert (function, before, after) in found, (file, function, before, after, proof)
