@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from mutation.operators import Mutant, is_change, mutants
-from mutation.process import warm_up
+from mutation.process import cpu_seconds, warm_up
 from mutation.reach import Reach, measure
 from mutation.record import Record, survivors_text, table
 from mutation.rooms import COMMON, ROOMS, Room
@@ -42,9 +42,9 @@ def main() -> None:
         snapshot.refresh_tests(_PROJECT)
         for room in [ROOMS[words.room]] if words.room else ROOMS.values():
             if words.what == "run":
-                _run(snapshot, room, _reach(snapshot, room.tests), record, words)
+                _run(snapshot, room, _reach(snapshot, room.tests, words.minutes), record, words)
             if words.what == "again" or not words.near:
-                reach = _reach(snapshot, (*room.tests, *COMMON))
+                reach = _reach(snapshot, (*room.tests, *COMMON), words.minutes)
                 _again(snapshot, room, reach, record, words)
     print(table(record))
 
@@ -61,12 +61,16 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--results", default="build/mutants/results.jsonl")
     parser.add_argument("--snapshot", default="", help="an older copy to go on with")
     parser.add_argument("--near", action="store_true", help="the room's own tests only")
+    parser.add_argument("--minutes", type=float, default=1e9, help="of CPU time, then stop")
     parser.add_argument("--only", default="", help="identities of mutants, separated by commas")
     return parser.parse_args()
 
 
-def _reach(snapshot: Snapshot, tests: tuple[str, ...]) -> Reach:
-    reach = Reach(snapshot, measure(snapshot, tests, snapshot.folder / "reach.jsonl"))
+def _reach(snapshot: Snapshot, tests: tuple[str, ...], minutes: float) -> Reach:
+    def spent() -> bool:
+        return cpu_seconds() > 60 * minutes
+
+    reach = Reach(snapshot, measure(snapshot, tests, snapshot.folder / "reach.jsonl", spent))
     if reach.failing:
         print(f"not asked, for they fail in the copy: {', '.join(reach.failing)}", flush=True)
     return reach
@@ -121,7 +125,12 @@ def _try(
     def tell(mutant: Mutant, outcome: Outcome) -> None:
         record.add(room.name, words.seed, mutant, outcome)
 
-    try_all(snapshot, room, chosen, reach, words.seconds, tell)
+    allowed = 60 * words.minutes + record.seconds() - cpu_seconds()
+
+    def spent() -> bool:
+        return record.seconds() > allowed
+
+    try_all(snapshot, room, chosen, reach, words.seconds, tell, until=spent)
 
 
 if __name__ == "__main__":

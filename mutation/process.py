@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from mutation.snapshot import Snapshot
 
-__all__ = ["Ended", "allow_seconds", "enter", "forked", "warm_up"]
+__all__ = ["Ended", "allow_seconds", "cpu_seconds", "enter", "forked", "warm_up"]
 
 #: Bytes of address space: a change that asks for more memory without end ends with an error.
 _MEMORY: Final = 8 << 30
@@ -74,6 +74,12 @@ def allow_seconds(seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of those that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ class Record:
         with self.path.open("a", encoding="utf-8") as out:
             out.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
+    def seconds(self) -> float:
+        """CPU seconds of all trials."""
+        return sum(e["spent"] for e in self.read().values())
+
     def read(self) -> dict[str, dict[str, Any]]:
         """The last result of each mutant by its identity; ``spent`` sums CPU seconds of all."""
         found: dict[str, dict[str, Any]] = {}

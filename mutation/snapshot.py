@@ -36,8 +36,9 @@ class Snapshot:
         self.derived = self.folder / "derived"
 
     def make(self, project: Path) -> None:
-        """Copy the project, unless there is a copy already."""
+        """Copy the project, unless there is a copy already; what a stopped run left is mended."""
         if self.top.exists():
+            self._restore()
             return
         unfinished = self.folder / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -68,6 +69,13 @@ class Snapshot:
         """The source of a file."""
         return (self.top / file).read_text(encoding="utf-8")
 
+    def _restore(self) -> None:
+        changed = self.folder / "changed"
+        if changed.exists():
+            # with the time of its last change, which kept code goes by
+            shutil.copy2(self.folder / "original", self.top / changed.read_text())
+            changed.unlink()
+
     @contextmanager
     def changed(self, file: str, text: str, number: int) -> Iterator[None]:
         """The file with another text, and what Python or numba kept of it out of the way.
@@ -77,15 +85,16 @@ class Snapshot:
                 second of its last change.
         """
         path = self.top / file
-        before, stamp = path.read_bytes(), path.stat()
+        stamp = path.stat()
+        shutil.copy2(path, self.folder / "original")
+        (self.folder / "changed").write_text(file)
         try:
             path.write_text(text, encoding="utf-8")
             seconds = int(stamp.st_mtime) + 1 + number
             os.utime(path, (seconds, seconds))
             yield
         finally:
-            path.write_bytes(before)
-            os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+            self._restore()
             # processes started by tests do not know the folder for compiled code
             for package in _PACKAGES:
                 for kept in (self.top / package).rglob("*.nb[ic]*"):

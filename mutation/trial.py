@@ -56,10 +56,13 @@ def try_all(
     reach: Reach,
     most_seconds: float,
     tell: Callable[[Mutant, Outcome], None],
+    *,
+    until: Callable[[], bool] = lambda: False,
 ) -> None:
     """Try mutants of a room, those of a file one after the other.
 
     Args:
+        until: Asked before each mutant; whether to stop.
         most_seconds: CPU seconds that the tests of one mutant may take on unchanged sources; the
             slowest are left out beyond.
         tell: Called with each result in a process of its own: it has to write it to a file.
@@ -77,6 +80,8 @@ def try_all(
             gc.collect()
             gc.freeze()
             for mutant in group:
+                if until():
+                    break
                 tell(mutant, _try(snapshot, room, mutant, reach, passed, most_seconds))
 
         ended = forked(task, 24 * 3600)
