@@ -1,0 +1,127 @@
+"""Quadrature rules by themselves: the exact integral inside, a radius of the size asked for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from flint import acb, arb
+
+from symderiv.precision import lattice, orthant, panels
+from symderiv.precision.component import Component
+from symderiv.precision.one_variable import OneVariable
+from symderiv.precision.separation import FORM, Fields
+from symderiv.precision.working import working_bits
+
+
+@pytest.mark.parametrize("bits", [60, 120, 400])
+@pytest.mark.parametrize("height", ["0.3", "1", "3"])
+def test_a_gauss_panel_encloses_the_integral_and_is_as_small_as_asked(
+    bits: int, height: str
+) -> None:
+    """exp(x) is at most e^a on the ellipse whose longer half axis is a."""
+    with working_bits(bits + 40):
+        goal = arb(2) ** -bits
+        long = (1 + arb(height) ** 2).sqrt()
+        found = orthant._panel(lambda x: x.exp(), long.exp(), arb(height), goal, bits)
+        exact = arb(1).exp() - arb(-1).exp()
+        assert found.contains(exact)
+        assert found.rad() < 2 * goal
+        # no rule has so many nodes that the bound is out of all proportion
+        assert found.rad() > goal * arb(10) ** (-2 - bits // 6)
+
+
+@pytest.mark.parametrize("parts", [(2.0, 0.5), (0.3, 1.5)])
+def test_the_bound_on_an_ellipse_is_nearly_the_maximum(parts: tuple[float, float]) -> None:
+    long, across = parts
+    with working_bits(64):
+        for g, most in (
+            (sp.exp(FORM), math.exp(0.7 + long)),
+            (sp.cos(FORM), math.cosh(across)),
+            (FORM**3, math.hypot(0.7 + long, across) ** 3),
+            (1 / (FORM + 5), 1 / (5.7 - long)),
+        ):
+            value = OneVariable(g, FORM).on_complex(64)
+            found = float(panels._largest(value, arb(0.7), arb(long), arb(across)))
+            # the rectangle is larger than the ellipse, boxes are larger than their values
+            assert most <= found * (1 + 1e-9)
+            assert found <= 2.2 * most
+
+
+COVARIANCE = [["1", "1/3", "-1/4"], ["1/3", "4/5", "1/5"], ["-1/4", "1/5", "3/2"]]
+
+
+def _component(*functions: sp.Expr, mean: tuple[str, ...] = ("0", "0", "0")) -> Component:
+    law = Fields(
+        [[sp.Rational(e) for e in row] for row in COVARIANCE], list(map(sp.Rational, mean))
+    )
+    return Component(list(functions), law)
+
+
+def _mean_of_cosines(rates: tuple[float, ...], mean: tuple[str, ...]) -> float:
+    """E ∏ cosh(r_i z_i): the average of exp(t·mean + t C t / 2) over t_i = ±r_i."""
+    covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
+    shift = np.array([float(sp.Rational(m)) for m in mean])
+    ends = [np.array(t) for t in itertools.product(*((r, -r) for r in rates))]
+    return float(np.mean([math.exp(t @ shift + t @ covariance @ t / 2) for t in ends]))
+
+
+@pytest.mark.parametrize("mean", [("0", "0", "0"), ("1/2", "-1/3", "1")])
+@pytest.mark.parametrize("accuracy", [15.0, 40.0])
+def test_a_lattice_of_three_variables_keeps_its_bound(
+    mean: tuple[str, ...], accuracy: float
+) -> None:
+    """Hyperbolic cosines have exact means; the error is below the bound, the bound near the aim."""
+    component = _component(*(sp.cosh(k * FORM / 2) for k in (1, 2, 1)), mean=mean)
+    with working_bits(64):
+        plan = lattice.lattice_plan(component, accuracy)
+        aim = plan.scale * (-arb(accuracy)).exp()
+        assert plan.bound < aim
+        assert plan.bound > aim * arb("1e-9")
+    assert plan.counts() == [2 * n + 1 for n in plan.nodes]
+    assert all(math.ldexp(h, 30) == int(math.ldexp(h, 30)) for h in plan.steps)
+    found = lattice.lattice_sum(component, plan, plan.bits())
+    exact = _mean_of_cosines((0.5, 1.0, 0.5), mean)
+    assert abs(float(found) - exact) <= float(plan.bound) + 1e-14 * exact
+    # the radius is rounding only, and below the bound
+    assert found.rad() < plan.bound
+
+
+def test_the_bound_of_one_variable_is_that_of_the_text() -> None:
+    """Both terms by mpmath from the module's text, and what they are made of, at one plan."""
+    component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
+    with working_bits(64):
+        planner = lattice._Planner(component, 30.0)
+    precision = mpmath.matrix([[float(sp.Rational(e)) for e in row] for row in COVARIANCE]) ** -1
+    for i, (a, h, n) in enumerate(((0.7, 0.21, 30), (0.4, 0.125, 41), (1.3, 0.3, 17))):
+        with working_bits(64):
+            found = float(planner._error(i, a, h, n))
+        X, P = (n + 0.5) * h, float(precision[i, i])
+        C = float(sp.Rational(COVARIANCE[i][i]))
+        inside = 4 * X * math.exp(P * a * a / 2) / math.expm1(2 * math.pi * a / h)
+        ends = 4 * math.exp(-X * X / (2 * C)) / (2 * math.pi / h - P * a / 2)
+        assert found == pytest.approx(inside + ends, rel=1e-7)
+    with working_bits(64):
+        # a step too long for the height: nothing is proved
+        assert not planner._error(0, 40.0, 0.3, 10).is_finite()
+
+
+def test_the_chosen_step_is_the_longest_that_keeps_the_share_of_the_error() -> None:
+    component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
+    with working_bits(64):
+        planner = lattice._Planner(component, 30.0)
+        for i in range(3):
+            known = planner._strips(i, 8.0)
+            strip, a, h = planner._step(i, known, 9.0, 1.5)
+            size = planner._largest(i, strip, 9.0, strip.width)
+            n = math.ceil(planner.deviations[i] * 12 / h)
+            share = float((planner._error(i, a, h, n) * size).log()) + 1.5
+            assert -33.5 < share + 30.0 < 0.0
+            assert float(planner._largest(i, strip, 9.0, 0.0).log()) <= float(size.log())
+            value = OneVariable(component.factors[i].function.expression, FORM).on_complex(64)
+            for x in (-8.0, 0.0, 8.0):
+                assert abs(value(acb(x, strip.width))) <= size * (1 + arb("1e-9"))
