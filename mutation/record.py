@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from mutation.operators import Mutant
 from mutation.rooms import ROOMS
 from mutation.trial import Outcome
 
-__all__ = ["Record", "equivalents", "survivors_text", "table"]
+__all__ = ["Excused", "Record", "equivalents", "survivors_text", "table"]
 
 _EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 
@@ -45,47 +45,66 @@ class Record:
         return found
 
 
-def equivalents(path: Path = _EQUIVALENT) -> dict[tuple[str, str, str, str], str]:
-    """Proofs by file, function, text before and text after.
+@dataclass(frozen=True)
+class Excused:
+    """Why a change that nothing noticed is none of what is computed.
+
+    Args:
+        proof: A sentence that proves it.
+        effort: It changes how much is computed (nodes, steps, time), and what is promised of the
+            result holds as before; otherwise nothing changes at all.
+    """
+
+    proof: str
+    effort: bool
+
+
+def equivalents(path: Path = _EQUIVALENT) -> dict[tuple[str, str, str, str], Excused]:
+    """By file, function, text before and text after.
 
     Raises:
         ValueError: An entry has no proof.
     """
-    if not path.exists():
-        return {}
     found = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []):
         if len(entry["proof"]) < 20:
             raise ValueError(f"{path}: {entry} has no proof")
+        excused = Excused(entry["proof"], entry.get("effort", False))
         for change in entry["changes"]:
             before, _, after = change.partition(" -> ")
-            found[entry["file"], entry["function"], before.strip(), after.strip()] = entry["proof"]
+            found[entry["file"], entry["function"], before.strip(), after.strip()] = excused
     return found
 
 
-def _is_equivalent(entry: dict[str, Any], known: dict[tuple[str, str, str, str], str]) -> bool:
-    return (entry["file"], entry["function"], entry["before"], entry["after"]) in known
+def _excused(
+    entry: dict[str, Any], known: dict[tuple[str, str, str, str], Excused]
+) -> Excused | None:
+    return known.get((entry["file"], entry["function"], entry["before"], entry["after"]))
 
 
 def table(record: Record) -> str:
     """Rows by room: sampled, noticed, of these by time, equivalent, survivors, share, CPU minutes.
 
-    The share is of the mutants that are not proved equivalent.
+    The share is of the mutants that are neither proved equivalent nor a matter of effort.
     """
     known = equivalents()
-    heads = "room", "sampled", "noticed", "(by time)", "equivalent", "survived", "share", "CPU min"
+    heads = (
+        *("room", "sampled", "noticed", "(by time)", "equivalent", "effort", "survived"),
+        *("share", "CPU min"),
+    )
     rows = [heads]
     for room in (*ROOMS, "all"):
         entries = [e for e in record.read().values() if room in (e["room"], "all")]
         if not entries:
             continue
-        equal = [e for e in entries if e["verdict"] == "survived" and _is_equivalent(e, known)]
-        alive = [e for e in entries if e["verdict"] == "survived" and e not in equal]
-        noticed = len(entries) - len(equal) - len(alive)
-        share = 100 * noticed / max(1, noticed + len(alive))
+        left = [e for e in entries if e["verdict"] == "survived"]
+        excused = [found for e in left if (found := _excused(e, known)) is not None]
+        effort = sum(e.effort for e in excused)
+        noticed, alive = len(entries) - len(left), len(left) - len(excused)
+        share = 100 * noticed / max(1, noticed + alive)
         late = sum(e["verdict"] == "time" for e in entries)
         minutes = sum(e["spent"] for e in entries) / 60
-        numbers = len(entries), noticed, late, len(equal), len(alive)
+        numbers = len(entries), noticed, late, len(excused) - effort, effort, alive
         rows.append((room, *map(str, numbers), f"{share:.1f} %", f"{minutes:.1f}"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     lines = []
@@ -100,7 +119,7 @@ def survivors_text(record: Record, room: str = "") -> str:
     known = equivalents()
     lines = []
     for e in record.read().values():
-        if e["verdict"] == "survived" and room in ("", e["room"]) and not _is_equivalent(e, known):
+        if e["verdict"] == "survived" and room in ("", e["room"]) and _excused(e, known) is None:
             where = f"{e['file']}:{e['line']} {e['function']}"
             tests = f"{e['tests']} tests reach it, {e['left']} not run"
             lines += [f"{e['id']} {where} [{e['operator']}]", f"    {e['before']}"]

@@ -11,7 +11,8 @@ import pytest
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.precision import lattice, orthant, panels
+from symderiv.errors import NotYetError
+from symderiv.precision import lattice, orthant, panels, pieces
 from symderiv.precision.component import Component
 from symderiv.precision.one_variable import OneVariable
 from symderiv.precision.separation import FORM, Fields
@@ -125,3 +126,59 @@ def test_the_chosen_step_is_the_longest_that_keeps_the_share_of_the_error() -> N
             value = OneVariable(component.factors[i].function.expression, FORM).on_complex(64)
             for x in (-8.0, 0.0, 8.0):
                 assert abs(value(acb(x, strip.width))) <= size * (1 + arb("1e-9"))
+
+
+@pytest.mark.parametrize("accuracy", [12.0, 30.0])
+def test_panels_of_two_variables_add_up_to_their_bound(accuracy: float) -> None:
+    """|x|, kink at 0, and tanh: each variable's panels times p and 2 X max|f| of the other."""
+    law = Fields([[sp.S.One, sp.S.Half], [sp.S.Half, sp.Integer(2)]], [sp.S.Zero] * 2)
+    component = Component([sp.Abs(FORM), 3 * sp.tanh(FORM)], law)
+    with working_bits(64):
+        plan = panels.panel_plan(component, accuracy)
+        # ranges, and that the panels fill them without gaps and meet at the kink
+        half = []
+        for row in plan.panels:
+            ends = sorted((float(p.low), float(p.high)) for p in row)
+            assert all(a[1] == pytest.approx(b[0]) for a, b in itertools.pairwise(ends))
+            assert ends[0][0] == pytest.approx(-ends[-1][1])
+            half.append(ends[-1][1])
+            assert min(abs(e) for pair in ends for e in pair) < 1e-12 or row is plan.panels[1]
+        assert half[1] == pytest.approx(math.sqrt(2) * half[0], rel=1e-6)
+        density = 1 / (2 * math.pi * math.sqrt(2 - 0.25))
+        sums = [float(sum((p.bound for p in row), arb(0))) for row in plan.panels]
+        least = density * (sums[0] * 2 * half[1] * 3 + sums[1] * 2 * half[0] * half[0])
+        bound, aim = float(plan.bound), float(plan.scale) * math.exp(-accuracy)
+        # the largest |f| is taken a little beyond the range; what is left out is below half the aim
+        assert least <= bound <= least * (1 + 2 / half[0]) + aim / 2
+        assert aim * 1e-4 < bound < aim
+    # the scale bounds the mean size: E |x| 3 |tanh y| <= 3 E|x|
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((200_000, 2)) @ np.linalg.cholesky([[1, 0.5], [0.5, 2]]).T
+    size = np.mean(np.abs(x[:, 0] * 3 * np.tanh(x[:, 1])))
+    assert size < float(plan.scale) < 60 * size
+    assert plan.counts() == [sum(p.nodes for p in row) for row in plan.panels]
+    # each panel's bound of |x| is about that of the text for the best of many ellipses
+    P = float(np.linalg.inv([[1, 0.5], [0.5, 2]])[0, 0])
+    for panel in plan.panels[0]:
+        half_length, best = float(panel.high - panel.low) / 2, math.inf
+        for rho in np.linspace(1.2, 14, 60):
+            long, across = (half_length * (rho + s / rho) / 2 for s in (1, -1))
+            size = math.hypot(abs(float(panel.high + panel.low)) / 2 + long, across)
+            size *= 64 / 15 * half_length * math.exp(P * across**2 / 2)
+            best = min(best, size * rho ** (-2 * panel.nodes) / (1 - rho**-2))
+        assert 0.5 * best < float(panel.bound) < 100 * best
+
+
+def test_zeros_of_a_function_are_all_found_and_narrowed_down() -> None:
+    with working_bits(128):
+        for e, exact in (
+            (FORM**3 - 2 * FORM, [-math.sqrt(2), 0.0, math.sqrt(2)]),
+            (sp.cos(FORM), [-1.5 * math.pi, -0.5 * math.pi, 0.5 * math.pi, 1.5 * math.pi]),
+            (sp.exp(FORM) - 1000, [math.log(1000)]),
+            (FORM**2 + sp.Rational(1, 100), []),
+        ):
+            roots = sorted(pieces._roots(e, FORM, -7.0, 7.0, 120), key=float)
+            assert [float(r) for r in roots] == pytest.approx(exact, abs=1e-15)
+            assert all(r.rad() < arb(2) ** -100 for r in roots)
+    with pytest.raises(NotYetError, match="cannot be isolated"), working_bits(64):
+        pieces._roots((FORM - sp.Rational(1, 3)) ** 2, FORM, -1.0, 1.0, 60)
