@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from symderiv.dynamics import expand_sweep, parse_study
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.study import load_study
 from symderiv.errors import InputError
+
+# the function of the same name hides the module
+covariance_module = import_module("symderiv.data.covariance")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -355,3 +359,30 @@ def test_the_file_of_the_example_is_the_covariance_of_1797_digits():
     assert np.sum(study.data_model.single().eigenvalue > 0) == 1
     model = covariance(EXAMPLES / "digits-covariance.npz")
     assert model.multiplicities().tolist() == [1] * 61 + [3]
+
+
+def test_samples_are_read_in_blocks_whose_length_does_not_matter(monkeypatch):
+    samples = np.random.default_rng(4).uniform(1.0, 2.0, (50, 3)) ** 2
+    whole = covariance_module.sample_covariance(samples, 2.0)
+    np.testing.assert_allclose(whole, np.cov(samples.T) / 4.0, rtol=1e-13)
+    for numbers in (1, 21, 30, 149, 150):
+        monkeypatch.setattr(covariance_module, "_BLOCK_NUMBERS", numbers)
+        np.testing.assert_allclose(
+            covariance_module.sample_covariance(samples, 2.0), whole, rtol=1e-13
+        )
+
+
+def test_the_covariance_of_a_file_is_a_matrix_in_its_own_coordinates(tmp_path):
+    samples = np.random.default_rng(4).standard_normal((40, 3)) * [1.0, 1e-3, 1e5]
+    np.save(tmp_path / "x.npy", samples)
+    found = covariance_module.read_covariance(str(tmp_path / "x.npy"))
+    np.testing.assert_allclose(found, np.cov(samples.T), rtol=1e-11, atol=1e-8)
+    np.testing.assert_array_equal(found, found.T)
+    given = np.array([[2.0, 0.5], [0.5, 1.0]])
+    np.savez(tmp_path / "c.npz", covariance=given)
+    np.testing.assert_array_equal(covariance_module.read_covariance(tmp_path / "c.npz"), given)
+    np.savez(tmp_path / "bad.npz", covariance=np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(InputError, match=r"^file: bad\.npz: covariance"):
+        covariance_module.read_covariance(tmp_path / "bad.npz")
+    with pytest.raises(InputError, match=r"^file: called so: covariance"):
+        covariance_module.read_covariance(str(tmp_path / "bad.npz"), name="called so")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,8 @@ def test_defined_terms_of_the_bound_shrink_and_the_undefined_one_does_not() -> N
     [
         ({"J": np.ones((3, 4))}, "columns"),
         ({"J": np.ones(11)}, "shape"),
+        ({"J": np.ones((0, 11))}, "shape"),
+        ({"W": np.ones(8)}, "shape"),
         ({"J": np.zeros((3, 11))}, "does not fluctuate"),
         ({"samples": 10}, "samples"),
         ({"activation": "import os"}, "not allowed"),
@@ -121,3 +124,50 @@ def test_what_cannot_be_measured_is_refused(change: dict[str, object], words: st
     arguments = {"J": J, "W": W, "samples": 2000, **change}
     with pytest.raises(InputError, match=words):
         gaussianity(_gaussian, **arguments)  # type: ignore[arg-type]
+
+
+def test_each_deviation_has_its_own_allowance() -> None:
+    """Every measure 4 standard errors and its allowance above zero, and a little beyond, alone."""
+    allowance, error = 0.02, 0.001
+    zero, one = np.zeros(3), np.full(3, error)
+    plain = Gaussianity(
+        skewness=zero,
+        kurtosis=zero,
+        skewness_error=one,
+        kurtosis_error=one,
+        joint_skewness=0.0,
+        joint_skewness_error=1e-6,
+        joint_kurtosis=0.0,
+        joint_kurtosis_error=error,
+        correlation=np.array([[0.5, 0.1, 0.2]]),
+        gaussian_correlation=np.array([[0.5, 0.1, 0.2]]),
+        correlation_error=np.full((1, 3), error),
+        samples=1000,
+        dimension=2500,
+        allowance=allowance,
+    )
+    assert plain.passed
+    ends = {
+        "skewness": 2 * allowance + 4 * error,
+        "kurtosis": 4 * allowance + 4 * error,
+        "joint_skewness": (2 * allowance) ** 2 + 4e-6,
+        "joint_kurtosis": 4 * allowance / 3 + 4 * error,
+        # in units of the field's own correlation, 0.5
+        "correlation": 0.5 * allowance + 4 * error,
+    }
+    for name, end in ends.items():
+        for sign in (1, -1) if name != "joint_skewness" else (1,):
+            for part, passed in ((0.99, True), (1.01, False)):
+                at = getattr(plain, name)
+                change = sign * part * end
+                if name in ("skewness", "kurtosis"):
+                    value = np.array([0.0, change, 0.0])
+                elif name == "correlation":
+                    value = at + np.array([[0.0, 0.0, change]])
+                else:
+                    value = change
+                other = replace(plain, **{name: value})
+                assert other.passed == passed, (name, sign, part)
+                if not passed:
+                    worst = max(other.excess(), key=lambda key, o=other: o.excess()[key])
+                    assert worst.replace(" ", "_").removesuffix("s") == name.removesuffix("s")

@@ -116,6 +116,16 @@ def test_sampling_ends_at_the_error_asked_for() -> None:
     assert short.samples_for(0.01) == pytest.approx(found.samples, rel=0.35)
 
 
+def test_the_least_number_of_samples_and_of_those_that_may_end_early() -> None:
+    function = _manifold(EXACT["sign"][0])
+    assert estimate_generator(function, D, samples=2 * (D + 1)).samples == 2 * (D + 1)
+    with pytest.raises(InputError, match=r"samples: 21 is below 2 \(latent_dimension \+ 1\) = 22"):
+        estimate_generator(function, D, samples=2 * D + 1)
+    # any error will do, but it is not asked for before 20 samples for each latent dimension
+    found = estimate_generator(function, D, samples=10**4, relative_error=1e3, block=7)
+    assert 20 * D <= found.samples < 20 * D + 7
+
+
 def test_the_file_is_read_as_a_data_model(tmp_path: Path) -> None:
     """Few samples and nearly linear outputs: the plain averages would be refused."""
     F = _features()
