@@ -83,8 +83,7 @@ def load_kernel(
     teacher_text = _formula(student if teacher is None else teacher)
     asked = (student_text, teacher_text, tolerance, str(cache_folder()))
     known = _loaded.get(asked)
-    # a file that has changed is read again
-    if known is not None and _stamp(known[0].path) == known[1]:
+    if known is not None and _is_current(*known, student_text, teacher_text, tolerance):
         return known[0]
     kernel = _load(student_text, teacher_text, tolerance, notice)
     _loaded[asked] = kernel, _stamp(kernel.path)
@@ -98,6 +97,20 @@ _loaded: dict[tuple[str, str, float | None, str], tuple[Kernel, tuple[int, int]]
 @lru_cache(maxsize=64)
 def _formula(text: str) -> str:
     return activation(text).text
+
+
+def _is_current(
+    kernel: Kernel, stamp: tuple[int, int], student: str, teacher: str, tolerance: float | None
+) -> bool:
+    """Whether a module would be found again as it was: its file unchanged, by the same engine."""
+    if _stamp(kernel.path) != stamp:
+        return False
+    names = [
+        _cached_path(student, teacher, *approximation).name
+        for approximation in ((), (str(tolerance),))
+        if not kernel.checked_in
+    ]
+    return kernel.checked_in or kernel.path.name in names
 
 
 def _stamp(path: Path) -> tuple[int, int]:
