@@ -7,14 +7,78 @@ does not pay for SymPy or numba.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symderiv.dynamics.input_models import Covariance as Covariance
+    from symderiv.dynamics.input_models import GaussianMixture as GaussianMixture
+    from symderiv.dynamics.input_models import Generator as Generator
+    from symderiv.dynamics.input_models import HiddenManifold as HiddenManifold
+    from symderiv.dynamics.input_models import Isotropic as Isotropic
+    from symderiv.dynamics.input_models import PowerLaw as PowerLaw
+    from symderiv.dynamics.input_models import Spectrum as Spectrum
+    from symderiv.dynamics.simulation import Simulation as Simulation
+    from symderiv.dynamics.state import State as State
+    from symderiv.dynamics.trajectory import Trajectory as Trajectory
+    from symderiv.errors import InputError as InputError
+    from symderiv.errors import SymderivError as SymderivError
+    from symderiv.errors import ToleranceError as ToleranceError
+    from symderiv.expressions import activation as activation
+    from symderiv.library.derived import LearningDerivation as LearningDerivation
+    from symderiv.library.derived import derive as derive
+    from symderiv.library.derived import generate as generate
+    from symderiv.library.equations import Equations as Equations
+    from symderiv.library.late import LateLearning as LateLearning
+    from symderiv.library.late import late as late
+    from symderiv.library.linear import LinearCurve as LinearCurve
+    from symderiv.library.linear import linear as linear
+    from symderiv.library.opening import open_file as open  # noqa: F401
+    from symderiv.library.plateau import Plateau as Plateau
+    from symderiv.library.plateau import plateau as plateau
+    from symderiv.library.problem import Problem as Problem
+    from symderiv.library.rates import Rates as Rates
+    from symderiv.library.verified import Verdicts as Verdicts
+    from symderiv.library.verified import verify as verify
+    from symderiv.questions import Expectation as Expectation
+    from symderiv.questions import FormulaCheck as FormulaCheck
+    from symderiv.questions import check as check
+    from symderiv.questions import i2 as i2
+    from symderiv.questions import i3 as i3
+    from symderiv.questions import i4 as i4
+    from symderiv.questions import integral as integral
+    from symderiv.questions import mean as mean
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Covariance": "symderiv.dynamics.input_models",
+    "GaussianMixture": "symderiv.dynamics.input_models",
+    "Generator": "symderiv.dynamics.input_models",
+    "HiddenManifold": "symderiv.dynamics.input_models",
+    "Isotropic": "symderiv.dynamics.input_models",
+    "PowerLaw": "symderiv.dynamics.input_models",
+    "Spectrum": "symderiv.dynamics.input_models",
+    "Simulation": "symderiv.dynamics.simulation",
+    "State": "symderiv.dynamics.state",
+    "Trajectory": "symderiv.dynamics.trajectory",
+    "InputError": "symderiv.errors",
+    "SymderivError": "symderiv.errors",
+    "ToleranceError": "symderiv.errors",
     "activation": "symderiv.expressions",
-    "parse_formula": "symderiv.expressions",
-    "expectation": "symderiv.gaussian",
+    "LearningDerivation": "symderiv.library.derived",
+    "derive": "symderiv.library.derived",
+    "generate": "symderiv.library.derived",
+    "Equations": "symderiv.library.equations",
+    "LateLearning": "symderiv.library.late",
+    "late": "symderiv.library.late",
+    "LinearCurve": "symderiv.library.linear",
+    "linear": "symderiv.library.linear",
+    "Plateau": "symderiv.library.plateau",
+    "plateau": "symderiv.library.plateau",
+    "Problem": "symderiv.library.problem",
+    "Rates": "symderiv.library.rates",
+    "Verdicts": "symderiv.library.verified",
+    "verify": "symderiv.library.verified",
     "Expectation": "symderiv.questions",
     "FormulaCheck": "symderiv.questions",
     "check": "symderiv.questions",
@@ -23,36 +87,18 @@ _PUBLIC = {
     "i4": "symderiv.questions",
     "integral": "symderiv.questions",
     "mean": "symderiv.questions",
-    "derive_equations": "symderiv.learning",
-    "generate": "symderiv.learning",
-    "learning_problem": "symderiv.learning",
-    "load_study": "symderiv.dynamics",
-    "simulate": "symderiv.dynamics",
-    "solve": "symderiv.dynamics",
-    "SymderivError": "symderiv.errors",
-    "InputError": "symderiv.errors",
-    "ToleranceError": "symderiv.errors",
-    "Covariance": "symderiv.dynamics.input_models",
-    "GaussianMixture": "symderiv.dynamics.input_models",
-    "Generator": "symderiv.dynamics.input_models",
-    "HiddenManifold": "symderiv.dynamics.input_models",
-    "Isotropic": "symderiv.dynamics.input_models",
-    "PowerLaw": "symderiv.dynamics.input_models",
-    "Spectrum": "symderiv.dynamics.input_models",
-    "Problem": "symderiv.library.problem",
-    "Equations": "symderiv.library.equations",
-    "Rates": "symderiv.library.rates",
-    "Simulation": "symderiv.dynamics.simulation",
-    "State": "symderiv.dynamics.state",
-    "Trajectory": "symderiv.dynamics.trajectory",
+    "open": "symderiv.library.opening",
 }
+
+# What a name is called at home, where it would hide one of Python's own.
+_HOME = {"open": "open_file"}
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+        return getattr(import_module(_PUBLIC[name]), _HOME.get(name, name))
     raise AttributeError(f"module 'symderiv' has no attribute {name!r}")
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from symderiv.cli.guard import guarded
 from symderiv.cli.output import (
     Force,
     Json,
     emit_json,
+    shown,
     status,
     tell_written,
     text_output,
@@ -20,7 +21,6 @@ from symderiv.cli.output import (
     written,
 )
 from symderiv.errors import InputError, ToleranceError
-from symderiv.outputs import OutputFolder
 
 ActivationOption = Annotated[
     str,
@@ -82,34 +82,22 @@ def derive(
 
     Example:  symderiv derive --activation erf --format html --output erf.html
     """
-    from symderiv.expressions import activation as read_activation
-
     format = Format.json if json_ else format
     target = text_output(output, _ENDINGS[format], force=force)
-    student = read_activation(activation)
-    teacher = read_activation(teacher_activation) if teacher_activation else student
     with status("Deriving the order-parameter equations", quiet=json_):
-        from symderiv.report.derivations import learning_derivation
+        import symderiv
 
-        derivation = learning_derivation(student, teacher, _checked(tolerance), plateau=True)
+        found = symderiv.derive(activation, teacher_activation, tolerance=tolerance)
     if format is Format.json:
-        formulas = {"activation": student.text, "teacher_activation": teacher.text}
-        emit_json({**formulas, **derivation.to_json()}, target)
-        if json_ and target is not None:
-            emit_json(written(output=target))
-        else:
-            tell_written(target)
-        return
-    if format is Format.latex:
-        text = derivation.to_latex()
-    elif format is Format.html:
-        from symderiv.report.page import derivation_page
-
-        text = derivation_page(derivation)
+        emit_json(found.to_dict(), target)
+    elif format is Format.latex:
+        write_text(found.to_latex(), target)
     else:
-        text = derivation.to_text()
-    write_text(text, target)
-    tell_written(target)
+        write_text(found.to_html() if format is Format.html else found.to_text(), target)
+    if json_ and target is not None:
+        emit_json(written(output=target))
+    else:
+        tell_written(target)
 
 
 def generate(
@@ -143,103 +131,44 @@ def generate(
     """
     if checked_in:
         if activation or name:
-            raise InputError("--checked-in takes neither --activation nor --name")
+            raise InputError("takes neither --activation nor --name", argument="checked_in")
         _checked_in(check=check, as_json=json_)
         return
     if check:
-        raise InputError("--check needs --checked-in")
-    if not activation:
-        raise InputError("option --activation is missing")
-    if not name:
-        raise InputError("option --name is missing")
-    if not (name.isidentifier() and name.isascii()):
-        raise InputError(f"--name {name!r} is not a Python identifier in ASCII letters")
-    if str(output) == "-":
-        if json_:
-            raise InputError("--output -: standard output is taken by --json; name a folder")
-        target = None
-    else:
-        target = OutputFolder(output, force=force).file(f"{name}.py", "py")
+        raise InputError("needs --checked-in", argument="check")
+    for option, value in (("activation", activation), ("name", name)):
+        if not value:
+            raise InputError("is missing", argument=option)
+    to_screen = str(output) == "-"
+    if to_screen and json_:
+        raise InputError("-: standard output is taken by --json; name a folder", argument="output")
     with status(f"Generating {name}.py", quiet=json_):
-        from symderiv import learning
+        import symderiv
 
-        text = learning.generate(name, activation, teacher_activation, _checked(tolerance))
-    if target is None:
-        write_text(text, None)
-        return
-    target.write_text(text)
-    path = target.path
-    digest, functions = hashlib.sha256(path.read_bytes()).hexdigest(), _functions(text)
-    accuracy = _accuracy(text)
-    if json_:
-        found = {"path": str(path), "sha256": digest, "functions": functions}
-        emit_json({**found, "approximation": accuracy} if accuracy else found)
+        found = symderiv.generate(
+            activation or "", name or "", teacher_activation=teacher_activation,
+            tolerance=tolerance, output=None if to_screen else output, force=force,
+        )  # fmt: skip
+    if to_screen:
+        write_text(found.to_source(), None)
     else:
-        print(f"{path}\nsha256 {digest}\nfunctions: {', '.join(functions)}")
-        if accuracy:
-            print(_accuracy_line(accuracy))
-
-
-def _checked(tolerance: float | None) -> float | None:
-    """The tolerance, if it makes sense."""
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise InputError(f"--tolerance {tolerance:g}: choose a number between 0 and 1, like 1e-8")
-    return tolerance
-
-
-def _accuracy(text: str) -> dict[str, str | float]:
-    """What a module says of the accuracy of its activations; nothing if they are exact."""
-    import ast
-
-    found: dict[str, str | float] = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id.startswith("ACTIVATION_"):
-                found[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
-    return found
-
-
-def _accuracy_line(accuracy: dict[str, str | float]) -> str:
-    if accuracy["method"] == "quadrature":
-        return f"means by quadrature: absolute error up to {accuracy['error']} (largest found)"
-    return (
-        f"activation by {accuracy['method']}: error {accuracy['error']}, of its derivative "
-        f"{accuracy['derivative_error']} (proved)"
-    )
-
-
-def _functions(text: str) -> list[str]:
-    """Names of the public functions of a module, in the order of its text."""
-    import ast
-
-    tree = ast.parse(text)
-    functions = (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
-    return [name for name in functions if not name.startswith("_")]
+        shown(found, json_)
 
 
 def _checked_in(*, check: bool, as_json: bool) -> None:
-    import symderiv_kernels
+    from symderiv.library.derived import checked_in
 
-    from symderiv import learning
-
-    directory = Path(symderiv_kernels.__path__[0])
     with status("Deriving the checked-in modules", quiet=as_json):
-        differing = learning.write_checked_in(directory, check=check)
-    if as_json:
-        modules = sorted(learning.RECIPES)
-        emit_json({"path": str(directory), "modules": modules, "differing": differing})
-    else:
-        outcome = "differ from their derivation" if check else "rewritten"
-        print(f"{len(learning.RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}")
-    if check and differing:
+        found = checked_in(check=check)
+    shown(found, as_json)
+    if check and found.differing:
         raise ToleranceError(
-            f"the checked-in modules {', '.join(differing)} differ from what the derivation gives; "
-            "run: symderiv generate --checked-in"
+            f"the checked-in modules {', '.join(found.differing)} differ from what the derivation "
+            "gives; run: symderiv generate --checked-in"
         )
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the application."""
-    app.command()(derive)
-    app.command()(generate)
+    app.command()(guarded()(derive))
+    app.command()(guarded()(generate))

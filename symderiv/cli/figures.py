@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from symderiv.errors import InputError
 from symderiv.outputs import Output
 
-__all__ = ["plot_output", "read_times"]
+__all__ = ["PlotOption", "plot_output", "read_times"]
+
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FIG", help="Also draw it (.svg, .png or .pdf)."),
+]
 
 
 def plot_output(
@@ -28,16 +35,14 @@ def plot_output(
 
 
 def read_times(text: str) -> list[float]:
-    """The times of ``--alpha``.
+    """The numbers of ``--alpha``.
 
     Raises:
-        InputError: not finite numbers >= 0 separated by commas.
+        InputError: not numbers separated by commas.
     """
     try:
-        times = [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--alpha {text!r}: must be numbers separated by commas") from None
-    for time in times:
-        if not (math.isfinite(time) and time >= 0.0):
-            raise InputError(f"--alpha: {time!r} is not a finite number >= 0")
-    return times
+        raise InputError(f"{text!r}: must be numbers separated by commas", argument="alpha") from (
+            None
+        )

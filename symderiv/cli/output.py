@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from symderiv.errors import ToleranceError
 from symderiv.outputs import Output
+from symderiv.showing import json_text
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
@@ -33,7 +33,42 @@ def emit_json(value: dict[str, Any], output: Output | None = None) -> None:
 
     Infinities and NaN have no JSON form and become null.
     """
-    write_text(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False) + "\n", output)
+    write_text(json_text(value) + "\n", output)
+
+
+def shown(
+    found: Any, as_json: bool, *, plot: Output | None = None, failing: bool = True,
+    **others: Output | None,
+) -> None:  # fmt: skip
+    """Print a result, draw it if that was asked for, and end as it did.
+
+    Args:
+        found: The result of a public call.
+        as_json: As its ``to_dict()`` on one line.
+        plot: Where it is drawn to.
+        failing: Raise what the result says of itself in ``failure()``.
+        others: Further files that were written, by their options.
+
+    Raises:
+        ToleranceError: Something did not reach its tolerance, or does not agree.
+    """
+    if plot is not None:
+        from symderiv.report.plots import save_drawn
+
+        save_drawn(lambda axes: found.plot(ax=axes), plot)
+    if as_json:
+        emit_json(found.to_dict() | written(plot=plot, **others))
+    elif hasattr(found, "print"):
+        from rich.console import Console
+
+        found.print(Console(highlight=False))
+    else:
+        sys.stdout.write(found.to_text())
+    if not as_json:
+        tell_written(plot, *others.values())
+    failure = found.failure() if failing and hasattr(found, "failure") else None
+    if failure is not None:
+        raise ToleranceError(failure)
 
 
 def text_output(
@@ -55,18 +90,6 @@ def tell_written(*outputs: Output | None) -> None:
 def written(**outputs: Output | None) -> dict[str, str]:
     """The same for JSON: option and path of every file that was written."""
     return {name: str(output.path) for name, output in outputs.items() if output is not None}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def write_text(text: str, output: Output | None) -> None:
@@ -99,24 +122,9 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
     if _quiet(quiet):
         yield lambda task, fraction: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from symderiv.progress import progress_bar
 
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    tasks: dict[str, TaskID] = {}
-
-    def update(task: str, fraction: float) -> None:
-        if task not in tasks:
-            tasks[task] = bars.add_task(task, total=1.0)
-        bars.update(tasks[task], completed=fraction)
-
-    with bars:
+    with progress_bar(True) as update:
         yield update
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -18,6 +18,8 @@ from symderiv.errors import StoppedError, SymderivError
 
 if TYPE_CHECKING:
     from symderiv.dynamics.checkpoint import Checkpoint
+
+Result = TypeVar("Result")
 
 CheckpointEvery = Annotated[
     float,
@@ -89,10 +91,10 @@ def _how_to_go_on(has_state: bool) -> str:
     return f"there is no checkpoint; start again with: {resume_command()}"
 
 
-def write_result(checkpoint: Checkpoint, write: Callable[[], object]) -> None:
+def write_result(checkpoint: Checkpoint, write: Callable[[], Result]) -> Result:
     """Write a result; a full disk does not cost the run that made it."""
     try:
-        write()
+        return write()
     except SymderivError as error:
         if checkpoint.write(quiet=True):
             raise type(error)(

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.output import Force, Json, StudyFile, emit_json, progress
+from symderiv.cli.guard import guarded
+from symderiv.cli.output import Force, Json, StudyFile, progress, shown
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable, tell
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.errors import NotYetError
 
 
 def study(
@@ -32,48 +33,22 @@ def study(
 
     Example:  symderiv study examples/power-law-plateau.toml --output results
     """
-    from symderiv.report.job import run_study
+    from symderiv.library.problem import Problem
 
+    problem = Problem.from_toml(study, timed=True)
     directory = output or Path(f"{study.stem}-results")
     with (
         resumable(lambda: any(directory.glob("*.checkpoint"))),
         progress(quiet=json_) as update,
     ):
-        result = run_study(
-            study,
+        found = problem.study(
             directory,
             thorough=thorough,
             force=force,
             progress=update,
             checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
         )
-    from symderiv.report.summary import agreement_json, print_summary
-
-    compared = agreement_json(result.found)
-    if json_:
-        emit_json(
-            {
-                "report": str(result.report),
-                "figures": [str(path) for path in result.figures],
-                "agreement": compared,
-                "files": [str(path) for path in result.files],
-                "claims": result.claims_json(),
-            }
-        )
-    else:
-        from rich.console import Console
-
-        print_summary(Console(highlight=False), result.title, result.found)
-        print(f"\nreport   {result.report}")
-        for figure in result.figures:
-            print(f"figure   {figure}")
-        for file in result.files:
-            print(f"numbers  {file}")
-    if result.failures:
-        raise ToleranceError("; ".join(result.failures))
-    if compared["agrees"] is False:
-        differing = [case["case"] or "this study" for case in compared["cases"]]
-        raise ToleranceError(f"equations and simulation do not agree for {', '.join(differing)}")
+    shown(found, json_)
 
 
 def sweep(
@@ -111,37 +86,20 @@ def sweep(
         raise NotYetError(
             "--scheduler is not there yet; leave it out to use the cores of this machine"
         )
-    from symderiv.report.grid import read_grid, run_grid
+    from symderiv.library.problem import Problem
+    from symderiv.report.grid import parse_over
 
-    directory = output or Path(f"{study.stem}-sweep")
-    points = read_grid(study, over or [], directory)
+    problem = Problem.from_toml(study, timed=True)
+    grid = dict(parse_over(text) for text in over or ())
     with resumable(lambda: True), progress(quiet=json_) as update:
-        result = run_grid(
-            points, directory, progress=update, checkpoint_every=checkpoint_every, fresh=fresh,
-            force=force, inputs=(study,), notice=tell,
+        found = problem.sweep(
+            grid, output=output or Path(f"{study.stem}-sweep"), progress=update,
+            checkpoint_every=checkpoint_every, fresh=fresh, force=force, notice=tell,
         )  # fmt: skip
-    if json_:
-        emit_json(
-            {
-                "completed": result.completed,
-                "failed": result.failed,
-                "output": str(directory),
-                "skipped": result.skipped,
-                "runs": [{"label": point.label, "file": str(point.file)} for point in points],
-                "errors": result.errors,
-            }
-        )
-    else:
-        print(
-            f"{result.completed} completed ({result.skipped} before), {result.failed} failed; "
-            f"files in {directory}"
-        )
-    if result.failed:
-        label, message = next(iter(result.errors.items()))
-        raise ToleranceError(f"{result.failed} of {len(points)} failed; {label}: {message}")
+    shown(found, json_)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the application."""
-    app.command()(study)
-    app.command()(sweep)
+    app.command()(guarded()(study))
+    app.command()(guarded()(sweep))

@@ -169,7 +169,8 @@ def _simulation_contents(
         "dimension": r.dimension,
         **(attributes or {}),
     }
-    lengths = {**_lengths(r.initial.K, r.initial.M, r.initial.L), "run": r.runs}
+    K, M = r.R.shape[-2:]
+    lengths = {**_lengths(K, M, r.initial.L if r.initial else 1), "run": r.runs}
     return variables, lengths, kept
 
 

@@ -64,7 +64,7 @@ class Simulation(Shown):
     generalization_error: np.ndarray
     T: np.ndarray
     teacher_weights: np.ndarray
-    initial: State
+    initial: State | None
     dimension: int
     runs: int
     method: str
@@ -151,7 +151,7 @@ class Simulation(Shown):
 
         return simulation_dataset(self)
 
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> Simulation:
+    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Simulation:
         """Write ``SIM.nc``, whole or not at all; :func:`symderiv.open` reads it.
 
         Args:
@@ -163,8 +163,8 @@ class Simulation(Shown):
         """
         from symderiv.dynamics.output import write_simulation
 
-        write_simulation(Output(path, "nc", force=force), self)
-        return replace(self, output=str(path))
+        target = path if isinstance(path, Output) else Output(path, "nc", force=force)
+        return replace(self, output=str(write_simulation(target, self)))
 
 
 def simulate(

@@ -160,7 +160,7 @@ class Trajectory(Shown):
 
         return run_dataset(self)
 
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> Trajectory:
+    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Trajectory:
         """Write ``RUN.nc``, whole or not at all; :func:`symderiv.open` reads it.
 
         Args:
@@ -172,8 +172,8 @@ class Trajectory(Shown):
         """
         from symderiv.dynamics.output import write_run
 
-        write_run(Output(path, "nc", force=force), self)
-        return replace(self, output=str(path))
+        target = path if isinstance(path, Output) else Output(path, "nc", force=force)
+        return replace(self, output=str(write_run(target, self)))
 
 
 def rows_of(found: dict[str, Any]) -> str:

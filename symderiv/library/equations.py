@@ -13,7 +13,8 @@ from symderiv.showing import Shown, Summary
 if TYPE_CHECKING:
     import sympy as sp
 
-    from symderiv.library.problem import Problem
+    from symderiv.dynamics.study import Study
+
 
 __all__ = ["Equation", "Equations", "equations_of"]
 
@@ -118,9 +119,8 @@ def _wrapped(equation: Equation, width: int) -> list[str]:
     return lines
 
 
-def equations_of(problem: Problem) -> Equations:
-    """The equations of a problem: terms whose rate is zero are left out."""
-    study = problem.study
+def equations_of(study: Study) -> Equations:
+    """The equations of a study: terms whose rate is zero are left out."""
     training = study.training
     data = study.data_model
     isotropic = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LateLearning", "late", "late_learning"]
 
+_MOMENTS = {"T": "T1", "D": "D1"}
 _CURVE_POINTS = 200
 _SHOWN_RATES = 4
 
@@ -47,7 +48,17 @@ class LateLearning(Answer):
         self._found, self._std = found, std
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw ε_g(α), to first and to second order in the distance."""
+        """Draw ε_g(α), to first and to second order in the distance.
+
+        Raises:
+            InputError: deviations from perfect learning grow.
+        """
+        if not self._found.stable:
+            raise InputError(
+                f"there is no curve: η = {self._found.learning_rate:g} is not below "
+                f"{self._found.critical_learning_rate:.6g}, deviations grow",
+                argument="plot",
+            )
         found, alpha = self._found, np.array(self._record["alpha"])
         positive = alpha[alpha > 0]
         ends = found.window if positive.size < 2 else (positive.min(), positive.max())
@@ -134,11 +145,16 @@ def late_learning(
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of("alpha", alpha)
     moments = {"T1": exact("T1", T1), "D1": exact("D1", D1)}
-    order = "full" if full else "small-learning-rate"
+    order: Literal["full", "small-learning-rate"] = "full" if full else "small-learning-rate"
 
     def theory(size: int) -> Asymptotics:
         return Asymptotics(
-            chosen.text, units, *spectrum(size), learning_rate, order, **moments  # type: ignore[arg-type]
+            chosen.text,
+            units,
+            *spectrum(size),
+            learning_rate,
+            order,
+            **moments,
         )
 
     try:
@@ -150,9 +166,7 @@ def late_learning(
             None if exponent is None else _exponent(theory, L, exponent, student_std)
         )
     except InputError as error:
-        raise error.renamed({"T": "T1", "D": "D1"}.get(error.argument or "", error.argument)) from (
-            None
-        )
+        raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
     text = "\n".join(_lines(record, found)) + "\n"
     return LateLearning(record, text, found, student_std)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as replaced
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
     from symderiv.dynamics.simulation import Simulation
     from symderiv.dynamics.state import State
     from symderiv.dynamics.trajectory import Trajectory
+    from symderiv.library.derived import LearningDerivation, Module
     from symderiv.library.equations import Equations
+    from symderiv.library.late import LateLearning
+    from symderiv.library.plateau import Plateau
     from symderiv.library.rates import Rates
+    from symderiv.report.grid import GridResult
+    from symderiv.report.job import StudyResult
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
@@ -69,9 +75,11 @@ class Problem(Shown):
     True
     """
 
-    __slots__ = ("_equations", "_study")
+    __slots__ = ("_path", "_study")
 
     _study: Study
+    # the file it was read from
+    _path: Path | None
 
     def __init__(
         self,
@@ -142,11 +150,13 @@ class Problem(Shown):
         with naming_arguments():
             study = study_from_mapping(tables, Path().absolute(), timed=False)
         object.__setattr__(self, "_study", study)
+        object.__setattr__(self, "_path", None)
 
     @classmethod
-    def _of(cls, study: Study) -> Problem:
+    def _of(cls, study: Study, path: Path | None = None) -> Problem:
         problem = object.__new__(cls)
         object.__setattr__(problem, "_study", study)
+        object.__setattr__(problem, "_path", path)
         return problem
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -167,18 +177,19 @@ class Problem(Shown):
         raise AttributeError(f"a Problem has no attribute {name!r}")
 
     @classmethod
-    def from_toml(cls, source: str | PathLike[str]) -> Problem:
+    def from_toml(cls, source: str | PathLike[str], *, timed: bool = False) -> Problem:
         """The problem that a study file states, or the text of one.
 
         Args:
             source: the path of a file, or a text of several lines.
+            timed: refuse a problem that does not say at which times results are wanted.
 
         Raises:
             InputError: the file cannot be read, or something in it is not acceptable.
         """
         if isinstance(source, str) and "\n" in source:
-            return cls._of(parse_study(source, Path().absolute(), timed=False))
-        return cls._of(load_study(Path(source), timed=False))
+            return cls._of(parse_study(source, Path().absolute(), timed=timed))
+        return cls._of(load_study(Path(source), timed=timed), Path(source))
 
     def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """The text of a study file that states this problem; reads back to an equal one.
@@ -235,9 +246,15 @@ class Problem(Shown):
         return tuple(self.replace(**dict(zip(lists, c, strict=True))) for c in combinations)
 
     @property
-    def study(self) -> Study:
-        """The tables of the study file, checked."""
-        return self._study
+    def files(self) -> tuple[Path, ...]:
+        """The files that the problem was read from and takes numbers from."""
+        own = () if self._path is None else (self._path,)
+        return (*own, *self._study.input_files)
+
+    @property
+    def name(self) -> str:
+        """The name of its file without the ending, or "problem"."""
+        return "problem" if self._path is None else self._path.stem
 
     @property
     def equations(self) -> Equations:
@@ -247,7 +264,7 @@ class Problem(Shown):
         """
         from symderiv.library.equations import equations_of
 
-        return equations_of(self)
+        return equations_of(self._study)
 
     def rates(
         self,
@@ -349,6 +366,8 @@ class Problem(Shown):
                 notice=notice,
                 checkpoint=checkpoint,
             )
+        if checkpoint is not None and checkpoint.stopped:
+            found = replaced(found, cause="interrupted")
         return found if output is None else found.save(output)
 
     def _timed(self, times: Mapping[str, Any]) -> Study:
@@ -418,6 +437,132 @@ class Problem(Shown):
                 checkpoint=checkpoint,
             )
         return found if output is None else found.save(output)
+
+    def study(
+        self,
+        output: str | PathLike[str] | None = None,
+        *,
+        thorough: bool = False,
+        force: bool = False,
+        checkpoints: Any = None,
+        progress: Progress = None,
+    ) -> StudyResult:
+        """Derive, solve, simulate, compare, plot and report the problem, with its sweep.
+
+        Args:
+            output: the folder of the report, figures and files; NAME-results when left out.
+            thorough: simulate as far as the equations are integrated.
+            force: replace files that symderiv did not write.
+            checkpoints: from an output file to its checkpoint.
+            progress: see :meth:`solve`.
+
+        Raises:
+            InputError: no times are given, or a file must not be replaced.
+        """
+        from symderiv.report.job import run_study
+
+        folder = Path(output) if output is not None else Path(f"{self.name}-results")
+        _ = self._study.alpha  # the times are there
+        with progress_bar(progress) as update:
+            return run_study(
+                self._study, folder, name=self.name, files=self.files, thorough=thorough,
+                force=force, progress=update, checkpoints=checkpoints,
+            )  # fmt: skip
+
+    def sweep(
+        self,
+        over: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        force: bool = False,
+        checkpoint_every: float | None = None,
+        fresh: bool = False,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> GridResult:
+        """Solve a grid of problems on this machine's cores; a second call skips what is finished.
+
+        Args:
+            over: values of keys of the study file ("training.learning_rate"), beside or instead of
+                those of its table [sweep].
+            output: the folder of the RUN files; NAME-sweep when left out.
+            force: replace files that are not results.
+            checkpoint_every: seconds between checkpoints of each point; None makes none.
+            fresh: do not use checkpoints.
+            progress: see :meth:`solve`.
+            notice: called with a line for every file that is put aside.
+
+        Raises:
+            InputError: a problem of the grid is not acceptable, or a file must not be replaced.
+        """
+        from symderiv.report.grid import grid_points, run_grid
+
+        folder = Path(output) if output is not None else Path(f"{self.name}-sweep")
+        _ = self._study.alpha  # the times are there
+        points = grid_points(self._study, self.name, over or {}, folder)
+        with progress_bar(progress) as update:
+            return run_grid(
+                points, folder, progress=update, checkpoint_every=checkpoint_every, fresh=fresh,
+                force=force, inputs=self.files, notice=notice or (lambda message: None),
+            )  # fmt: skip
+
+    def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
+        """The derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
+        from symderiv.library.derived import derive
+
+        study = self._study
+        return derive(study.student_activation, study.teacher_activation, tolerance=tolerance)
+
+    def generate(
+        self,
+        name: str,
+        *,
+        output: str | PathLike[str] | None = ".",
+        tolerance: float | None = None,
+        force: bool = False,
+    ) -> Module:
+        """Write the standalone solver module NAME.py; see :func:`symderiv.generate`."""
+        from symderiv.library.derived import generate
+
+        study = self._study
+        return generate(
+            study.student_activation, name, teacher_activation=study.teacher_activation,
+            tolerance=tolerance, output=output, force=force,
+        )  # fmt: skip
+
+    def plateau(self, *, digits: int = 15, full: bool = False, **moments: Any) -> Plateau:
+        """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.
+
+        Args:
+            digits: significant digits, all proved.
+            full: also the plateau of the flow with the terms of order η².
+            moments: T1, D1, T2, D2 of the teachers; without them those of the mean random teacher,
+                for isotropic and power-law inputs.
+
+        Raises:
+            InputError: the problem has no such plateau; ``argument`` says why.
+        """
+        from symderiv.library.homogeneous import plateau_of
+
+        return plateau_of(self._study, digits, full, moments)
+
+    def late(
+        self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
+    ) -> LateLearning:
+        """Late learning, linearised around Q = R = T; see :func:`symderiv.late`.
+
+        Terms of order η² are in it if the problem's ``order`` is "full".
+
+        Args:
+            alpha: times; a few in the power-law window when left out.
+            T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
+
+        Raises:
+            InputError: the problem cannot be linearised so; ``argument`` says why.
+        """
+        from symderiv.library.homogeneous import late_of
+
+        return late_of(self._study, alpha, T1, D1)
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of the study with all defaults filled in; arrays as nested lists."""

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
@@ -20,6 +20,7 @@ from symderiv.errors import InputError
 from symderiv.files import set_aside
 from symderiv.outputs import Output, OutputFolder
 from symderiv.report.job import file_stem
+from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
     from symderiv.dynamics import Study
@@ -37,14 +38,52 @@ class GridPoint:
     file: Path
 
 
-@dataclass
-class GridResult:
-    """How many points have a result, how many of them had it before, which failed and why."""
+@dataclass(repr=False)
+class GridResult(Shown):
+    """How many points have a result, how many of them had it before, which failed and why.
+
+    Attributes:
+        completed, failed, skipped: numbers of points.
+        errors: why, by the label of the point.
+        output: the folder of the files.
+        files: label and file of every point.
+    """
 
     completed: int = 0
     failed: int = 0
     skipped: int = 0
     errors: dict[str, str] = field(default_factory=dict)
+    output: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+
+    def failure(self) -> str | None:
+        """What failed, in one line; None if nothing."""
+        if not self.failed:
+            return None
+        label, message = next(iter(self.errors.items()))
+        return f"{self.failed} of {len(self.files)} failed; {label}: {message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv sweep --json`` prints."""
+        return {
+            "completed": self.completed,
+            "failed": self.failed,
+            "output": self.output,
+            "skipped": self.skipped,
+            "runs": [{"label": label, "file": file} for label, file in self.files],
+            "errors": self.errors,
+        }
+
+    def to_text(self) -> str:
+        """What ``symderiv sweep`` prints."""
+        return (
+            f"{self.completed} completed ({self.skipped} before), {self.failed} failed; "
+            f"files in {self.output}\n"
+        )
+
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, object]] = [("points", self.to_text().strip())]
+        return Summary("Sweep", rows, [f"{k}: {v}" for k, v in self.errors.items()])
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:
@@ -56,7 +95,7 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
     key, equals, values = text.partition("=")
     key = key.strip()
     if not equals or not key or not values.strip():
-        raise InputError(f"--over {text!r} must have the form key=value1,value2")
+        raise InputError(f"{text!r} must have the form key=value1,value2", argument="over")
     try:
         # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
         return key, list(tomllib.loads(f"values = [{values}]")["values"])
@@ -71,30 +110,28 @@ def _value(text: str) -> Any:
         return text
 
 
-def read_grid(path: Path, over: Sequence[str], directory: Path) -> list[GridPoint]:
-    """The studies of a grid: the file's [sweep] with the given keys added or replaced.
+def grid_points(
+    study: Study, name: str, over: Mapping[str, Sequence[Any]], directory: Path
+) -> list[GridPoint]:
+    """The studies of a grid: the study's [sweep] with the given keys added or replaced.
 
     Raises:
         InputError: A study of the grid is not acceptable.
     """
     from symderiv.dynamics import expand_sweep
-    from symderiv.dynamics.study import load_study, study_from_mapping
+    from symderiv.dynamics.study import study_from_mapping
 
     if over:
-        # the file is checked as it stands first, so that errors in it are reported as such
-        load_study(path)
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        raw["sweep"] = _flat(raw.get("sweep", {})) | dict(parse_over(text) for text in over)
-        study = study_from_mapping(raw, path.parent)
-    else:
-        study = load_study(path)
+        raw = study.model_dump(mode="python", exclude_unset=True)
+        raw["sweep"] = study.sweep | {key: list(values) for key, values in over.items()}
+        study = study_from_mapping(raw, study.base)
     points = []
     for label, one in expand_sweep(study):
         # The name holds a digest of the whole study, so that a changed study is not taken for a
         # finished one.
         digest = hashlib.sha256((one.text + _files_digest(one)).encode()).hexdigest()[:12]
-        stem = file_stem(label or path.stem)[:100]
-        points.append(GridPoint(label or path.stem, one, directory / f"{stem}-{digest}.nc"))
+        stem = file_stem(label or name)[:100]
+        points.append(GridPoint(label or name, one, directory / f"{stem}-{digest}.nc"))
     return points
 
 
@@ -107,16 +144,6 @@ def _files_digest(study: Study) -> str:
         except OSError:
             continue  # solving it will say what is wrong
     return digest.hexdigest()
-
-
-def _flat(sweep: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in sweep.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def run_grid(
@@ -152,7 +179,8 @@ def run_grid(
 
     OutputFolder(directory)
     keeping = _Keeping(checkpoint_every, fresh, force, tuple(inputs))
-    result = GridResult()
+    files = tuple((point.label, str(point.file)) for point in points)
+    result = GridResult(output=str(directory), files=files)
     waiting = list(_waiting(points, keeping, progress, notice))
     result.skipped = result.completed = len(points) - len(waiting)
     progress("sweep", result.completed / max(len(points), 1))

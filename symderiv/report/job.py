@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import platform
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,12 @@ from symderiv.errors import InputError, StoppedError
 from symderiv.outputs import Output, OutputFolder
 from symderiv.report.claims import Findings, claims, findings, letter
 from symderiv.report.curves import Case, Curve, Points
+from symderiv.report.summary import agreement_json, print_summary
+from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from symderiv.derivation import Derivation
     from symderiv.dynamics import Simulation, Study, Trajectory
     from symderiv.dynamics.checkpoint import Checkpoint
@@ -28,8 +33,8 @@ Progress = Callable[[str, float], None]
 Checkpoints = Callable[[Path], "Checkpoint"]
 
 
-@dataclass(frozen=True)
-class StudyResult:
+@dataclass(frozen=True, repr=False)
+class StudyResult(Shown):
     """What a study left behind.
 
     Attributes:
@@ -47,6 +52,54 @@ class StudyResult:
     figures: tuple[Path, ...]
     files: tuple[Path, ...]
     failures: tuple[str, ...]
+
+    def failure(self) -> str | None:
+        """What did not reach its end or does not agree, in one line; None if nothing."""
+        if self.failures:
+            return "; ".join(self.failures)
+        compared = agreement_json(self.found)
+        if compared["agrees"] is False:
+            differing = [case["case"] or "this study" for case in compared["cases"]]
+            return f"equations and simulation do not agree for {', '.join(differing)}"
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv study --json`` prints."""
+        return {
+            "report": str(self.report),
+            "figures": [str(path) for path in self.figures],
+            "agreement": agreement_json(self.found),
+            "files": [str(path) for path in self.files],
+            "claims": self.claims_json(),
+        }
+
+    def print(self, console: Console) -> None:
+        """Print to a Rich console what ``symderiv study`` prints."""
+        print_summary(console, self.title, self.found)
+        console.print()
+        for label, paths in (
+            ("report", (self.report,)), ("figure", self.figures), ("numbers", self.files)
+        ):  # fmt: skip
+            for path in paths:
+                console.print(f"{label:<9}{path}", soft_wrap=True, markup=False, highlight=False)
+
+    def to_text(self) -> str:
+        """What ``symderiv study`` prints."""
+        from rich.console import Console
+
+        content = StringIO()
+        self.print(Console(file=content, width=100, highlight=False, color_system=None))
+        return content.getvalue()
+
+    def _summary(self) -> Summary:
+        agrees = agreement_json(self.found)["agrees"]
+        rows: list[tuple[str, object]] = [
+            ("cases", len(self.found)),
+            ("equations and SGD agree", agrees),
+            ("report", str(self.report)),
+            ("files", len(self.figures) + len(self.files)),
+        ]
+        return Summary(f"Study {self.title}", rows, list(self.failures))
 
     def claims_json(self) -> list[dict[str, str | bool | None]]:
         """The sentences of the report and whether they hold, null for plain observations."""
@@ -129,9 +182,11 @@ def thorough_variant(study: Study) -> Study:
 
 
 def run_study(
-    path: Path,
+    study: Study,
     output: Path,
     *,
+    name: str = "study",
+    files: Sequence[Path] = (),
     thorough: bool = False,
     force: bool = False,
     progress: Progress = lambda task, fraction: None,
@@ -140,7 +195,9 @@ def run_study(
     """Do everything that a study file asks for and write the results directory.
 
     Args:
-        path: The study file.
+        study: The study, with its sweep.
+        name: Its name, for the title.
+        files: What must not be replaced beside the files that the study names.
         output: The results directory; made if needed, files of the same names that symderiv wrote
             are replaced.
         thorough: Simulate as far as the equations are integrated.
@@ -153,13 +210,12 @@ def run_study(
         InputError: The study is not acceptable, or a file must not be replaced.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
-    from symderiv.dynamics import expand_sweep, load_study
+    from symderiv.dynamics import expand_sweep
     from symderiv.dynamics.activation_error import kernel_for
 
-    study = load_study(path)
     cases = expand_sweep(study)
     settings = settings_of(study)
-    inputs = {path: None, **{file: None for _, one in cases for file in one.input_files}}
+    inputs = dict.fromkeys([*files, *(file for _, one in cases for file in one.input_files)])
     targets = _Targets(OutputFolder(output, inputs=inputs, force=force), settings)
     kept = _Kept(checkpoints)
     for target in targets.runs + targets.simulations:
@@ -167,7 +223,7 @@ def run_study(
     progress("deriving", 0.0)
     derivation = _derivation(study)
     progress("deriving", 1.0)
-    found, files, failures = [], [], []
+    found, results, failures = [], [], []
     kernels: dict[tuple[str, str, float], Kernel] = {}
     for index, (_, variant) in enumerate(cases):
         case_study = thorough_variant(variant) if thorough else variant
@@ -182,17 +238,15 @@ def run_study(
             case_study, settings[index], kernels[key], targets.case(index), progress, kept
         )
         found.append(findings(case))
-        files += written
+        results += written
         failures += failed
     progress("report", 0.0)
     report, figures = _write_report(
-        path, study, found, derivation, targets, list(kernels.values()), files
+        name, study, found, derivation, targets, list(kernels.values()), results
     )
     progress("report", 1.0)
     kept.remove()
-    return StudyResult(
-        path.stem, tuple(found), report, tuple(figures), tuple(files), tuple(failures)
-    )
+    return StudyResult(name, tuple(found), report, tuple(figures), tuple(results), tuple(failures))
 
 
 class _Targets:
@@ -344,7 +398,7 @@ def _simulated(
 
 
 def _write_report(
-    path: Path,
+    name: str,
     study: Study,
     found: list[Findings],
     derivation: Derivation,
@@ -362,13 +416,13 @@ def _write_report(
         "exponent": plots.exponent_figure(cases),
     }
     figures = []
-    for name, figure in drawn.items():
-        plots.save(figure, targets.figures[name])
-        figures.append(targets.figures[name].path)
+    for kind, figure in drawn.items():
+        plots.save(figure, targets.figures[kind])
+        figures.append(targets.figures[kind].path)
     provenance = [("Python", platform.python_version())]
     provenance += [(f"solver {kernel.path.stem}, sha256", kernel.sha256[:16]) for kernel in kernels]
     page = study_page(
-        title=path.stem.replace("-", " ").replace("_", " ").capitalize(),
+        title=name.replace("-", " ").replace("_", " ").capitalize(),
         subtitle=_subtitle(study),
         found=found,
         figures=drawn,

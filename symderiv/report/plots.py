@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -84,6 +84,14 @@ def save(figure: Figure, path: Path | Output) -> None:
     buffer = BytesIO()
     write(figure, buffer, target.format)
     target.write(buffer.getvalue())
+
+
+def save_drawn(draw: Callable[[Axes], object], output: Output | Path) -> None:
+    """Draw into new axes and write the figure; see :func:`save`."""
+    with _styled():
+        figure, axes = _new(1, 1, (6.4, 4.2))
+        draw(axes[0, 0])
+    save(figure, output)
 
 
 def colour(index: int, count: int) -> Any:

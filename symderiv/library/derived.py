@@ -1,0 +1,210 @@
+"""The derivation of the learning dynamics, and the solver modules that are written from it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.errors import InputError
+from symderiv.library.answer import Answer
+from symderiv.outputs import Output, OutputFolder
+from symderiv.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    from symderiv.derivation import Derivation
+
+__all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derive", "generate"]
+
+
+@dataclass(frozen=True, repr=False)
+class LearningDerivation(Shown):
+    """From the update of one example to the order-parameter equations, step by step.
+
+    Attributes:
+        activation, teacher_activation: the resolved formulas.
+        derivation: sections of steps.
+    """
+
+    activation: str
+    teacher_activation: str
+    derivation: Derivation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Formulas, title and one entry per section."""
+        formulas = {"activation": self.activation, "teacher_activation": self.teacher_activation}
+        return {**formulas, **self.derivation.to_json()}
+
+    def to_text(self) -> str:
+        """The whole derivation as text."""
+        return self.derivation.to_text()
+
+    def to_latex(self) -> str:
+        """A complete LaTeX article."""
+        return self.derivation.to_latex()
+
+    def to_html(self) -> str:
+        """A complete HTML page with native MathML."""
+        from symderiv.report.page import derivation_page
+
+        return derivation_page(self.derivation)
+
+    def _repr_html_(self) -> str:
+        return self.derivation.to_html()
+
+    def _summary(self) -> Summary:
+        sections = self.derivation.sections
+        steps = sum(len(section.steps) for section in sections)
+        rows: list[tuple[str, object]] = [
+            ("sections", ", ".join(section.key for section in sections)),
+            ("steps", steps),
+        ]
+        return Summary(self.derivation.title, rows, ["all of it: .to_text(), .to_latex()"])
+
+
+def derive(
+    activation: str, teacher_activation: str | None = None, *, tolerance: float | None = None
+) -> LearningDerivation:
+    """Derive the order-parameter equations of an activation, step by step, from the SGD update.
+
+    Args:
+        activation: g, a name or a formula in ``x``.
+        teacher_activation: the teacher's; the student's when left out.
+        tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
+            tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
+
+    Raises:
+        InputError: an activation is not acceptable or its dynamics does not exist.
+    """
+    from symderiv.expressions import activation as read_activation
+    from symderiv.report.derivations import learning_derivation
+
+    student = read_activation(activation)
+    teacher = student if teacher_activation is None else read_activation(teacher_activation)
+    found = learning_derivation(student, teacher, _checked(tolerance), plateau=True)
+    return LearningDerivation(student.text, teacher.text, found)
+
+
+class Module(Answer):
+    """A solver module that was written.
+
+    Attributes:
+        path: the file; sha256: its digest; functions: names of its public functions.
+        approximation: what it says of the accuracy of its activations, if they are not exact.
+    """
+
+    _title = "Solver module"
+    _first = ("path", "sha256", "functions")
+
+    def __init__(self, record: dict[str, Any], text: str, source: str) -> None:
+        super().__init__(record, text)
+        self._source = source
+
+    def to_source(self) -> str:
+        """The text of the module."""
+        return self._source
+
+
+def generate(
+    activation: str,
+    name: str,
+    *,
+    teacher_activation: str | None = None,
+    tolerance: float | None = None,
+    output: str | PathLike[str] | None = ".",
+    force: bool = False,
+) -> Module:
+    """Write a standalone solver module (NumPy and Numba only) for an activation.
+
+    Args:
+        activation, teacher_activation, tolerance: see :func:`derive`.
+        name: a Python identifier; the file is NAME.py.
+        output: its folder; None writes nothing, the text is then ``to_source()``.
+        force: replace a file that symderiv did not write.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+    """
+    from symderiv import learning
+
+    if not (name.isidentifier() and name.isascii()):
+        raise InputError(f"{name!r} is not a Python identifier in ASCII letters", argument="name")
+    tolerance = _checked(tolerance)
+    target: Output | None = None
+    if output is not None:
+        target = OutputFolder(Path(output), force=force).file(f"{name}.py", "py")
+    text = learning.generate(name, activation, teacher_activation, tolerance)
+    path, content = "", text.encode()
+    if target is not None:
+        target.write_text(text)
+        path, content = str(target.path), target.path.read_bytes()
+    record: dict[str, Any] = {
+        "path": path,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "functions": _functions(text),
+    }
+    lines = [path, f"sha256 {record['sha256']}", f"functions: {', '.join(record['functions'])}"]
+    accuracy = _accuracy(text)
+    if accuracy:
+        record["approximation"] = accuracy
+        lines.append(_accuracy_line(accuracy))
+    return Module(record, "\n".join(lines) + "\n", text)
+
+
+class CheckedIn(Answer):
+    """The modules of the package: where they are, which differ from their derivation."""
+
+    _title = "Checked-in solver modules"
+    _first = ("path", "modules", "differing")
+
+
+def checked_in(*, check: bool = False) -> CheckedIn:
+    """Rewrite the package's own modules from their derivation, or only compare them."""
+    import symderiv_kernels
+
+    from symderiv import learning
+
+    directory = Path(symderiv_kernels.__path__[0])
+    differing = list(learning.write_checked_in(directory, check=check))
+    outcome = "differ from their derivation" if check else "rewritten"
+    text = f"{len(learning.RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
+    modules = sorted(learning.RECIPES)
+    return CheckedIn({"path": str(directory), "modules": modules, "differing": differing}, text)
+
+
+def _checked(tolerance: float | None) -> float | None:
+    """The tolerance, if it makes sense."""
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise InputError(
+            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
+        )
+    return tolerance
+
+
+def _accuracy(text: str) -> dict[str, str | float]:
+    """What a module says of the accuracy of its activations; nothing if they are exact."""
+    found: dict[str, str | float] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id.startswith("ACTIVATION_"):
+                found[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
+    return found
+
+
+def _accuracy_line(accuracy: dict[str, str | float]) -> str:
+    if accuracy["method"] == "quadrature":
+        return f"means by quadrature: absolute error up to {accuracy['error']} (largest found)"
+    return (
+        f"activation by {accuracy['method']}: error {accuracy['error']}, of its derivative "
+        f"{accuracy['derivative_error']} (proved)"
+    )
+
+
+def _functions(text: str) -> list[str]:
+    """Names of the public functions of a module, in the order of its text."""
+    functions = (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return [name for name in functions if not name.startswith("_")]

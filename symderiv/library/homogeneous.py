@@ -1,0 +1,100 @@
+"""Problems of which all units are alike: what plateau and late learning are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.input_models import PowerLaw
+from symderiv.dynamics.study import Study
+from symderiv.errors import InputError
+from symderiv.library.late import LateLearning, late_learning
+from symderiv.library.plateau import Plateau, plateau
+
+__all__ = ["late_of", "plateau_of"]
+
+
+def plateau_of(study: Study, digits: int, full: bool, moments: Mapping[str, Any]) -> Plateau:
+    """The plateau of a study, of the mean random teacher unless moments are given."""
+    _require_alike(study)
+    given = {"T1": None, "D1": None, "T2": None, "D2": None}
+    for name in moments:
+        if name not in given:
+            raise InputError("is not one of T1, D1, T2, D2", argument=name)
+    data = study.data
+    teacher: dict[str, Any] = dict(moments)
+    if not moments:
+        if isinstance(data, PowerLaw):
+            teacher = {"distinct_eigenvalues": data.distinct_eigenvalues, "exponent": data.exponent}
+        elif _spectrum(study)[0].tolist() == [1.0]:
+            teacher = {"T1": 1, "D1": 0, "T2": 1, "D2": 0}
+        else:
+            raise InputError("for these inputs give T1, D1, T2 and D2", argument="inputs")
+    return plateau(
+        units=study.K,
+        activation=study.student_activation,
+        learning_rate=study.training.learning_rate,
+        digits=digits,
+        full=full,
+        **teacher,
+    )
+
+
+def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
+    """Late learning of a study; an exponent is fitted for power-law inputs."""
+    from symderiv.data import power_law
+
+    _require_alike(study)
+    data = study.data
+    law = isinstance(data, PowerLaw) and data.exponent > 0
+
+    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
+        if law and isinstance(data, PowerLaw):
+            component = power_law(L, data.exponent).single()
+            return component.eigenvalue, component.weight
+        return _spectrum(study)
+
+    return late_learning(
+        study.K,
+        spectrum,
+        int(_spectrum(study)[0].size),
+        data.exponent if law and isinstance(data, PowerLaw) else None,
+        study.student_activation,
+        study.training.learning_rate,
+        full=study.training.order == "full",
+        student_std=study.initial.student_std,
+        alpha=alpha,
+        T1=T1,
+        D1=D1,
+    )
+
+
+def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
+    data = study.data_model
+    if data is None or data.latent is not None or len(data.components) != 1:
+        raise InputError(
+            "must be Gaussian inputs of one component that the teacher sees itself",
+            argument="inputs",
+        )
+    component = data.single()
+    return component.eigenvalue, component.weight
+
+
+def _require_alike(study: Study) -> None:
+    """Raise an InputError for what the equations of alike units do not have."""
+    training = study.training
+    if study.K != study.M:
+        raise InputError(f"must be as many as teachers, {study.M}", argument="students")
+    if study.teacher_activation != study.student_activation:
+        raise InputError("must be that of the students", argument="teacher_activation")
+    for name in ("student_weights", "teacher_weights"):
+        if not np.allclose(getattr(study, name), study.M**-0.5, rtol=1e-12):
+            raise InputError("must be 1/sqrt(M) here", argument=name)
+    if study.network.train_second_layer:
+        raise InputError("must be off here", argument="train_second_layer")
+    for name in ("label_noise", "weight_decay"):
+        if getattr(training, name):
+            raise InputError("must be 0 here", argument=name)
+    _spectrum(study)

@@ -1,0 +1,199 @@
+"""What holds of a paper's printed equations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from functools import partial
+from io import StringIO
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from symderiv.errors import InputError
+from symderiv.library.answer import Answer
+from symderiv.outputs import OutputFolder
+from symderiv.progress import Progress, progress_bar
+from symderiv.report.claims_text import counts, explain, table
+from symderiv.showing import Summary
+
+__all__ = ["Ledger", "Verdicts", "verify", "write_ledger"]
+
+_WIDTH = 100
+
+
+class Verdicts(Answer):
+    """Claims of papers, each with its verdict.
+
+    Attributes:
+        claims: records with paper, equation, printed form, statement, verdict, evidence.
+        unsettled: how many claims could not be settled, whether shown or not.
+    """
+
+    _title = "Verified claims"
+
+    def __init__(self, claims: Sequence[dict[str, Any]], unsettled: int, *, in_full: bool) -> None:
+        super().__init__({"claims": list(claims)})
+        self._unsettled, self._in_full = unsettled, in_full
+
+    @property
+    def unsettled(self) -> int:
+        """How many claims could not be settled, whether shown or not."""
+        return self._unsettled
+
+    def print(self, console: Any) -> None:
+        """Print to a Rich console."""
+        (explain if self._in_full else table)(self._record["claims"], console)
+
+    def to_text(self) -> str:
+        """The table, or one equation explained in full."""
+        from rich.console import Console
+
+        content = StringIO()
+        self.print(Console(file=content, width=_WIDTH, highlight=False, color_system=None))
+        return content.getvalue()
+
+    def to_html(self) -> str:
+        """A complete HTML page."""
+        from symderiv.report.ledger import ledger_page
+
+        return ledger_page(self._record["claims"])
+
+    def _summary(self) -> Summary:
+        claims = self._record["claims"]
+        papers = list(dict.fromkeys(claim["paper"] for claim in claims))
+        rows: list[tuple[str, object]] = [
+            (name, counts([claim for claim in claims if claim["paper"] == name])) for name in papers
+        ]
+        wrong = [c["name"] for c in claims if c["verdict"] in ("misprint", "false", "unsettled")]
+        if wrong:
+            rows.append(("misprints, false", ", ".join(wrong)))
+        return Summary(self._title, rows)
+
+
+def verify(
+    paper: str | PathLike[str] | None = None,
+    equation: str | None = None,
+    *,
+    verdict: str | Collection[str] | None = None,
+    thorough: bool = False,
+    mutants: bool = False,
+    processes: int = 0,
+    progress: Progress = None,
+) -> Verdicts:
+    """Check a paper's printed equations against the engine's own derivation; takes minutes.
+
+    Args:
+        paper: a paper of the library or a .toml file of claims; all papers when left out.
+        equation: one equation of it, as printed, with mutants and explained in full.
+        verdict: show only claims with this verdict, or one of these.
+        thorough: also claims that need simulations.
+        mutants: also try small changes of every statement that passed.
+        processes: 0 for one per processor.
+        progress: see :meth:`Problem.solve`.
+
+    Raises:
+        InputError: there is no such paper, equation or verdict.
+    """
+    from symderiv.verification.claim import VERDICTS
+    from symderiv.verification.run import Selection
+
+    wanted = {verdict} if isinstance(verdict, str) else set(verdict or ())
+    for one in sorted(wanted - {*VERDICTS, "unsettled"}):
+        raise InputError(f"{one!r} is not one of {', '.join(VERDICTS)}", argument="verdict")
+    if equation is not None and paper is None:
+        raise InputError("needs the paper it is in", argument="equation")
+    full = equation is not None
+    selection = Selection(equation or "", thorough or full, mutants or full)
+    name = None if paper is None else fspath(paper)
+    records = _verified(name, selection, processes, progress)
+    unsettled = [record for record in records if record["verdict"] == "unsettled"]
+    shown = [record for record in records if not wanted or record["verdict"] in wanted]
+    return Verdicts(shown, len(unsettled), in_full=full)
+
+
+def _verified(
+    paper: str | None, selection: Any, processes: int, progress: Progress
+) -> list[dict[str, Any]]:
+    from symderiv.verification.library import names
+    from symderiv.verification.run import verify_paper
+
+    records: list[dict[str, Any]] = []
+    with progress_bar(progress) as update:
+        for name in [paper] if paper is not None else names():
+            told = partial(update, name)
+            records += verify_paper(name, selection, processes=processes, progress=told)
+    return records
+
+
+class Ledger(Answer):
+    """The ledger of all papers: its files, or what is stale or unsettled in it."""
+
+    _title = "Ledger of all papers"
+    _first = ("files", "problems")
+
+
+def write_ledger(
+    folder: str | PathLike[str],
+    *,
+    thorough: bool = False,
+    check: bool = False,
+    force: bool = False,
+    processes: int = 0,
+    progress: Progress = None,
+) -> Ledger:
+    """Write ``ledger.json`` and ``ledger.html`` of all papers, mutants included, or compare them.
+
+    ``problems`` has a line for every claim that is not settled and, with ``check``, for everything
+    that is not current; nothing is written if there is one.
+
+    Raises:
+        InputError: the files must not be replaced.
+    """
+    from symderiv.report.ledger import is_ledger_page, ledger_page
+    from symderiv.verification import ledger as records_of
+    from symderiv.verification.ledger import differences, is_ledger, kept, read_ledger
+    from symderiv.verification.library import names, paper
+    from symderiv.verification.run import Selection
+
+    folder = Path(folder)
+    written_to = OutputFolder(folder, force=force)
+    # these are kept under version control and merged, so they carry no checksum
+    outputs = (
+        written_to.file("ledger.json", "json", ours=is_ledger),
+        written_to.file("ledger.html", "html", ours=is_ledger_page),
+    )
+    data, page = (output.path for output in outputs)
+    before = read_ledger(data.read_text(encoding="utf-8")) if data.exists() else []
+    started = time.perf_counter()
+    records = _verified(None, Selection(thorough=thorough, mutants=True), processes, progress)
+    seconds = time.perf_counter() - started
+    unsettled = [record for record in records if record["verdict"] == "unsettled"]
+    found: dict[str, Any] = {"files": [str(data), str(page)], "problems": []}
+    if check:
+        stale = list(differences(records, before))
+        if not page.exists() or page.read_text(encoding="utf-8") != ledger_page(before, folder):
+            stale.append(f"{page.name} is not made from {data.name}")
+        found["problems"] = stale or [_unsettled(record) for record in unsettled]
+        return Ledger(found, _text(found, f"{data} is current: {len(records)} claims"))
+    found["problems"] = [_unsettled(record) for record in unsettled]
+    if unsettled:
+        return Ledger(found, _text(found, ""))
+    whole: list[dict[str, Any]] = []
+    for name in names():
+        own, old = ([r for r in group if r["paper"] == name] for group in (records, before))
+        order = [claim.name for claim in paper(name).claims]
+        whole += kept(own, [] if thorough else old, order)
+    text = records_of.written(whole)
+    outputs[0].write_text(text, seal=False)
+    outputs[1].write_text(ledger_page(read_ledger(text), folder), seal=False)
+    lines = f"{data}, {page}: {counts(whole)}\n{len(records)} claims were tried in {seconds:.0f} s"
+    return Ledger(found, _text(found, lines))
+
+
+def _unsettled(record: dict[str, Any]) -> str:
+    return f"{record['paper']}, equation {record['name']}: {record['error']}"
+
+
+def _text(found: dict[str, Any], otherwise: str) -> str:
+    return "\n".join(found["problems"] or [otherwise]) + "\n"

@@ -1,0 +1,111 @@
+"""Records of verified claims in words: a table, or one equation in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["counts", "explain", "finding", "table"]
+
+_COLOURS: Final = {
+    "holds": "green",
+    "approximate": "green",
+    "definition": "dim",
+    "not-checkable": "dim",
+    "misprint": "yellow",
+    "false": "red",
+    "unsettled": "bold red",
+}
+
+
+def table(records: Sequence[dict[str, Any]], console: Console) -> None:
+    """Equation, verdict and finding of every record, paper by paper."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for paper in dict.fromkeys(record["paper"] for record in records):
+        own = [record for record in records if record["paper"] == paper]
+        rows = Table(title=paper, title_justify="left", box=None, pad_edge=False)
+        for head in ("equation", "verdict", "finding"):
+            rows.add_column(head, overflow="fold")
+        for record in own:
+            rows.add_row(
+                record["name"],
+                Text(record["verdict"], style=_COLOURS[record["verdict"]]),
+                finding(record),
+            )
+        console.print(rows)
+        console.print(counts(own))
+
+
+def finding(record: dict[str, Any]) -> str:
+    """The most telling sentence of a record."""
+    if "error" in record:
+        return str(record["error"])
+    if record["verdict"] in ("misprint", "false", "not-checkable"):
+        return str(record["note"] or f"right: {record['corrected']}")
+    if record["evidence"]:
+        return str(record["evidence"][0]["summary"])
+    return str(record["regime"])
+
+
+def counts(records: Sequence[dict[str, Any]]) -> str:
+    """How many claims have which verdict."""
+    verdicts = [record["verdict"] for record in records]
+    counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
+    text = f"{len(records)} claims: {counted}"
+    reports = [record["mutants"] for record in records if record["mutants"]]
+    if reports:
+        caught = sum(report["caught"] for report in reports)
+        total = sum(report["wanted"] for report in reports)
+        text += f"; {caught} of {total} mutants caught"
+    return text
+
+
+def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
+    """Everything that is known of each record."""
+    from rich.text import Text
+
+    def line(label: str, text: str, style: str = "") -> None:
+        if text:
+            console.print(Text.assemble((f"{label:<14}", "bold"), (text, style)), soft_wrap=True)
+
+    for record in records:
+        console.print(Text(f"{record['paper']}, equation {record['name']}", style="bold"))
+        for display in record["printed"]:
+            line("printed", " ".join(display.split()))
+        if record["reading"] != "printed":
+            line("reading", "the print had to be reconstructed; the verdict is on that reading")
+        line("statement", record["statement"])
+        line("  for all", record["ranges"])
+        line("  where", record["where"])
+        line("regime", record["regime"])
+        line("given", record["given"])
+        line("verdict", record["verdict"], _COLOURS[record["verdict"]])
+        line("error", record.get("error", ""))
+        line("corrected", record["corrected"] or "")
+        line("note", record["note"])
+        for entry in record["evidence"]:
+            line("evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}")
+            example = entry["counterexample"]
+            if example:
+                line("  at", example["point"])
+                line("  left side", example["left"])
+                line("  right side", example["right"])
+        _explain_mutants(record, line)
+        line("source", record["source"])
+        console.print()
+
+
+def _explain_mutants(record: dict[str, Any], line: Any) -> None:
+    report = record["mutants"]
+    if not report:
+        return
+    stillborn = f", {report['stillborn']} without a value" if report["stillborn"] else ""
+    equal = f", {len(report['equivalent'])} proved equivalent" if report["equivalent"] else ""
+    line("mutants", f"{report['caught']} of {report['wanted']} caught{equal}{stillborn}")
+    for survivor in report["survivors"]:
+        line("  not caught", survivor)
