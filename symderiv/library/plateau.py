@@ -136,8 +136,8 @@ def _teacher(
         return teacher_of_moments(units, *numbers)
     if given:
         raise InputError(
-            "given together with distinct_eigenvalues and exponent; the spectrum fixes the moments",
-            argument=given[0],
+            f"given together with {given[0]}; the spectrum fixes the moments, remove one",
+            argument="distinct_eigenvalues" if exponent is None else "exponent",
         )
     if count is None:
         raise InputError("missing: exponent needs it", argument="distinct_eigenvalues")
