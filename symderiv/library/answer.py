@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from symderiv.drawing import drawing
+from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
 
-__all__ = ["Answer"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Answer", "DrawnAnswer"]
 
 
 class Answer(Shown):
@@ -49,6 +54,53 @@ class Answer(Shown):
         rows = [(name, _short(self._record[name])) for name in self._first if name in self._record]
         notes = [f"warning: {warning}" for warning in self._record.get("warnings") or ()]
         return Summary(self._title, rows, notes)
+
+
+#: Times (n,), curves (n,) by their labels, the window of a power law or None.
+Curves = tuple[Any, dict[str, Any], "tuple[float, float] | None"]
+
+
+class DrawnAnswer(Answer):
+    """An answer with an error curve, which is computed when it is drawn or pickled."""
+
+    def __init__(self, record: Mapping[str, Any], text: str, curves: Callable[[], Curves]) -> None:
+        super().__init__(record, text)
+        self._curves = curves
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the exact error curve and its approximations on logarithmic axes.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: there is no curve to draw.
+        """
+        axes: Axes = drawing("linear_plots").linear_axes(*self._curves(), ax)
+        return axes
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            known: _Known = _Known(self._curves(), None)
+        except InputError as error:
+            known = _Known(None, error)
+        return {**vars(self), "_curves": known}
+
+
+class _Known:
+    """Curves that were computed, or why there are none."""
+
+    def __init__(self, curves: Curves | None, error: InputError | None) -> None:
+        self.curves, self.error = curves, error
+
+    def __call__(self) -> Curves:
+        if self.error is not None:
+            raise self.error
+        assert self.curves is not None
+        return self.curves
 
 
 def _short(value: Any) -> Any:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.drawing import drawing
 from symderiv.errors import InputError
-from symderiv.library.answer import Answer
+from symderiv.library.answer import Curves, DrawnAnswer
 from symderiv.library.numbers import exact, times_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from symderiv.analysis.asymptotics import Asymptotics
 
 __all__ = ["LateLearning", "late", "late_learning"]
@@ -25,7 +23,7 @@ _CURVE_POINTS = 200
 _SHOWN_RATES = 4
 
 
-class LateLearning(Answer):
+class LateLearning(DrawnAnswer):
     """Rates, error curve and exponent close to perfect learning.
 
     Attributes:
@@ -42,34 +40,6 @@ class LateLearning(Answer):
     _first = (
         "activation", "rates", "stable", "critical_learning_rate", "alpha", "generalization_error",
     )  # fmt: skip
-
-    def __init__(self, record: dict[str, Any], text: str, found: Asymptotics, std: float) -> None:
-        super().__init__(record, text)
-        self._found, self._std = found, std
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw ε_g(α), to first and to second order in the distance.
-
-        Raises:
-            InputError: deviations from perfect learning grow.
-        """
-        if not self._found.stable:
-            raise InputError(
-                f"there is no curve: η = {self._found.learning_rate:g} is not below "
-                f"{self._found.critical_learning_rate:.6g}, deviations grow",
-                argument="plot",
-            )
-        found, alpha = self._found, np.array(self._record["alpha"])
-        positive = alpha[alpha > 0]
-        ends = found.window if positive.size < 2 else (positive.min(), positive.max())
-        grid = np.geomspace(0.3 * ends[0], 3.0 * ends[1], _CURVE_POINTS)
-        curves = {}
-        second = _second_order(found, grid, self._std)
-        if second is not None:
-            curves["second order in the distance"] = second
-        curves["first order"] = found.generalization_error(grid, self._std, second_order=False)
-        axes: Axes = drawing("linear_plots").linear_axes(grid, curves, found.window, ax)
-        return axes
 
 
 def late(
@@ -168,7 +138,26 @@ def late_learning(
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
     text = "\n".join(_lines(record, found)) + "\n"
-    return LateLearning(record, text, found, student_std)
+    return LateLearning(record, text, partial(_curves, found, values, student_std))
+
+
+def _curves(found: Asymptotics, alpha: np.ndarray, student_std: float) -> Curves:
+    """ε_g(α), to first and to second order in the distance."""
+    if not found.stable:
+        raise InputError(
+            f"there is no curve: η = {found.learning_rate:g} is not below "
+            f"{found.critical_learning_rate:.6g}, deviations grow",
+            argument="plot",
+        )
+    positive = alpha[alpha > 0]
+    ends = found.window if positive.size < 2 else (positive.min(), positive.max())
+    grid = np.geomspace(0.3 * ends[0], 3.0 * ends[1], _CURVE_POINTS)
+    curves = {}
+    second = _second_order(found, grid, student_std)
+    if second is not None:
+        curves["second order in the distance"] = second
+    curves["first order"] = found.generalization_error(grid, student_std, second_order=False)
+    return grid, curves, found.window
 
 
 def _second_order(found: Asymptotics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -11,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from symderiv.data.given import Given, Source
-from symderiv.drawing import drawing
 from symderiv.errors import InputError
-from symderiv.library.answer import Answer
+from symderiv.library.answer import Curves, DrawnAnswer
 from symderiv.library.numbers import exact_decimal, times_of
 from symderiv.report.linear_text import linear_lines
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from matplotlib.axes import Axes
 
     from symderiv.analysis.linear import Directions
     from symderiv.analysis.linear_answer import LinearAnswer
@@ -35,7 +34,7 @@ _DOUBLE = 15
 _CURVE_POINTS = 240
 
 
-class LinearCurve(Answer):
+class LinearCurve(DrawnAnswer):
     """⟨ε_g⟩(α) of a linear network.
 
     Attributes:
@@ -51,44 +50,7 @@ class LinearCurve(Answer):
     """
 
     _title = "Exact mean error of a linear network"
-    _first = ("inputs", "generalization_error", "rates", "window", "stability_limit", "digits_used")
-
-    def __init__(
-        self, record: dict[str, Any], text: str, drawn: tuple[Any, ...], inputs: str
-    ) -> None:
-        super().__init__(record, text)
-        self._drawn = drawn
-        self._inputs = inputs
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the exact curve and its approximations between the first and the last time.
-
-        Raises:
-            InputError: no time is positive.
-        """
-        axes: Axes = drawing("linear_plots").linear_axes(*self._curves(), ax)
-        return axes
-
-    def _curves(self) -> tuple[Any, dict[str, Any], Any]:
-        from symderiv.analysis.linear import small_learning_rate
-        from symderiv.analysis.power_law import integral_approximation
-
-        curve, directions, learning_rate, deviation, law, window = self._drawn
-        positive = [time for time in self._record["alpha"] if time > 0.0]
-        if not positive:
-            raise InputError("needs a positive α to draw a curve", argument="alpha")
-        first, last = min(positive), max(positive)
-        if first == last:
-            first = last / 1000.0
-        grid = np.geomspace(first, last, _CURVE_POINTS)
-        curves = {
-            "exact": curve(grid),
-            "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
-        }
-        if law is not None:
-            found = integral_approximation(law, learning_rate, grid, deviation)
-            curves["integral approximation"] = found.value
-        return grid, curves, window
+    _first = ("alpha", "generalization_error", "rates", "window", "stability_limit", "digits_used")
 
 
 def linear(
@@ -158,8 +120,33 @@ def linear(
             raise error.renamed("covariance") from None
         raise
     text = "\n".join(linear_lines(record, inputs.describe(), directions.eigenvalue.size)) + "\n"
-    drawn = answer.curve, directions, learning_rate, deviation, law, answer.window
-    return LinearCurve(record, text, drawn, inputs.describe())
+    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
+    return LinearCurve(record, text, curves)
+
+
+def _curves(
+    answer: LinearAnswer, directions: Directions, learning_rate: float, deviation: float,
+    law: PowerLaw | None, times: list[float],
+) -> Curves:  # fmt: skip
+    """The exact curve and its approximations between the first and the last time."""
+    from symderiv.analysis.linear import small_learning_rate
+    from symderiv.analysis.power_law import integral_approximation
+
+    positive = [time for time in times if time > 0.0]
+    if not positive:
+        raise InputError("needs a positive α among those of alpha", argument="plot")
+    first, last = min(positive), max(positive)
+    if first == last:
+        first = last / 1000.0
+    grid = np.geomspace(first, last, _CURVE_POINTS)
+    curves = {
+        "exact": answer.curve(grid),
+        "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
+    }
+    if law is not None:
+        found = integral_approximation(law, learning_rate, grid, deviation)
+        curves["integral approximation"] = found.value
+    return grid, curves, answer.window
 
 
 class _Inputs:

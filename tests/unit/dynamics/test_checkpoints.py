@@ -236,7 +236,7 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatc
     monkeypatch.setattr(job, "_write_report", lambda *_: (tmp_path / "report.html", []))
     path = tmp_path / "s.toml"
     path.write_text(text(end=30.0) + '[sweep]\n"training.learning_rate" = [0.5, 0.4]\n')
-    job.run_study(path, tmp_path / "whole")
+    job.run_study(load_study(path), tmp_path / "whole")
     notices: list[str] = []
 
     def checkpoints(file: Path) -> Checkpoint:
@@ -248,10 +248,10 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatc
         )
 
     with pytest.raises(StoppedError, match=r"solving .*0\.4.*interrupted"):
-        job.run_study(path, tmp_path / "killed", checkpoints=checkpoints)
+        job.run_study(load_study(path), tmp_path / "killed", checkpoints=checkpoints)
     assert len(list((tmp_path / "killed").glob("*.checkpoint"))) == 3
     notices.append("second life")
-    result = job.run_study(path, tmp_path / "killed", checkpoints=checkpoints)
+    result = job.run_study(load_study(path), tmp_path / "killed", checkpoints=checkpoints)
     assert len(notices) == 4
     assert len(result.files) == 4
     assert not list((tmp_path / "killed").glob("*.checkpoint"))
