@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import small_systems as systems
 
-from symderiv.dynamics import flat_run, parse_study, simulate, solve
+from symderiv.dynamics import flat_run, load_study, parse_study, simulate, solve
 from symderiv.dynamics.checkpoint import Checkpoint, difference
 from symderiv.dynamics.flat_run import integrate_flat
 from symderiv.errors import StoppedError
