@@ -1,0 +1,163 @@
+"""Student and teacher on examples: fields drawn, the error and one step of SGD as they are defined.
+
+Nothing here knows of means in closed form. Activations are evaluated by NumPy and SciPy from their
+formulas, slopes are differences of them, means are averages over points of a randomised lattice;
+their standard errors come from independent randomisations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from symderiv.gaussian import derivative
+from symderiv.learning.problem import LearningProblem
+
+Floats = NDArray[np.float64]
+REPLICATES = 32
+"""Independent randomisations; their spread has one degree of freedom less."""
+STRETCH = 1.5
+"""Variance of the drawn points: more of them lie where growing activations have their weight."""
+_STEP = 6e-6
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The activations at arrays of numbers."""
+
+    problem: LearningProblem
+
+    def value(self, teacher: bool, order: int) -> Callable[[Floats], Floats]:
+        """An activation (order 0) or its slope (order 1), as a central difference."""
+        function = self._pair[teacher]
+        if order == 0:
+            return function
+        return lambda x: (function(x + _STEP) - function(x - _STEP)) / (2 * _STEP)
+
+    def exists(self, teacher: bool, order: int) -> bool:
+        """Whether :meth:`value` gives that derivative: slopes of jumps are no functions."""
+        if order == 0:
+            return True
+        activation = self.problem.teacher if teacher else self.problem.student
+        return order == 1 and not derivative(activation.expression).has(sp.DiracDelta)
+
+    @cached_property
+    def _pair(self) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+        return _evaluated(self.problem.student.expression), _evaluated(
+            self.problem.teacher.expression
+        )
+
+
+def _evaluated(expression: sp.Expr) -> Callable[[Floats], Floats]:
+    x = sp.Symbol("x", real=True)
+    # Almost everywhere: no point of a sample is a jump.
+    regular = expression.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
+    function = sp.lambdify(x, regular.xreplace({s: x for s in regular.free_symbols}), "scipy")
+    return lambda values: np.broadcast_to(function(values), values.shape)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Points (replicate, example, field) of a Gaussian and their weights (replicate, example)."""
+
+    fields: Floats
+    weights: Floats
+
+    def mean(self, values: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard error of values (replicate, example, ...) per example."""
+        weights = self.weights.reshape(self.weights.shape + (1,) * (values.ndim - 2))
+        means = (weights * values).mean(axis=1)
+        return means.mean(axis=0), means.std(axis=0, ddof=1) / REPLICATES**0.5
+
+
+def sample(covariance: Floats, examples: int, seed: int) -> Sample:
+    """Fields of a covariance, which may be singular.
+
+    Args:
+        covariance: Shape (n, n), positive semi-definite.
+        examples: Per replicate, a power of two.
+        seed: Of the randomisation.
+    """
+    size = len(covariance)
+    base = qmc.Sobol(size, scramble=False).random(examples)
+    shifts = np.random.default_rng(seed).random((REPLICATES, 1, size))
+    uniform = np.clip((base + shifts) % 1, 1e-15, 1 - 1e-15)
+    z = STRETCH**0.5 * ndtri(uniform)
+    weights = STRETCH ** (size / 2) * np.exp(-(z**2).sum(axis=-1) / 2 * (1 - 1 / STRETCH))
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return Sample(z @ root.T, weights)
+
+
+@dataclass(frozen=True)
+class Units:
+    """A state of K students and M teachers: covariance (K + M, K + M) of all fields, weights."""
+
+    covariance: Floats
+    v: Floats
+    v_teacher: Floats
+
+    @property
+    def overlaps(self) -> tuple[Floats, Floats, Floats]:
+        """Q (K, K), R (K, M) and T (M, M)."""
+        K = len(self.v)
+        c = self.covariance
+        return c[:K, :K].copy(), c[:K, K:].copy(), c[K:, K:].copy()
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Hyperparameters of the learning rule, isotropic inputs."""
+
+    learning_rate: float
+    second_layer_learning_rate: float
+    weight_decay: float
+    second_layer_weight_decay: float
+    label_noise: float
+    full_order: bool
+
+
+def one_step(
+    functions: Functions, units: Units, rates: Rates, examples: int, seed: int
+) -> dict[str, tuple[Floats, Floats]]:
+    """Mean change per unit of time by one step of SGD, with its standard error.
+
+    J_i loses (η/√N) v_i g'(x_i) δ ξ + (κ/N) J_i and v_i loses (η_v/N) g(x_i) δ + (κ_v/N) v_i, with
+    δ student minus noisy teacher; multiplied by N, for N to infinity.
+
+    Returns:
+        ``dQ`` (K, K), ``dR`` (K, M), ``dv`` (K) and ``error``, half of the mean squared noiseless δ.
+    """
+    K = len(units.v)
+    whole = np.zeros((len(units.covariance) + 1,) * 2)
+    whole[:-1, :-1] = units.covariance
+    whole[-1, -1] = 1
+    drawn = sample(whole, examples, seed)
+    x, y, noise = drawn.fields[..., :K], drawn.fields[..., K:-1], drawn.fields[..., -1]
+    outputs = functions.value(False, 0)(x)
+    clean = outputs @ units.v - functions.value(True, 0)(y) @ units.v_teacher
+    delta = (clean - rates.label_noise * noise)[..., None]
+    force = units.v * functions.value(False, 1)(x) * delta
+    Q, R, _ = units.overlaps
+    drift = force[..., :, None] * x[..., None, :]
+    d_q = -rates.learning_rate * (drift + np.swapaxes(drift, -1, -2))
+    if rates.full_order:
+        d_q = d_q + rates.learning_rate**2 * force[..., :, None] * force[..., None, :]
+    d_r = -rates.learning_rate * force[..., :, None] * y[..., None, :]
+    d_v = -rates.second_layer_learning_rate * outputs * delta
+    decay = {
+        "dQ": 2 * rates.weight_decay * Q,
+        "dR": rates.weight_decay * R,
+        "dv": rates.second_layer_weight_decay * units.v,
+        "error": 0.0,
+    }
+    means = {"dQ": d_q, "dR": d_r, "dv": d_v, "error": clean**2 / 2}
+    found = {name: drawn.mean(values) for name, values in means.items()}
+    return {name: (mean - decay[name], error) for name, (mean, error) in found.items()}
