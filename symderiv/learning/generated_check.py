@@ -22,6 +22,7 @@ from symderiv.learning.plain_learning import (
     Floats,
     Functions,
     Rates,
+    Sample,
     Units,
     one_step,
     sample,
@@ -76,6 +77,7 @@ def check_generated(text: str, problem: LearningProblem) -> None:
     with np.errstate(all="ignore"):
         try:
             check.means()
+            check.derivatives()
             check.invariants()
             check.rates()
             if problem.same_activation:
@@ -116,10 +118,10 @@ def _trained(rules: bool, work: int) -> Iterator[tuple[Units, bool]]:
         return
     if work > MOST_WORK:
         yield _units(2, 1, 4), True
-        yield _units(2, 2, 5, ((1, 0, 1e-5), (0, 2, 1e-3))), False
+        yield _units(2, 2, 5, ((0, 2, 1e-3), (1, 0, 1e-5))), False
         return
-    yield _units(4 if work <= 1 else 3, 2, 4), True
-    yield _units(2, 3, 5, ((1, 0, 1e-5), (0, 2, 1e-3))), True
+    yield (_units(4, 2, 4) if work <= 1 else _units(3, 1, 4)), True
+    yield _units(2, 3 if work <= 1 else 2, 5, ((0, 2, 1e-3), (1, 0, 1e-5))), True
     yield _units(2, 1, 8, ((0, 2, 1e-9),)), True
 
 
@@ -144,11 +146,13 @@ class _Check:
     # Scalar functions.
 
     def means(self) -> None:
-        """Every mean within its Hölder bound, and that of its definition."""
-        for number, mean in enumerate(self._means()):
+        """Every mean within its Hölder bound, and what its definition gives."""
+        found = list(self._means())
+        examples = 4096 if len(found) < 12 else 1024
+        for number, mean in enumerate(found):
             if self._rules and len(mean.factors) > 2:
                 continue
-            for covariance in _covariances(mean.fields):
+            for place, covariance in enumerate(_covariances(mean.fields)):
                 value = mean.function(*_triangle(covariance))
                 bound = self._bound(mean, covariance)
                 if not abs(value) <= bound * (1 + 1e-4) + 10 * self._stated + 1e-13:
@@ -156,8 +160,9 @@ class _Check:
                         f"{mean.name}({_listed(covariance)}) = {value:.6g} is outside of its "
                         f"Cauchy-Schwarz bound {bound:.6g}"
                     )
-            covariance = next(iter(_covariances(mean.fields)))
-            self._sampled(mean, covariance, number)
+                if place < 2:
+                    drawn = sample(covariance, examples, 2 * number + place)
+                    self._sampled(mean, covariance, value, drawn)
 
     def _means(self) -> Iterator[Mean]:
         """Functions of the module whose factors are all functions (no derivative of a slope)."""
@@ -182,13 +187,31 @@ class _Check:
             bound *= float((np.abs(values) ** power * density).sum()) ** (1 / power)
         return bound
 
-    def _sampled(self, mean: Mean, covariance: Floats, number: int) -> None:
-        drawn = sample(covariance, 1024, number)
+    def derivatives(self) -> None:
+        """Functions that say that they are derivatives of another one, against differences."""
+        step = 0.02 if self._rules else 1e-3
+        for name, function in sorted(vars(self._module).items()):
+            stated = re.search(r"= dI2/dc1([12])\b", getattr(function, "__doc__", None) or "")
+            whole = getattr(self._module, re.sub(r"^i2_1[12]", "i2", name), None)
+            if stated is None or whole is None or not name.startswith("i2_1"):
+                continue
+            at = np.array([1.1, 0.4, 0.8])
+            moved = step * np.eye(3)[int(stated[1]) - 1]
+            values = [whole(*(at + n * moved)) for n in (1, -1, 2, -2)]
+            slope = (8 * (values[0] - values[1]) - (values[2] - values[3])) / (12 * step)
+            value = function(*at)
+            allowed = (1e-4 if self._rules else 1e-8) * (1 + abs(slope)) + 3 * self._stated / step
+            if not abs(value - slope) <= allowed:
+                raise GeneratedError(
+                    f"{name}(1.1, 0.4, 0.8) = {value:.9g}, but the slope of {whole.__name__} is "
+                    f"{slope:.9g}"
+                )
+
+    def _sampled(self, mean: Mean, covariance: Floats, value: float, drawn: Sample) -> None:
         values = np.full(drawn.weights.shape, mean.scale)
         for teacher, order, field in mean.factors:
             values = values * self._functions.value(teacher, order)(drawn.fields[..., field])
         expected, error = drawn.mean(values)
-        value = mean.function(*_triangle(covariance))
         self._agree(f"{mean.name}({_listed(covariance)})", value, expected, error)
 
     def _agree(self, what: str, value: Any, expected: Any, error: Any) -> None:
@@ -286,27 +309,72 @@ class _Check:
             where = f"(K = {K}, M = {M})"
             rates = Rates(0.7, 0.4, 0.2, 0.1, 0.5, full_order=full)
             found = self._changes(units, rates)
-            if rates.full_order:
-                drift = self._changes(units, replace(rates, full_order=False))
-                self._positive((found["dQ"] - drift["dQ"]) / rates.learning_rate**2, units, where)
             found["error"] = np.asarray(self._error(units))
-            expected = one_step(self._functions, units, rates, 512, number)
+            expected = one_step(self._functions, units, rates, 1024, number)
             for name, value in found.items():
                 what = "generalization_error" if name == "error" else f"right_hand_side: {name}"
                 self._agree(f"{what} {where}", value, *expected[name])
+            if rates.full_order:
+                drift = self._changes(units, replace(rates, full_order=False))
+                self._positive((found["dQ"] - drift["dQ"]) / rates.learning_rate**2, units, where)
 
     def _changes(self, units: Units, rates: Rates) -> dict[str, Floats]:
-        """The flat right-hand side, the one that runs use, for isotropic inputs."""
-        K, M = len(units.v), len(units.v_teacher)
-        Q, R, T = units.overlaps
+        """The flat right-hand side, the one that runs use, for isotropic inputs.
+
+        They are given as two groups of coordinates with equal overlaps.
+        """
+        Q, R, T = (_in_modes(overlap) for overlap in units.overlaps)
         state = np.concatenate([Q.ravel(), R.ravel(), units.v])
-        numbers = [float(number) for number in astuple(rates)]
-        one = np.ones(1)
-        parameters = np.concatenate([one, one, T.ravel(), T.ravel(), units.v_teacher, numbers])
+        own = (_ONES, _WEIGHTS, T.ravel(), units.overlaps[2].ravel(), units.v_teacher)
+        parameters = np.concatenate([*own, [float(number) for number in astuple(rates)]])
         change = np.zeros_like(state)
-        self._module.flat_right_hand_side(0.0, state, np.array([K, M, 1]), parameters, change)
-        d_q, d_r, d_v = np.split(change, [K * K, K * (K + M)])
-        return {"dQ": d_q.reshape(K, K), "dR": d_r.reshape(K, M), "dv": d_v}
+        sizes = np.array([len(Q), len(T), 2])
+        self._module.flat_right_hand_side(0.0, state, sizes, parameters, change)
+        d_q, d_r, d_v = np.split(change, [Q.size, Q.size + R.size])
+        return {
+            "dQ": self._over_modes("dQ", d_q.reshape(Q.shape)),
+            "dR": self._over_modes("dR", d_r.reshape(R.shape)),
+            "dv": d_v,
+        }
+
+    def _over_modes(self, name: str, change: Floats) -> Floats:
+        """The change of a covariance from those per mode, which must be equal."""
+        apart = float(np.abs(change[..., 0] - change[..., 1]).max())
+        if not apart <= 1e-12 * (1 + float(np.abs(change).max())):
+            raise GeneratedError(f"right_hand_side: {name} of modes with equal overlaps differ")
+        return np.asarray(change @ _WEIGHTS)
+
+    def _readable(self, units: Units, rates: Rates) -> None:
+        """The procedure on named arrays and the flat one, with eigenvalues that differ."""
+        rng = np.random.default_rng(9)
+        rho, w = np.array([0.4, 1.3, 2.1]), np.array([0.5, 0.3, 0.2])
+        shares = rng.uniform(0.7, 1.0, 3)
+        Q, R, T = (overlap[..., None] * shares for overlap in units.overlaps)
+        found = np.zeros_like(Q), np.zeros_like(R), np.zeros_like(units.v)
+        numbers = [float(number) for number in astuple(rates)]
+        whole = units.overlaps[2]
+        self._module.right_hand_side(
+            Q, R, units.v, rho, w, T, whole, units.v_teacher, *numbers, *found
+        )
+        state = np.concatenate([Q.ravel(), R.ravel(), units.v])
+        vectors = (rho, w, T.ravel(), whole.ravel(), units.v_teacher, numbers)
+        change = np.zeros_like(state)
+        sizes = np.array([len(Q), len(T), 3])
+        parameters = np.concatenate(vectors)
+        self._module.flat_right_hand_side(0.0, state, sizes, parameters, change)
+        whole = np.concatenate([each.ravel() for each in found])
+        if not np.abs(whole - change).max() <= ROUNDING * (1 + np.abs(change).max()):
+            raise GeneratedError("right_hand_side: differs from flat_right_hand_side")
+        seen = [Q @ (w * rho), R @ w]
+        shown = [np.zeros_like(each) for each in seen]
+        error = self._module.flat_observables(state, sizes, parameters, *shown)
+        c = units.covariance.copy()
+        K = len(Q)
+        c[:K, :K], c[:K, K:] = seen
+        expected = self._error(Units(c, units.v, units.v_teacher))
+        apart = [np.abs(a - b).max() for a, b in zip(seen, shown, strict=True)]
+        if not max(*apart, abs(error - expected)) <= ROUNDING * (1 + abs(expected)):
+            raise GeneratedError("flat_observables: differ from sums over modes and their error")
 
     def _positive(self, noise: Floats, units: Units, where: str) -> None:
         size = float(np.abs(noise).max())
@@ -318,12 +386,14 @@ class _Check:
                 f"right_hand_side {where}: Gamma is not positive semi-definite, its least "
                 f"eigenvalue is {least:.6g}"
             )
-        if self._work > MOST_WORK or len(units.v) > 2:
+        few = len(units.v_teacher) == 1 and self._work <= MOST_WORK
+        if not (few or self._work <= 1):
             return
         readable = np.zeros_like(noise)
         self._module.noise(*units.overlaps, units.v, units.v_teacher, 0.5, readable)
         if not np.abs(readable - noise).max() <= 10 * ROUNDING * size:
             raise GeneratedError(f"noise {where}: differs from Gamma of the right-hand side")
+        self._readable(units, Rates(0.7, 0.4, 0.2, 0.1, 0.5, full_order=True))
 
     def learned(self) -> None:
         """A student that is its teacher makes no error."""
@@ -343,14 +413,23 @@ def _work(text: str, module: SimpleNamespace) -> int:
 
 
 def _covariances(size: int) -> Iterator[Floats]:
-    """A usual one first, then almost aligned and opposite fields."""
-    yield _units(size, 1, 10 + size).covariance[:size, :size]
-    if size > 1:
-        for sign, distance in ((1, 1e-3), (-1, 1e-8)):
-            c = _units(size, 1, 20 + size, ((0, 1, distance),)).covariance[:size, :size].copy()
-            c[0, 1:] *= sign
-            c[1:, 0] *= sign
-            yield c
+    """Two usual ones with correlations of either sign first, then almost aligned fields."""
+    for seed, sign in ((10, 1), (20, -1), (30, 1), (40, -1)):
+        rng = np.random.default_rng(seed + size)
+        rows = rng.normal(size=(size, size + 2)) / (size + 2) ** 0.5
+        rows += 0.8 * rng.normal(size=size + 2) / (size + 2) ** 0.5
+        if seed > 20 and size > 1:
+            rows[0] = rows[1] + (0.05 if sign > 0 else 1e-4) * rows[0]
+        rows[0] *= sign
+        yield rows @ rows.T
+
+
+_ONES, _WEIGHTS = np.ones(2), np.array([0.25, 0.75])
+
+
+def _in_modes(overlap: Floats) -> Floats:
+    """The overlaps of two groups of coordinates that have equal ones."""
+    return np.stack([overlap, overlap], axis=-1)
 
 
 def _triangle(covariance: Floats) -> list[float]:

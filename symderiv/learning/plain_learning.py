@@ -23,7 +23,7 @@ from symderiv.learning.problem import LearningProblem
 Floats = NDArray[np.float64]
 REPLICATES = 32
 """Independent randomisations; their spread has one degree of freedom less."""
-STRETCH = 1.5
+STRETCH = 1.25
 """Variance of the drawn points: more of them lie where growing activations have their weight."""
 _STEP = 6e-6
 
@@ -59,7 +59,7 @@ def _evaluated(expression: sp.Expr) -> Callable[[Floats], Floats]:
     x = sp.Symbol("x", real=True)
     # Almost everywhere: no point of a sample is a jump.
     regular = expression.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
-    function = sp.lambdify(x, regular.xreplace({s: x for s in regular.free_symbols}), "scipy")
+    function = sp.lambdify(x, regular.xreplace(dict.fromkeys(regular.free_symbols, x)), "scipy")
     return lambda values: np.broadcast_to(function(values), values.shape)
 
 
@@ -133,7 +133,7 @@ def one_step(
     δ student minus noisy teacher; multiplied by N, for N to infinity.
 
     Returns:
-        ``dQ`` (K, K), ``dR`` (K, M), ``dv`` (K) and ``error``, half of the mean squared noiseless δ.
+        ``dQ`` (K, K), ``dR`` (K, M), ``dv`` (K) and ``error``, half of the noiseless δ's square.
     """
     K = len(units.v)
     whole = np.zeros((len(units.covariance) + 1,) * 2)
@@ -152,7 +152,7 @@ def one_step(
         d_q = d_q + rates.learning_rate**2 * force[..., :, None] * force[..., None, :]
     d_r = -rates.learning_rate * force[..., :, None] * y[..., None, :]
     d_v = -rates.second_layer_learning_rate * outputs * delta
-    decay = {
+    decay: dict[str, Floats | float] = {
         "dQ": 2 * rates.weight_decay * Q,
         "dR": rates.weight_decay * R,
         "dv": rates.second_layer_weight_decay * units.v,

@@ -11,6 +11,7 @@ from symderiv.errors import NotYetError
 from symderiv.files import write_whole
 from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.learning.equations import Equations, derive_equations
+from symderiv.learning.generated_check import check_generated
 from symderiv.learning.problem import LearningProblem, learning_problem
 from symderiv.learning.program import solver_program
 
@@ -49,9 +50,12 @@ def generate(
         DivergentError: The student's activation is too rough for gradient descent.
         NotYetError: An activation has properties that no method can treat, with the reason.
         ToleranceError: The tolerance is out of reach; the message says what can be had.
+        GeneratedError: The text was derived and fails its check, which would be an error of ours.
     """
     problem = learning_problem(student, teacher)
-    return _printed(name, problem, derive_equations(problem), tolerance, limited)
+    text = _printed(name, problem, derive_equations(problem), tolerance, limited)
+    check_generated(text, problem)
+    return text
 
 
 def _printed(

@@ -1,0 +1,168 @@
+"""Generated modules are run before they are written: each wrong number is named, none is kept."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symderiv.dynamics.kernels import load_kernel
+from symderiv.errors import SymderivError
+from symderiv.learning import generated_check, plain_learning, recipes
+from symderiv.learning.generated_check import GeneratedError, check_generated
+from symderiv.learning.plain_learning import LearningProblem, Units, one_step, sample
+from symderiv.learning.problem import learning_problem
+from symderiv.learning.uncompiled import uncompiled
+
+KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
+
+
+def kept(name: str) -> tuple[str, LearningProblem]:
+    return (KERNELS / f"{name}.py").read_text(), learning_problem(*recipes.RECIPES[name])
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+def test_the_kept_modules_pass_in_under_a_second(name: str) -> None:
+    text, problem = kept(name)
+
+    def seconds() -> float:
+        begin = time.process_time()
+        check_generated(text, problem)
+        return time.process_time() - begin
+
+    # a busy machine counts seconds that are not the check's
+    assert any(seconds() < 1 for _ in range(3))
+
+
+def replaced(name: str, body: str) -> str:
+    """Another function in the place of one, which can call it as ``right``."""
+    head = f"\nright = {name}\ndef wrong(*a):\n    {body}\n"
+    return f"{head}wrong.__doc__ = right.__doc__\n{name} = wrong\n"
+
+
+OF_FLAT = "right(*a); d, K, M, L = a[4], *a[2]; Q = d[: K * K * L].reshape(K, K, L); "
+WRONG = {
+    "a mean beyond its bound": ("i2", "return 5.0", r"i2\(.*\) = 5 is outside of its Cauchy"),
+    "a mean that is nothing": ("i4", "return math.nan", "i4.* = nan is outside of its Cauchy"),
+    "a mean": ("i4", "return 1.1 * right(*a)", r"i4\(.*\) = .*, but its definition gives"),
+    "a slope": ("i2_11", "return 1.0001 * right(*a)", "i2_11.*, but the slope of i2 is"),
+    "a negative error": ("generalization_error", "return -1e-4", "is negative"),
+    "units that are not equal": (
+        "generalization_error",
+        "return right(*a) + 1e-6 * a[3][0]",
+        "changes from .* where units are exchanged",
+    ),
+    "a gradient by R": ("gradients", "right(*a); a[6][0] *= 1.0001", "its derivatives say"),
+    "a gradient by Q": ("gradients", "right(*a); a[5][0, 0] *= 1.0001", "its derivatives say"),
+    "a gradient by v": ("gradients", "right(*a); a[7][1] *= 1.0001", "its derivatives say"),
+    "gradients": ("gradients", "right(*a); a[5][0, 1] *= 1 + 1e-9", "A is not symmetric"),
+    "an error without a teacher": (
+        "generalization_error",
+        "return right(*a) + 1e-6",
+        "perfect student is 1e-06",
+    ),
+    "modes": (
+        "flat_right_hand_side",
+        OF_FLAT + "Q[..., 0] *= 1.0001",
+        "dQ of modes with equal overlaps differ",
+    ),
+    "a rate": ("flat_right_hand_side", OF_FLAT + "Q *= 1.2", r"right_hand_side: dQ .* = .*, but"),
+    "a symmetry": (
+        "flat_right_hand_side",
+        OF_FLAT + "Q[0, 1] += 1e-6 * a[3][-1]",
+        "Gamma is not symmetric",
+    ),
+    "a sign of the noise": (
+        "flat_right_hand_side",
+        OF_FLAT + "Q[0, 0] -= 1e-3 * (M == 3) * a[3][-1]",
+        "Gamma is not positive semi-definite",
+    ),
+    "one of two forms": (
+        "right_hand_side",
+        "right(*a); a[-1][0] += 1e-6",
+        "differs from flat_right_hand_side",
+    ),
+    "what is shown": (
+        "flat_observables",
+        "a[3][0, 0] = 0; return right(*a) * 1.0001",
+        "flat_observables: differ from sums",
+    ),
+    "the noise": ("noise", "right(*a); a[-1][0, 0] *= 1.0001", "noise .*: differs from Gamma"),
+    "no number at all": ("i2", "return math.sqrt(-1.0)", "cannot be evaluated"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named(case: str) -> None:
+    text, problem = kept("erf")
+    name, body, message = WRONG[case]
+    with pytest.raises(GeneratedError, match=message):
+        check_generated(text + replaced(name, body), problem)
+
+
+def test_nothing_is_written_of_a_module_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = recipes.print_numba
+    broken = replaced("i2", "return 2 * right(*a)")
+    monkeypatch.setattr(recipes, "print_numba", lambda program: right(program) + broken)
+    monkeypatch.setattr(recipes, "RECIPES", {"linear": ("linear", "linear")})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(SymderivError, match=r"^i2\("):
+        recipes.write_checked_in(tmp_path)
+    with pytest.raises(SymderivError, match=r"^i2\("):
+        load_kernel("x/3")
+    assert not list(tmp_path.rglob("*.py"))
+
+
+def test_other_examples_do_not_refuse_a_right_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, problem = kept("quadratic")  # the heaviest tails
+    drawn = plain_learning.sample
+    for shift in range(1, 6):
+
+        def other(c: object, n: int, seed: int, shift: int = shift) -> object:
+            return drawn(c, n, seed + 100 * shift)
+
+        monkeypatch.setattr(plain_learning, "sample", other)
+        monkeypatch.setattr(generated_check, "sample", other)
+        check_generated(text, problem)
+
+
+def test_means_over_examples_are_those_of_the_gaussian() -> None:
+    c = np.array([[1.5, 0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 0.0]])
+    drawn = sample(c, 1024, 3)
+    x, y, z = (drawn.fields[..., n] for n in range(3))
+    assert not z.any()
+    expected = {"x": 0.0, "xy": 0.6, "xxyy": 1.5 * 0.8 + 2 * 0.36, "one": 1.0}
+    values = {"x": x, "xy": x * y, "xxyy": x**2 * y**2, "one": np.ones_like(x)}
+    for name, value in values.items():
+        mean, error = drawn.mean(value)
+        assert 0 < error < 0.02
+        assert mean == pytest.approx(expected[name], abs=6 * error)
+
+
+def test_one_step_of_a_linear_network_is_the_known_one() -> None:
+    functions = plain_learning.Functions(learning_problem("linear"))
+    c = np.array([[0.9, 0.3, 0.5], [0.3, 0.7, -0.2], [0.5, -0.2, 1.1]])
+    units = Units(c, np.array([0.8, -0.4]), np.array([0.6]))
+    rates = plain_learning.Rates(0.5, 0.3, 0.2, 0.1, 0.4, full_order=True)
+    v, w, Q, R, T = units.v, units.v_teacher, *units.overlaps
+    on_x, on_y = Q @ v - R @ w, R.T @ v - T @ w
+    square = v @ Q @ v - 2 * v @ R @ w + w @ T @ w
+    drift = -0.5 * (np.outer(v, on_x) + np.outer(on_x, v))
+    expected = {
+        "dQ": drift + 0.25 * np.outer(v, v) * (square + 0.16) - 0.4 * Q,
+        "dR": -0.5 * np.outer(v, on_y) - 0.2 * R,
+        "dv": -0.3 * on_x - 0.1 * v,
+        "error": square / 2,
+    }
+    for name, (mean, error) in one_step(functions, units, rates, 1024, 5).items():
+        assert (error < 0.01).all()
+        np.testing.assert_array_less(np.abs(mean - expected[name]), 6 * error + 1e-9)
+
+
+def test_an_uncompiled_module_imports_nothing_else() -> None:
+    with pytest.raises(ImportError, match="imports 'os'"):
+        uncompiled("import os\n")
