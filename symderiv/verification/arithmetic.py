@@ -305,8 +305,9 @@ class _Evaluator:
 
     def _integral(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         doubles = isinstance(self.numbers.zero, float)
-        if not doubles and not hasattr(self.numbers, "quad"):
-            raise FormulaError("integrals need mpmath numbers or doubles")
+        balls = hasattr(self.numbers.zero, "mid")
+        if not doubles and not balls and not hasattr(self.numbers, "quad"):
+            raise FormulaError("integrals need numbers, not expressions")
         names, limits = [], []
         for part in node.args[1:]:
             assert isinstance(part, ast.Tuple)
@@ -316,6 +317,8 @@ class _Evaluator:
             limits.append([self._converted(self._value(end, values)) for end in (first, last)])
         if doubles:
             return self._integral_in_doubles(node.args[0], names, limits, values)
+        if balls:
+            return self._integral_in_balls(node.args[0], names, limits, values)
 
         def integrand(*points: Any) -> Any:
             bound = extended(values, dict(zip(names, points, strict=True)))
@@ -335,6 +338,17 @@ class _Evaluator:
             return inside.value(body, extended(values, dict(zip(names, points, strict=True))))
 
         return integral(integrand, limits, depth)
+
+    def _integral_in_balls(
+        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
+    ) -> Any:
+        from symderiv.verification.ball_integrals import ball_integral
+
+        def integrand(numbers: Any, middles: Mapping[str, Any], points: Any) -> Any:
+            bound = extended(middles, dict(zip(names, points, strict=True)))
+            return _Evaluator(numbers).value(body, bound)
+
+        return ball_integral(integrand, values, limits, self.numbers)
 
     def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         if not hasattr(self.numbers, "diff"):

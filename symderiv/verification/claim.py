@@ -113,6 +113,9 @@ class Claim:
         where: What names of the statement stand for that the paper does not print, in words.
         in_words: The paper says it in words: if it fails it is false, however little is to be
             changed in the statement.
+        rests_on: What its true values come from where that is not the engine: a definition, first
+            principles with the method named, data. ``tests/foundations`` finds which claims do not
+            rest on the engine; these must say what they rest on.
     """
 
     equation: str
@@ -135,6 +138,7 @@ class Claim:
     reading: str = ""
     where: str = ""
     in_words: bool = False
+    rests_on: str = ""
 
     @property
     def name(self) -> str:

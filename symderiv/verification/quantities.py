@@ -3,21 +3,23 @@
 A ``reference`` names quantities that the engine derives: the integrals of an activation, a general
 expectation, the order-parameter equations of isotropic inputs, the symmetric plateau. Each gives
 points in general position: K and M different, teachers neither of length one nor orthogonal,
-covariances also near the edge of the cone.
+covariances also near the edge of the cone. Reading a reference computes nothing; what turns out to
+have no value when it is needed is the claim's affair, not the file's.
 """
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
-from symderiv.errors import FormulaError, InputError
-from symderiv.verification.arithmetic import Indexed, Values, evaluate, index_values
+from symderiv.errors import FormulaError, InputError, NotYetError
+from symderiv.verification.arithmetic import Indexed, evaluate, index_values
 from symderiv.verification.claim import Point, Rule
+from symderiv.verification.enclosed import Deferred
+from symderiv.verification.means import GUARD, Mean, exactly
+from symderiv.verification.rates import LearningRates
 from symderiv.verification.rules import Exact
 from symderiv.verification.statement import parse_ranges, parse_statement
 
@@ -59,12 +61,14 @@ class Reference:
     Args:
         points: See :class:`~symderiv.verification.claim.Claim`.
         rule: How statements are tried.
+        example: The names that statements may use, with values of the right kind that mean nothing.
         symmetric: Names whose indices may be exchanged.
         fields: Number of fields, for formulas in the entries of a covariance; 0: there are none.
     """
 
-    points: Callable[[Any], Sequence[Point]]
+    points: Callable[[Any], Iterable[Point]]
     rule: Rule
+    example: Callable[[Any], Mapping[str, Any]]
     symmetric: tuple[str, ...] = ()
     fields: int = 0
 
@@ -80,12 +84,12 @@ class Reference:
 
         tree = parse_statement(statement)
         with numbers(15, "mpmath") as context:
-            point = self.points(context)[0]
-            for indices in index_values(parse_ranges(ranges), point.values):
+            values = self.example(context)
+            for indices in index_values(parse_ranges(ranges), values):
                 for side in tree.sides:
                     try:
-                        evaluate(side, {**point.values, **indices}, context)
-                    except ZeroDivisionError:
+                        evaluate(side, {**values, **indices}, context)
+                    except ArithmeticError:
                         continue
                 return
 
@@ -103,45 +107,42 @@ def read_reference(table: Mapping[str, Any], known: set[str]) -> Reference:
     name = table.get("reference")
     if name is None and ("not_checkable" in table or "statement" not in table):
         _refuse_others(table, known, ())
-        return Reference(lambda _: (), Exact())
+        return Reference(lambda _: (), Exact(), lambda _: {})
     if name not in REFERENCES:
         raise InputError(f"reference must be one of {', '.join(REFERENCES)}, not {name!r}")
     digits = table.get("digits", 30)
-    if not isinstance(digits, int) or not 15 <= digits <= 200:
-        raise InputError("digits must be an integer from 15 to 200")
-    rule = Exact(digits=digits + 10, lost=10)
+    if not isinstance(digits, int) or not 4 <= digits <= 200:
+        raise InputError("digits must be an integer from 4 to 200")
     if name in _FIELDS:
         _refuse_others(table, known, ("activation", "activations"))
-        texts = _activations(table, _FIELDS[name])
-        return Reference(
-            _kept(lambda n: _integral_points(name, texts, n)), rule, ("C",), _FIELDS[name]
-        )
+        product, symbols = _integrand(name, _activations(table, _FIELDS[name]))
+        return _of_mean(Mean(product, symbols, digits, "digits" in table))
     if name == "expectation":
         _refuse_others(table, known, ("expression", "fields"))
         fields = table.get("fields", 2)
         if not isinstance(fields, int) or not 1 <= fields <= 4:
             raise InputError("fields must be an integer from 1 to 4")
-        expression = _required(table, "expression")
-        return Reference(_kept(lambda n: _mean_points(expression, fields, n)), rule, ("C",), fields)
+        product, symbols = _expression(_required(table, "expression"), fields)
+        return _of_mean(Mean(product, symbols, digits, "digits" in table))
     if name == "learning":
         _refuse_others(table, known, ("activation", "teacher_activation", "order"))
-        own = _required(table, "activation")
-        teacher = str(table.get("teacher_activation", own))
+        own = _named(_required(table, "activation"))
+        teacher = _named(str(table.get("teacher_activation", own)))
         order = table.get("order", "full")
         if order not in ("full", "small-learning-rate"):
             raise InputError("order is 'full' or 'small-learning-rate'")
-        full = order == "full"
-        return Reference(_kept(lambda n: _learning_points(own, teacher, full, n)), rule, ("Q", "T"))
+        rates = LearningRates(own, teacher, order == "full", digits)
+        return Reference(rates.points, Deferred(lambda: rates.rule), _rates_example, ("Q", "T"))
     _refuse_others(table, known, ("activation", "teachers"))
-    text = _required(table, "activation")
+    text = _named(_required(table, "activation"))
     teachers = table.get("teachers", "general")
     if teachers not in _TEACHERS:
         raise InputError(f"teachers is one of {', '.join(_TEACHERS)}")
-    return Reference(_kept(lambda n: _plateau_points(text, _TEACHERS[teachers], n)), rule)
-
-
-def _kept(make: Callable[[Any], Iterator[Point]]) -> Callable[[Any], Sequence[Point]]:
-    return lambda numbers: list(make(numbers))
+    return Reference(
+        lambda numbers: _plateau_points(text, _TEACHERS[teachers], numbers),
+        Exact(digits=digits + GUARD, lost=GUARD),
+        _plateau_example,
+    )
 
 
 def _refuse_others(table: Mapping[str, Any], known: set[str], own: Sequence[str]) -> None:
@@ -167,60 +168,41 @@ def _activations(table: Mapping[str, Any], fields: int) -> tuple[str, ...]:
     return tuple(str(one) for one in value)
 
 
+def _named(text: str) -> str:
+    """An activation's text, refused at once if it cannot be read."""
+    from symderiv.expressions import activation
+
+    activation(text)
+    return text
+
+
 # -- means -------------------------------------------------------------------------------------
 
 
-def _integral_points(which: str, texts: tuple[str, ...], numbers: Any) -> Iterator[Point]:
+def _of_mean(mean: Mean) -> Reference:
+    n = len(mean.fields)
+
+    def example(numbers: Any) -> dict[str, Any]:
+        rows = [[numbers.mpf(3 if i == j else 1) / 2 for j in range(n)] for i in range(n)]
+        return {"I": numbers.mpf(1) / 3, "C": Indexed(rows, (1, n), (1, n))}
+
+    return Reference(mean.points, Deferred(lambda: mean.rule), example, ("C",), n)
+
+
+def _integrand(which: str, texts: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
     from symderiv import gaussian
     from symderiv.expressions import activation
 
-    functions = [activation(text).expression for text in texts]
-    integral: Callable[..., Any] = getattr(gaussian, which)
-    yield from _covariance_points(lambda cov: integral(*functions, cov), _FIELDS[which], numbers)
+    return gaussian.integrand(which, [activation(text).expression for text in texts])
 
 
-def _mean_points(expression: str, fields: int, numbers: Any) -> Iterator[Point]:
+def _expression(text: str, fields: int) -> tuple[Any, tuple[Any, ...]]:
     import sympy as sp
 
     from symderiv.expressions import parse_formula
-    from symderiv.gaussian import expectation
 
     names = [f"x{k + 1}" for k in range(fields)]
-    product = parse_formula(expression, names)
-    symbols = [sp.Symbol(name, real=True) for name in names]
-    yield from _covariance_points(lambda cov: expectation(product, symbols, cov), fields, numbers)
-
-
-def _covariance_points(mean: Callable[[Any], Any], fields: int, numbers: Any) -> Iterator[Point]:
-    """Exact covariances inside the cone, some of them nearly singular, with the engine's mean."""
-    import sympy as sp
-
-    from symderiv.gaussian.covariance import covariance_symbols
-    from symderiv.gaussian.evaluate import number
-    from symderiv.verification.points import points
-
-    matrix = covariance_symbols(fields)
-    closed = mean(matrix).value
-    tried = points(matrix)
-    inside = [point for point in tried if not point.degenerate]
-    near = sp.Rational(1, 10**9)
-    cases = [(point.kind, point.values) for point in inside]
-    for point in tried:
-        if point.degenerate:
-            start = inside[0].values
-            mixed = {s: (1 - near) * x + near * start[s] for s, x in point.values.items()}
-            cases.append((f"nearly: {point.kind}", mixed))
-    for kind, values in cases:
-        rows = matrix.xreplace(dict(values))
-        entries = [[_converted(rows[i, j], numbers) for j in range(fields)] for i in range(fields)]
-        value = number(closed.xreplace(dict(values)), numbers.dps, numbers)
-        shown = "; ".join(", ".join(map(str, rows.row(i))) for i in range(fields))
-        names = {"C": Indexed(entries, (1, fields), (1, fields)), "I": value}
-        yield Point(f"{kind}: C = [{shown}]", names)
-
-
-def _converted(value: Any, numbers: Any) -> Any:
-    return numbers.mpf(int(value.p)) / int(value.q)
+    return parse_formula(text, names), tuple(sp.Symbol(name, real=True) for name in names)
 
 
 def _in_entries(formula: str, fields: int) -> str:
@@ -244,50 +226,22 @@ def _in_entries(formula: str, fields: int) -> str:
 # -- learning ----------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=8)
-def _module(student: str, teacher: str) -> Any:
-    from symderiv.precision.moment_system import moment_module
+def _rates_example(numbers: Any) -> dict[str, Any]:
+    K, M = 2, 3
 
-    return moment_module(student, teacher)
+    def table(*sizes: int) -> Indexed:
+        return Indexed(lambda *place: numbers.mpf(4 - max(place)) / 2, *((1, k) for k in sizes))
+
+    return {
+        "K": K, "M": M, "eta": numbers.mpf(1) / 2, "eps_g": numbers.mpf(1) / 3,
+        "v": table(K), "w": table(M), "Q": table(K, K), "R": table(K, M), "T": table(M, M),
+        "dQ": table(K, K), "dR": table(K, M),
+    }  # fmt: skip
 
 
-def _learning_points(student: str, teacher: str, full: bool, numbers: Any) -> Iterator[Point]:
-    """Random overlaps of isotropic inputs, and the rates from the generated moment form."""
-    import numpy as np
-
-    from symderiv.dynamics.state import State
-    from symderiv.precision.moment_system import MomentSystem, Rates
-
-    rng = random.Random(1)
-    for K, M, eta in ((2, 3, 0.75), (3, 2, 1.5), (1, 1, 0.25), (2, 2, 2.0)):
-        size = K + M
-        rows = [[rng.randint(-8, 8) / 8 for _ in range(size + 1)] for _ in range(size)]
-        gram = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
-        for i in range(size):
-            gram[i][i] += 0.25
-        G = np.array(gram)
-        v = [rng.randint(2, 12) / 8 for _ in range(K)]
-        w = [rng.randint(2, 12) / 8 for _ in range(M)]
-        state = State(
-            np.ones(1), np.ones(1), G[None, :K, :K], G[None, :K, K:], G[None, K:, K:], G[K:, K:],
-            np.array(v), np.array(w),
-        )  # fmt: skip
-        system = MomentSystem(
-            _module(student, teacher), state, Rates(eta, full_order=full), numbers
-        )
-        rates = system.right_hand_side(system.start)
-        dQ, dR, _ = system.split(rates)
-        Q, R, _, error = system.observables(system.start)
-        exact = [[numbers.mpf(float(x)) for x in row] for row in G[K:, K:]]
-        values = {
-            "K": K, "M": M, "eta": numbers.mpf(eta), "eps_g": error,
-            "v": Indexed([numbers.mpf(x) for x in v], (1, K)),
-            "w": Indexed([numbers.mpf(x) for x in w], (1, M)),
-            "Q": Indexed(Q, (1, K), (1, K)), "R": Indexed(R, (1, K), (1, M)),
-            "T": Indexed(exact, (1, M), (1, M)),
-            "dQ": Indexed(dQ[0], (1, K), (1, K)), "dR": Indexed(dR[0], (1, K), (1, M)),
-        }  # fmt: skip
-        yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values))
+def _plateau_example(numbers: Any) -> dict[str, Any]:
+    names = ("R", "Q", "eps_g", "tau", "T", "D", "T2", "D2", "eta")
+    return {"M": 3, **{name: numbers.mpf(k + 2) / 3 for k, name in enumerate(names)}}
 
 
 def _plateau_points(
@@ -302,7 +256,7 @@ def _plateau_points(
     forms, _ = derived(activation(text))
     closed = forms.closed
     if closed is None or closed["difference_stiffness"] != 0:
-        raise InputError(f"the plateau of {text} has no closed form that statements could be about")
+        raise NotYetError(f"the plateau of {text} has no closed form")
     eta = sp.Rational(1, 3)
     for units, *moments in cases:
         T, D, T2, D2 = (sp.Rational(moment) for moment in moments)
@@ -316,12 +270,12 @@ def _plateau_points(
             for (name, value), point in zip(closed.items(), at, strict=True)
             if not value.xreplace(point).free_symbols
         }
-        rate = -here["teacher_response"] * _converted(eta * (T2 - D2 / (units - 1)), numbers)
+        rate = -here["teacher_response"] * exactly(eta * (T2 - D2 / (units - 1)), numbers)
         values = {
             "M": units, "R": here["R"], "Q": here["Q"], "eps_g": here["generalization_error"],
             "tau": 1 / rate,
             **{
-                name: _converted(value, numbers)
+                name: exactly(value, numbers)
                 for name, value in (("T", T), ("D", D), ("T2", T2), ("D2", D2), ("eta", eta))
             },
         }  # fmt: skip

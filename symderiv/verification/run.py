@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from importlib import metadata
 from multiprocessing import get_context
 from typing import Any, Final
 
-from symderiv.errors import InputError, SymderivError
+from symderiv.errors import InputError
 from symderiv.verification.claim import Claim, Paper, Tested
 from symderiv.verification.library import load_paper
 from symderiv.verification.mutations import Mutant
 from symderiv.verification.statement import parse_statement
 from symderiv.verification.typeset import statement_latex
-from symderiv.verification.verify import Finding, MutantReport, printed_of, verify_claim
+from symderiv.verification.verify import (
+    Finding,
+    MutantReport,
+    UnsettledError,
+    printed_of,
+    verify_claim,
+)
 
-__all__ = ["Selection", "record", "selected", "verify_paper"]
+__all__ = ["Selection", "arithmetic", "record", "selected", "verify_paper"]
 
 #: Neighbouring claims share references, so they are given to a process together.
 BATCH: Final = 6
@@ -90,9 +98,13 @@ def verify_paper(
     else:
         # A fresh process each: forking one that has threads (BLAS, numba) may hang.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            tasks = [pool.submit(_batch, name, batch, selection) for batch in batches]
+            tasks = {pool.submit(_batch, name, batch, selection): batch for batch in batches}
             for done, task in enumerate(as_completed(tasks), start=1):
-                records |= {entry["name"]: entry for entry in task.result()}
+                try:
+                    entries = task.result()
+                except BrokenProcessPool:
+                    entries = [_lost(paper, claim) for claim in tasks[task]]
+                records |= {entry["name"]: entry for entry in entries}
                 progress(done / len(batches))
     return [records[claim] for claim in names]
 
@@ -103,11 +115,22 @@ def _batch(name: str, claims: Sequence[str], selection: Selection) -> list[dict[
     return [_one(paper, claim, selection) for claim in paper.claims if claim.name in wanted]
 
 
+def _lost(paper: Paper, name: str) -> dict[str, Any]:
+    claim = next(claim for claim in paper.claims if claim.name == name)
+    reason = "its process was ended from outside (memory?); try --processes 1"
+    return {**record(paper, Finding(claim, "unsettled")), "error": reason}
+
+
 def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
     try:
         finding = verify_claim(claim, with_mutants=selection.mutants)
-    except SymderivError as error:
-        return {**record(paper, Finding(claim, "unsettled")), "error": str(error)}
+    except UnsettledError as error:
+        found = Finding(claim, "unsettled", error.printed, error.corrected)
+        return {**record(paper, found), "error": str(error)}
+    except Exception as error:
+        # whatever happens to a claim, the claims after it are still tried
+        reason = f"internal error ({type(error).__name__}): {error}"
+        return {**record(paper, Finding(claim, "unsettled")), "error": reason}
     return record(paper, finding)
 
 
@@ -138,13 +161,29 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "corrected_latex": (_latex(claim.corrected) or None) if failed else None,
         "regime": claim.regime,
         "given": claim.given,
-        "note": claim.note or claim.not_checkable,
+        "note": finding.reason or claim.note,
+        "rests_on": claim.rests_on,
         "thorough": claim.thorough,
         "evidence": list(_evidence(claim, finding)),
         "digits": claim.rule.digits if claim.rule else None,
+        "arithmetic": arithmetic(claim.rule.backend) if claim.rule else None,
         "mutants": _mutants(finding.mutants),
         "source": paper.sources.get(claim.name, ""),
     }
+
+
+def arithmetic(backend: str) -> str:
+    """The library that a back end computes with, and its version.
+
+    Args:
+        backend: A back end of :mod:`symderiv.precision.contexts`, or ``"sympy"``.
+    """
+    if backend == "arb":
+        import flint
+
+        return f"balls of python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
+    package = {"float64": "numpy"}.get(backend, backend)
+    return f"{package} {metadata.version(package)}"
 
 
 def _text(statement: str) -> str:

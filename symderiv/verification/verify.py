@@ -4,7 +4,8 @@ A verdict is computed, never looked up. A printed statement that passes ``holds`
 ``approximate``, as its rule says. One that fails is judged by its correction, which must itself
 pass: if the two differ in small places only (an index, a sign, a factor, a range) the print has a
 ``misprint``, otherwise it is ``false``. A print that fails without a correction that passes is an
-error of the claim, not a verdict.
+error of the claim, not a verdict. What cannot be computed at all is ``not-checkable``, with the
+reason.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from symderiv.errors import FormulaError, ToleranceError
+from symderiv.errors import FormulaError, SymderivError, ToleranceError
 from symderiv.precision.contexts import numbers
 from symderiv.verification.arithmetic import OutOfRangeError
 from symderiv.verification.claim import Claim, Paper, Point, Rule, Tested
@@ -23,12 +24,36 @@ from symderiv.verification.equivalence import are_equivalent
 from symderiv.verification.mutations import Mutant, mutants
 from symderiv.verification.statement import Statement, parse_statement
 
-__all__ = ["Finding", "MutantReport", "judge", "printed_of", "verify_claim"]
+__all__ = [
+    "Finding",
+    "MutantReport",
+    "UnsettledError",
+    "arithmetic_of",
+    "judge",
+    "printed_of",
+    "verify_claim",
+]
 
 #: A correction changes at most so many small places of a misprint ...
 MAX_PLACES: Final = 4
 #: ... of at most so many parts each.
 MAX_PARTS: Final = 7
+
+
+class UnsettledError(SymderivError):
+    """Both sides can be computed, and neither the print nor a correction passes.
+
+    Args:
+        message: What is the matter.
+        printed, corrected: The evidence.
+    """
+
+    def __init__(
+        self, message: str, printed: Tested | None = None, corrected: Tested | None = None
+    ) -> None:
+        super().__init__(message)
+        self.printed = printed
+        self.corrected = corrected
 
 
 @dataclass(frozen=True)
@@ -63,6 +88,7 @@ class Finding:
         printed: Evidence on the printed statement; None if it has none.
         corrected: Evidence on the corrected statement; None if none was needed.
         mutants: What became of the mutants of the statement that passed; None if not asked for.
+        reason: Why nothing could be computed; empty if something was.
     """
 
     claim: Claim
@@ -70,6 +96,7 @@ class Finding:
     printed: Tested | None = None
     corrected: Tested | None = None
     mutants: MutantReport | None = None
+    reason: str = ""
 
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
@@ -87,21 +114,33 @@ def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
         claim: The claim.
         with_mutants: Also try all mutants of the statement that passed.
 
+    Returns:
+        Its verdict; ``not-checkable`` with the reason where a mean does not exist, digits are not
+        reached, or a statement has no value in the arithmetic of its rule.
+
     Raises:
-        ToleranceError: The claim is not settled: neither the printed nor a corrected statement
-            passes, or a correction was given for a print that holds.
-        FormulaError: A statement cannot be computed.
+        UnsettledError: Neither the printed nor a corrected statement passes, a correction was given
+            for a print that holds, or there is no statement.
     """
     if claim.not_checkable:
-        return Finding(claim, "not-checkable")
+        return Finding(claim, "not-checkable", reason=claim.not_checkable)
     if not claim.statement:
         if not claim.definition:
-            raise ToleranceError(f"equation {claim.name}: there is no statement to be checked")
+            raise UnsettledError(f"equation {claim.name}: there is no statement to be checked")
         return Finding(claim, "definition")
+    try:
+        return _computed(claim, with_mutants)
+    except UnsettledError:
+        raise
+    except SymderivError as error:
+        return Finding(claim, "not-checkable", reason=f"it could not be computed: {error}")
+
+
+def _computed(claim: Claim, with_mutants: bool) -> Finding:
     assert claim.points is not None, claim.name
     assert claim.rule is not None, claim.name
     statement = parse_statement(claim.statement)
-    with _arithmetic(claim.rule) as arithmetic:
+    with arithmetic_of(claim.rule) as arithmetic:
         points = list(claim.points(arithmetic))
         tested = _test_of_print(claim, statement, points, arithmetic)
         corrected = None
@@ -109,7 +148,9 @@ def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
         if not tested.passed:
             true_statement, corrected = _correction(claim, tested, points, arithmetic)
         elif claim.corrected:
-            raise ToleranceError(f"equation {claim.name} has a correction, but the print passes")
+            raise UnsettledError(
+                f"equation {claim.name} has a correction, but the print passes", tested
+            )
         verdict = judge(claim, statement, tested, true_statement)
         report = None
         if with_mutants:
@@ -145,11 +186,15 @@ def _correction(
 ) -> tuple[Statement, Tested]:
     assert claim.rule is not None
     if not claim.corrected:
-        raise ToleranceError(f"equation {claim.name} {tested.summary}; there is no correction")
+        raise UnsettledError(
+            f"equation {claim.name} {tested.summary}; there is no correction", tested
+        )
     statement = parse_statement(claim.corrected)
     found = claim.rule.test(statement, claim.ranges, points, arithmetic)
     if not found.passed:
-        raise ToleranceError(f"the correction of equation {claim.name} {found.summary}")
+        raise UnsettledError(
+            f"the correction of equation {claim.name} {found.summary}", tested, found
+        )
     return statement, found
 
 
@@ -163,6 +208,8 @@ def _mutants(
     for mutant in mutants(statement, claim.ranges):
         try:
             passed = claim.rule.test(mutant.statement, claim.ranges, points, arithmetic).passed
+        except ToleranceError:
+            passed = True  # not decided is not caught
         except (FormulaError, ValueError, TypeError, ArithmeticError):
             stillborn += 1
             continue
@@ -178,7 +225,7 @@ def _mutants(
 
 
 @contextmanager
-def _arithmetic(rule: Rule) -> Iterator[Any]:
+def arithmetic_of(rule: Rule) -> Iterator[Any]:
     if rule.backend == "sympy":
         yield _Expressions()
         return

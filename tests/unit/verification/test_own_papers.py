@@ -98,8 +98,8 @@ def test_the_example_of_the_documentation() -> None:
             "there is no function|the name",
         ),
         ("equation = '1'\nreference = 'learning'\nstatement = 'eps_g == 1'", "needs activation"),
-        ("equation = '1'\nreference = 'plateau'\nactivation = 'relu'\nstatement = 'R == 1'",
-         "no closed form"),
+        ("equation = '1'\nreference = 'plateau'\nactivation = 'reluu'\nstatement = 'R == 1'",
+         "reluu"),
         (_i2("1", I2) + "\n[[claim]]\n" + _i2("1", I2), "two claims"),
     ],
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the claims of the library rest on, found by changing it: see ``python -m foundations``."""

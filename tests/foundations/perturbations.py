@@ -1,0 +1,170 @@
+"""The engine, slightly wrong: one of its lowest public results changed by parts in a million.
+
+A perturbation replaces a function wherever the loaded modules of the project refer to it and
+forgets every value that was kept, so that everything that rests on the function is computed anew
+from the changed one. Afterwards all is as before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gc
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import sympy as sp
+
+__all__ = ["PERTURBATIONS", "perturbed"]
+
+#: All relative changes are of this size; those of different quantities differ by small factors.
+SIZE = sp.Rational(1, 10**6)
+_ROOMS = ("symderiv", "symderiv_kernels", "symderiv_papers")
+
+
+def _times(factor: int) -> sp.Rational:
+    return 1 + factor * SIZE
+
+
+def _scaled(value: Any, factor: int = 1) -> Any:
+    """A number of any kind, an array, an expression, or a container of them, times 1 + small."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, sp.MatrixBase | sp.Basic):
+        return value * _times(factor)
+    if isinstance(value, float | np.ndarray):
+        return value * float(_times(factor))
+    if isinstance(value, list | tuple):
+        return type(value)(_scaled(entry, factor) for entry in value)
+    if isinstance(value, Mapping):
+        return {key: _scaled(entry, factor) for key, entry in value.items()}
+    return value * int(_times(factor).p) / int(_times(factor).q)
+
+
+def _fields(function: Callable[..., Any], **factors: int) -> Callable[..., Any]:
+    """The function with some fields of its result scaled."""
+
+    @functools.wraps(function)
+    def changed(*arguments: Any, **more: Any) -> Any:
+        found = function(*arguments, **more)
+        values = {name: _scaled(getattr(found, name), k) for name, k in factors.items()}
+        return dataclasses.replace(found, **values)
+
+    return changed
+
+
+def _value(function: Callable[..., Any], factor: int = 1) -> Callable[..., Any]:
+    """The function with its result scaled."""
+
+    @functools.wraps(function)
+    def changed(*arguments: Any, **more: Any) -> Any:
+        return _scaled(function(*arguments, **more), factor)
+
+    return changed
+
+
+def _in_place(function: Callable[..., Any], *outputs: tuple[int, int]) -> Callable[..., Any]:
+    """A compiled procedure with arrays it writes scaled: (position from the end, factor)."""
+
+    def changed(*arguments: Any) -> None:
+        function(*arguments)
+        for position, factor in outputs:
+            arguments[position][...] *= float(_times(factor))
+
+    return changed
+
+
+Replacement = tuple[str, str, Callable[[Any], Any]]
+
+
+def _means() -> Iterator[Replacement]:
+    """All Gaussian means, in closed form and in the checked-in module of the papers' activation."""
+    yield "symderiv.gaussian.engine", "expectation", lambda f: _fields(f, value=1)
+    yield "symderiv_kernels.erf", "i2", _value
+    yield "symderiv_kernels.erf", "generalization_error", _value
+    yield "symderiv_kernels.erf", "right_hand_side", lambda f: _in_place(f, (-3, 1), (-2, 1), (-1, 1))
+
+
+def _flow() -> Iterator[Replacement]:
+    """The force, the noise and the motion of output weights, as derived from the SGD update."""
+    yield "symderiv.learning.equations", "derive_equations", lambda f: _fields(
+        f, student_gradient=1, teacher_gradient=-1, noise=2, second_layer_gradient=1
+    )
+    yield "symderiv_kernels.erf", "right_hand_side", lambda f: _in_place(f, (-3, 1), (-2, 2), (-1, 1))
+
+
+def _plateau() -> Iterator[Replacement]:
+    """Closed forms of the symmetric plateau, its linearisation, equations of symmetric states."""
+    yield "symderiv.analysis.plateau", "plateau_forms", lambda f: _fields(
+        f, symmetric_stiffness=1, difference_stiffness=2, teacher_response=3, length_response=4,
+        one_length_response=5, generalization_error=6, length=7,
+    )
+    yield "symderiv.analysis.symmetric", "reduced_equations", lambda f: _fields(
+        f, generalization_error=1, gradients=2, noise=3, spectral=4, moments=5
+    )
+
+
+def _linear() -> Iterator[Replacement]:
+    """The linear network as a linear system, in eigenspaces and in moments."""
+    yield "symderiv.analysis.linear_system", "linear_system", lambda f: _fields(
+        f, decay=1, source=2, readout=3, error_factor=4
+    )
+    yield "symderiv.analysis.linear_system", "moment_system", lambda f: _fields(
+        f, shift=1, source=2, error_factor=3
+    )
+
+
+PERTURBATIONS: Mapping[str, Callable[[], Iterator[Replacement]]] = {
+    "means": _means,
+    "flow": _flow,
+    "plateau": _plateau,
+    "linear": _linear,
+}
+
+
+@contextmanager
+def perturbed(name: str) -> Iterator[None]:
+    """One of :data:`PERTURBATIONS` inside the block."""
+    with ExitStack() as stack:
+        loaded = _loaded()
+        for module, attribute, change in PERTURBATIONS[name]():
+            original = getattr(importlib.import_module(module), attribute)
+            replacement = change(original)
+            for place in loaded:
+                for key, value in list(vars(place).items()):
+                    if value is original:
+                        stack.enter_context(mock.patch.object(place, key, replacement))
+        forget()
+        try:
+            yield
+        finally:
+            stack.close()
+            forget()
+
+
+@functools.cache
+def _loaded() -> tuple[ModuleType, ...]:
+    """All modules of the project, loaded."""
+    for room in _ROOMS:
+        package = importlib.import_module(room)
+        for found in pkgutil.walk_packages(package.__path__, f"{room}."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
+    return tuple(module for name, module in sorted(sys.modules.items())
+                 if name.split(".")[0] in _ROOMS)
+
+
+def forget() -> None:
+    """Empty what functions of the project have kept."""
+    for found in gc.get_objects():
+        if isinstance(found, functools._lru_cache_wrapper):
+            name = str(getattr(found, "__module__", ""))
+            if name.split(".")[0] in _ROOMS:
+                found.cache_clear()

@@ -1,0 +1,1 @@
+"""Points of the ledger in a second arithmetic: see ``python -m recomputation``."""
