@@ -12,6 +12,7 @@ with a :class:`Source` behind it, which says where the paper's prints and claims
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from symderiv.errors import InputError, NotYetError
 from symderiv.verification.claim import Claim, Paper
@@ -118,7 +119,36 @@ def paper(name: str) -> Paper:
             sources[claim.name] = f"{folder}/{module.replace('.', '/')}.py"
             claims.append(claim)
     printed = printed_equations(found.package, *found.prints)
+    claims = _with_foundations(claims, found.package)
     return Paper(name, found.title, printed, tuple(_in_order(claims)), sources)
+
+
+def _with_foundations(claims: list[Claim], package: str) -> list[Claim]:
+    """Claims with what they rest on, from ``foundations.toml`` by the function of their points.
+
+    A key is the last two parts of that function's name: ``"module.function"``.
+    """
+    file = files(package) / "foundations.toml"
+    if not file.is_file():
+        return claims
+    words = tomllib.loads(file.read_text(encoding="utf-8"))["points"]
+    unused = set(words)
+    made = []
+    for claim in claims:
+        key = _points_name(claim.points)
+        unused.discard(key)
+        rests_on = claim.rests_on or words.get(key, "")
+        made.append(replace(claim, rests_on=rests_on))
+    if unused:
+        raise InputError(f"{package}: foundations of unknown points {', '.join(sorted(unused))}")
+    return made
+
+
+def _points_name(points: Any) -> str:
+    """``"module.function"`` of a function of points, also of one that another function made."""
+    function = getattr(points, "func", points)
+    module = str(getattr(function, "__module__", "")).rpartition(".")[2]
+    return f"{module}.{getattr(function, '__qualname__', '').partition('.')[0]}"
 
 
 @lru_cache(maxsize=1)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import ast
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from symderiv.errors import SymderivError
 from symderiv.verification.claim import Claim
-from symderiv.verification.rules import Measured, pairs
+from symderiv.verification.rules import LOST, Measured, pairs
 from symderiv.verification.statement import parse_statement
 from symderiv.verification.verify import arithmetic_of
 
 __all__ = ["Outcome", "change", "outcome"]
+
+#: Differences of the sides below this are rounding where values come from doubles ...
+_DOUBLES: Final = 1e-12
+#: ... and a difference has moved if it did by more than this part of itself.
+_PART: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -21,10 +26,12 @@ class Outcome:
 
     Args:
         verdict: "passes", "fails", or why it could not be computed.
+        floor: What is rounding in the differences.
         differences: Of the two sides, relative to the larger one; one per pair of sides.
     """
 
     verdict: str
+    floor: float
     differences: tuple[float, ...] = ()
 
 
@@ -34,7 +41,10 @@ def outcome(claim: Claim) -> Outcome:
     assert claim.rule is not None
     statement = parse_statement(claim.corrected or claim.statement)
     found: list[float] = []
+    floor = _DOUBLES
     try:
+        lost = getattr(claim.rule, "lost", LOST)
+        floor = min(_DOUBLES, 10.0 ** (lost - claim.rule.digits))
         with arithmetic_of(claim.rule) as numbers:
             points = list(claim.points(numbers))
             tested = claim.rule.test(statement, claim.ranges, points, numbers)
@@ -42,9 +52,24 @@ def outcome(claim: Claim) -> Outcome:
                 scale = point.values.get("scale")
                 for pair in pairs(statement, claim.ranges, point, numbers):
                     found.append(_difference(pair.left, pair.right, scale))
-    except (SymderivError, ArithmeticError, ValueError, AssertionError) as error:
-        return Outcome(f"{type(error).__name__}: {error}")
-    return Outcome("passes" if tested.passed else "fails", tuple(found))
+    except (SymderivError, ArithmeticError, ValueError, AssertionError, TypeError) as error:
+        return Outcome(f"{type(error).__name__}: {error}", floor)
+    return Outcome("passes" if tested.passed else "fails", floor, tuple(found))
+
+
+def change(before: Outcome, after: Outcome) -> str:
+    """ "fails" (another verdict), "moves" (other numbers), or "" if nothing was noticed."""
+    if before.verdict != after.verdict or len(before.differences) != len(after.differences):
+        return "fails"
+    for old, new in zip(before.differences, after.differences, strict=True):
+        if math.isnan(old) or math.isnan(new):
+            if math.isnan(old) != math.isnan(new):
+                return "moves"
+            continue
+        moved = abs(new - old)
+        if moved > before.floor and moved > _PART * max(abs(old), abs(new)):
+            return "moves"
+    return ""
 
 
 def _difference(left: Any, right: Any, scale: Any) -> float:

@@ -26,6 +26,8 @@ __all__ = ["PERTURBATIONS", "perturbed"]
 
 #: All relative changes are of this size; those of different quantities differ by small factors.
 SIZE = sp.Rational(1, 10**6)
+#: The checked-in module that claims use.
+_RATES = "symderiv_kernels.erf"
 _ROOMS = ("symderiv", "symderiv_kernels", "symderiv_papers")
 
 
@@ -87,45 +89,160 @@ Replacement = tuple[str, str, Callable[[Any], Any]]
 def _means() -> Iterator[Replacement]:
     """All Gaussian means, in closed form and in the checked-in module of the papers' activation."""
     yield "symderiv.gaussian.engine", "expectation", lambda f: _fields(f, value=1)
-    yield "symderiv_kernels.erf", "i2", _value
-    yield "symderiv_kernels.erf", "generalization_error", _value
-    yield "symderiv_kernels.erf", "right_hand_side", lambda f: _in_place(f, (-3, 1), (-2, 1), (-1, 1))
+    yield _RATES, "i2", _value
+    yield _RATES, "generalization_error", _value
+    yield (
+        _RATES,
+        "right_hand_side",
+        lambda f: _in_place(f, (-3, 1), (-2, 1), (-1, 1)),
+    )
 
 
 def _flow() -> Iterator[Replacement]:
     """The force, the noise and the motion of output weights, as derived from the SGD update."""
-    yield "symderiv.learning.equations", "derive_equations", lambda f: _fields(
-        f, student_gradient=1, teacher_gradient=-1, noise=2, second_layer_gradient=1
+    yield (
+        "symderiv.learning.equations",
+        "derive_equations",
+        lambda f: _fields(
+            f, student_gradient=1, teacher_gradient=-1, noise=2, second_layer_gradient=1
+        ),
     )
-    yield "symderiv_kernels.erf", "right_hand_side", lambda f: _in_place(f, (-3, 1), (-2, 2), (-1, 1))
+    yield (
+        _RATES,
+        "right_hand_side",
+        lambda f: _in_place(f, (-3, 1), (-2, 2), (-1, 1)),
+    )
 
 
 def _plateau() -> Iterator[Replacement]:
     """Closed forms of the symmetric plateau, its linearisation, equations of symmetric states."""
-    yield "symderiv.analysis.plateau", "plateau_forms", lambda f: _fields(
-        f, symmetric_stiffness=1, difference_stiffness=2, teacher_response=3, length_response=4,
-        one_length_response=5, generalization_error=6, length=7,
+    yield (
+        "symderiv.analysis.plateau",
+        "plateau_forms",
+        lambda f: _fields(
+            f,
+            symmetric_stiffness=1,
+            difference_stiffness=2,
+            teacher_response=3,
+            length_response=4,
+            one_length_response=5,
+            generalization_error=6,
+            length=7,
+        ),
     )
-    yield "symderiv.analysis.symmetric", "reduced_equations", lambda f: _fields(
-        f, generalization_error=1, gradients=2, noise=3, spectral=4, moments=5
+    yield (
+        "symderiv.analysis.symmetric",
+        "reduced_equations",
+        lambda f: _fields(f, generalization_error=1, gradients=2, noise=3, spectral=4, moments=5),
     )
 
 
 def _linear() -> Iterator[Replacement]:
     """The linear network as a linear system, in eigenspaces and in moments."""
-    yield "symderiv.analysis.linear_system", "linear_system", lambda f: _fields(
-        f, decay=1, source=2, readout=3, error_factor=4
+    yield (
+        "symderiv.analysis.linear_system",
+        "linear_system",
+        lambda f: _fields(f, decay=1, source=2, readout=3, error_factor=4),
     )
-    yield "symderiv.analysis.linear_system", "moment_system", lambda f: _fields(
-        f, shift=1, source=2, error_factor=3
+    yield (
+        "symderiv.analysis.linear_system",
+        "moment_system",
+        lambda f: _fields(f, shift=1, source=2, error_factor=3),
     )
+
+
+def _error() -> Iterator[Replacement]:
+    """The generalisation error, as derived."""
+    yield (
+        "symderiv.learning.equations",
+        "derive_equations",
+        lambda f: _fields(f, generalization_error=1),
+    )
+    yield _RATES, "generalization_error", _value
+
+
+def _data() -> Iterator[Replacement]:
+    """Data models and what follows from them: spectra, mixtures, manifolds, closure, simulation."""
+    yield "symderiv.data.spectra", "power_law", _model
+    yield "symderiv.data.latent", "hidden_manifold", _model
+    yield "symderiv.data.latent", "mixture_manifold", _model
+    yield "symderiv.data.latent", "generator", _model
+    yield "symderiv.data.latent", "marchenko_pastur", lambda f: _value(f, 1)
+    yield "symderiv.data.mixture", "uniform_means", _value
+    yield "symderiv.data.nonlinearity", "nonlinearity", lambda f: _fields(f, a=1, b=2, c=3)
+    yield "symderiv.learning.moments", "closure_coefficients", _value
+    yield "symderiv.dynamics.vectors", "descend", _step
+    yield "symderiv.dynamics.initial", "initial", _start
+    yield (
+        "symderiv.dynamics.initial",
+        "state_of_vectors",
+        lambda f: _fields(
+            f, student_overlap=1, cross_overlap=2, teacher_overlap=3, teacher_covariance=4
+        ),
+    )
+    mixture = "symderiv.data.mixture:Mixture"
+    yield mixture, "sample", _value
+    yield mixture, "covariance", _value
+    yield mixture, "divergence_per_coordinate", _value
+
+
+def _model(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Eigenvalues of the first component, and latent samples."""
+
+    @functools.wraps(function)
+    def changed(*arguments: Any, **more: Any) -> Any:
+        found = function(*arguments, **more)
+        first, *others = found.components
+        values = first.eigenvalue * (1 + float(SIZE) * np.arange(1, first.eigenvalue.size + 1))
+        changes: dict[str, Any] = {
+            "components": (dataclasses.replace(first, eigenvalue=values), *others)
+        }
+        latent = found.latent
+        if latent is not None and latent.sampler is not None:
+            sampler = latent.sampler
+
+            def draws(*given: Any) -> Any:
+                x, c = sampler(*given)
+                return x * (1 + float(SIZE)), c
+
+            changes["latent"] = dataclasses.replace(latent, sampler=draws)
+        return dataclasses.replace(found, **changes)
+
+    return changed
+
+
+def _start(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The teachers' overlaps of an initial state."""
+
+    @functools.wraps(function)
+    def changed(*arguments: Any, **more: Any) -> Any:
+        found = function(*arguments, **more)
+        state = found.state
+        teachers = state.teacher_overlap * (1 + float(SIZE))
+        return dataclasses.replace(
+            found, state=dataclasses.replace(state, teacher_overlap=teachers)
+        )
+
+    return changed
+
+
+def _step(function: Any) -> Any:
+    """One step of the simulation: the weights it leaves."""
+
+    def changed(*arguments: Any) -> None:
+        function.py_func(*arguments)
+        arguments[3][...] *= 1 + float(SIZE)
+
+    return SimpleNamespace(py_func=changed)
 
 
 PERTURBATIONS: Mapping[str, Callable[[], Iterator[Replacement]]] = {
     "means": _means,
     "flow": _flow,
+    "error": _error,
     "plateau": _plateau,
     "linear": _linear,
+    "data": _data,
 }
 
 
@@ -135,12 +252,19 @@ def perturbed(name: str) -> Iterator[None]:
     with ExitStack() as stack:
         loaded = _loaded()
         for module, attribute, change in PERTURBATIONS[name]():
-            original = getattr(importlib.import_module(module), attribute)
+            module, _, owner = module.partition(":")
+            place = importlib.import_module(module)
+            if owner:
+                place = getattr(place, owner)
+                original = getattr(place, attribute)
+                stack.enter_context(mock.patch.object(place, attribute, change(original)))
+                continue
+            original = getattr(place, attribute)
             replacement = change(original)
-            for place in loaded:
-                for key, value in list(vars(place).items()):
+            for other in loaded:
+                for key, value in list(vars(other).items()):
                     if value is original:
-                        stack.enter_context(mock.patch.object(place, key, replacement))
+                        stack.enter_context(mock.patch.object(other, key, replacement))
         forget()
         try:
             yield
@@ -157,8 +281,9 @@ def _loaded() -> tuple[ModuleType, ...]:
         for found in pkgutil.walk_packages(package.__path__, f"{room}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    return tuple(module for name, module in sorted(sys.modules.items())
-                 if name.split(".")[0] in _ROOMS)
+    return tuple(
+        module for name, module in sorted(sys.modules.items()) if name.split(".")[0] in _ROOMS
+    )
 
 
 def forget() -> None:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from recomputation.second import Recomputed, recomputed, suits
-
 from symderiv.verification.claim import Claim
 from symderiv.verification.library import names, paper
 from symderiv.verification.run import arithmetic

@@ -138,6 +138,7 @@ class _Balls(Mapping[str, Any]):
         if isinstance(value, Indexed):
             return Indexed(lambda *place: self._ball(value[place]), *value.ranges)
         if callable(value):
+
             def function(*arguments: Any) -> Any:
                 inside = (self._context.mpf(_fraction_text(x)) if isinstance(x, arb) else x
                           for x in arguments)  # fmt: skip
@@ -156,7 +157,7 @@ def ball(value: Any) -> Any:
     if isinstance(value, arb):
         return value
     if hasattr(value, "_mpf_"):
-        sign, mantissa, exponent, bits = value._mpf_
+        sign, mantissa, exponent, _ = value._mpf_
         if not mantissa and exponent:
             raise ValueError("not a finite number")
         exact = arb(int(mantissa)) * arb(2) ** int(exponent)

@@ -132,9 +132,9 @@ def _nonlinear(numbers: Any) -> Iterator[Point]:
             "D": Indexed([converted(committee.D(l), numbers) for l in range(3)], (0, 2)),
             "M": committee.units,
             "eta": converted(committee.learning_rate, numbers),
-            "g_r": numbers.mpf(rate)
-            / converted(committee.learning_rate, numbers)
-            / converted(committee.T(2) - committee.D(2) / (committee.units - 1), numbers),
+            # not from the rate, which would make the statement true by construction
+            "g_r": -numbers.mpf(committee.plateau_rate("teacher_response"))
+            / converted(committee.learning_rate, numbers),
             "tau_esc": numbers.mpf(1) / numbers.mpf(rate),
             "L": committee.modes,
         }
