@@ -84,6 +84,7 @@ def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
         line("  where", record["where"])
         line("regime", record["regime"])
         line("given", record["given"])
+        line("rests on", record["rests_on"])
         line("verdict", record["verdict"], _COLOURS[record["verdict"]])
         line("error", record.get("error", ""))
         line("corrected", record["corrected"] or "")
@@ -95,9 +96,16 @@ def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
                 line("  at", example["point"])
                 line("  left side", example["left"])
                 line("  right side", example["right"])
+        line("arithmetic", _arithmetic(record))
         _explain_mutants(record, line)
         line("source", record["source"])
         console.print()
+
+
+def _arithmetic(record: dict[str, Any]) -> str:
+    if not record["arithmetic"] or not record["evidence"]:
+        return ""
+    return f"{record['arithmetic']}, {record['digits']} digits"
 
 
 def _explain_mutants(record: dict[str, Any], line: Any) -> None:

@@ -26,6 +26,7 @@ _COMPARED: Final = (
     "regime",
     "given",
     "note",
+    "rests_on",
     "source",
 )
 

@@ -161,11 +161,12 @@ def enclosed_mean(
     Raises:
         SymderivError: The mean does not exist, or the digits are not reached.
     """
-    from flint import arb
+    from flint import arb, fmpq
 
     from symderiv.precision.quadrature import numeric_mean
 
     found = numeric_mean(integrand, fields, covariance).evaluate(digits).value
-    if not found.certified:
+    if found.interval is None:
         raise ToleranceError(f"the bound of {found.method} is not proved")
-    return arb(found.value) + arb(0, arb(found.error_bound).abs_upper())
+    low, high = (arb(fmpq(end.numerator, end.denominator)) for end in found.interval)
+    return low.union(high)

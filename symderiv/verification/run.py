@@ -179,9 +179,9 @@ def arithmetic(backend: str) -> str:
         backend: A back end of :mod:`symderiv.precision.contexts`, or ``"sympy"``.
     """
     if backend == "arb":
-        import flint
+        from symderiv.precision.decimals import arithmetic as balls
 
-        return f"balls of python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
+        return f"balls of {balls()}"
     package = {"float64": "numpy"}.get(backend, backend)
     return f"{package} {metadata.version(package)}"
 

@@ -40,7 +40,7 @@ MAX_PLACES: Final = 4
 MAX_PARTS: Final = 7
 
 
-class UnsettledError(SymderivError):
+class UnsettledError(ToleranceError):
     """Both sides can be computed, and neither the print nor a correction passes.
 
     Args:
