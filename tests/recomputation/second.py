@@ -90,7 +90,8 @@ def _in_balls(claim: Claim, most: int) -> Iterator[Sides]:
     with numbers(claim.rule.digits + MORE, "arb") as balls:
         for point in islice(claim.points(balls), most):
             sides = _sides(claim, point, balls)
-            if any(hasattr(side, "_mpf_") for _, _, *both in sides for side in both):
+            if not all(isinstance(side, arb | int) for *_, left, right in sides
+                       for side in (left, right)):  # fmt: skip
                 raise TypeError("the references are not balls")
             yield sides
 

@@ -21,13 +21,14 @@ __all__ = ["CLAIMS"]
 
 
 @lru_cache(maxsize=4)
-def _product_moments(same: bool) -> tuple[sp.Expr, sp.Expr]:
+def _product_moments(same: bool) -> tuple[Fraction, Fraction]:
     """Mean and variance of B_na B_ma for independent normal components."""
     a, b = sp.symbols("a b", real=True)
     product = a * a if same else a * b
     mean = expectation(product, (a, b), sp.eye(2)).value
     square = expectation(product**2, (a, b), sp.eye(2)).value
-    return mean, square - mean**2
+    first, second = (Fraction(int(x.p), int(x.q)) for x in (mean, square))
+    return first, second - first**2
 
 
 def _spectrum(L: int, copies: int) -> list[Fraction]:
@@ -47,8 +48,8 @@ def _statistics(variance: Sequence[Fraction], M: int, numbers: Any) -> dict[str,
         rows: list[list[list[Any]]] = [[], []]
         for n in range(M):
             moments = [_product_moments(n == m) for m in range(M)]
-            rows[0].append([as_number(total, numbers) * int(mean) for mean, _ in moments])
-            rows[1].append([as_number(squares, numbers) * int(var) for _, var in moments])
+            rows[0].append([as_number(total * mean, numbers) for mean, _ in moments])
+            rows[1].append([as_number(squares * var, numbers) for _, var in moments])
         means.append(rows[0])
         variances.append(rows[1])
     units = (1, M)
