@@ -45,6 +45,14 @@ def check(
         list[str] | None,
         typer.Option("--where", metavar="NAME=F", help="A definition used in F; repeatable."),
     ] = None,
+    macro: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--macro",
+            metavar="DEF",
+            help=r"A LaTeX macro used in F, '\erf=\operatorname{erf}'; repeatable.",
+        ),
+    ] = None,
     activation: Annotated[
         str | None,
         typer.Option(
@@ -78,7 +86,9 @@ def check(
     from symderiv import questions
 
     with status("comparing", quiet=as_json):
-        found = questions.check(which, formula, activation, activations, rows, where or ())
+        found = questions.check(
+            which, formula, activation, activations, rows, where or (), macro or ()
+        )
     if as_json:
         emit_json(found.to_dict())
     else:

@@ -51,14 +51,17 @@ _GREEK: Final = frozenset(
         "Xi", "Sigma", "Upsilon", "Psi", "Omega", "Pi",
     )
 )  # fmt: skip
-_FONTS: Final = frozenset(("mathrm", "operatorname", "text", "mathit", "mathsf", "rm"))
-_FRACTIONS: Final = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
+_FONTS: Final = frozenset(
+    ("mathrm", "operatorname", "text", "mathit", "mathsf", "mathbf", "mathcal", "boldsymbol", "bm",
+     "textrm", "mathnormal", "rm")
+)  # fmt: skip
+_FRACTIONS: Final = frozenset(("frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac"))
 #: Commands that change the looks only.
 _IGNORED: Final = frozenset(
     (
         " ", ",", ";", ":", "!", "quad", "qquad", "thinspace", "displaystyle", "textstyle",
         "limits", "nolimits", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr",
-        "biggl", "biggr", "Biggl", "Biggr",
+        "biggl", "biggr", "Biggl", "Biggr", "bigm", "Bigm", "biggm", "Biggm", ">", "/",
     )
 )  # fmt: skip
 _CLOSING: Final = {"(": ")", "[": "]", "\\{": "\\}", "|": "|", "\\lvert": "\\rvert"}
@@ -170,7 +173,7 @@ class _Parser:
     # constructs
 
     def formula(self) -> Node:
-        node = self.sum()
+        node = self.ratio()
         if self.token.kind != "end":
             reason = _HINTS.get(self.token.text, "it does not fit here")
             self.fail(self.token, reason)
@@ -200,9 +203,8 @@ class _Parser:
                     self.fail(self.token, "write ^{...} for a power")
                 factors.append(self.factor())
                 divided = False
-            elif self.at("/", "\\over"):
-                if self.take().text == "\\over":
-                    self.fail(self.tokens[self.place - 1], r"write \frac{...}{...}")
+            elif self.at("/"):
+                self.take()
                 factors.append(Apply("inverse", (self.factor(),)))
                 divided = True
             elif self.begins_factor():
@@ -259,8 +261,16 @@ class _Parser:
             return self.powered(self.bracket(token))
         self.fail(token, "this command is not read in a formula")
 
-    def group(self, opened: _Token) -> Node:
+    def ratio(self) -> Node:
+        r"""A sum, or two of them with ``\over`` between."""
         node = self.sum()
+        if self.at("\\over"):
+            self.take()
+            node = Apply("*", (node, Apply("inverse", (self.sum(),))))
+        return node
+
+    def group(self, opened: _Token) -> Node:
+        node = self.ratio()
         self.expect("}", opened)
         return node
 
@@ -333,12 +343,12 @@ class _Parser:
         power: Node | None = None
         subscript = ""
         if self.at("_"):
-            subscript = self.subscript()
+            subscript = self.subscript(word)
         elif self.at("^"):
             self.take()
             power = self.script()
             if self.at("_"):
-                subscript = self.subscript()
+                subscript = self.subscript(word)
         node = self.resolved(token, word, subscript)
         return self.powered(node) if power is None else self.once(Apply("**", (node, power)))
 
@@ -356,11 +366,14 @@ class _Parser:
         listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
         self.fail(token, f"unknown name {quoted(shown)}{hint}; known here: {listed}")
 
-    def subscript(self) -> str:
+    def subscript(self, word: str) -> str:
+        r"""The index of a name. TeX reads ``C_12`` as C_1 2; where there is no C_1 but a C_12, that
+        is what people mean."""
         mark = self.take()
         token = self.take()
         if token.kind in ("number", "name"):
-            if len(token.text) > 1:
+            meant = word + token.text in self.names and word + token.text[0] not in self.names
+            if len(token.text) > 1 and not meant:
                 self.fail(token, "write braces around a subscript of more than one character")
             return token.text
         if token.text != "{":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ from symderiv.expressions.bounds import measure
 from symderiv.expressions.definitions import MAX_SIZE, expanded
 from symderiv.expressions.functions import CONSTANTS
 from symderiv.expressions.latex import parse_latex
+from symderiv.expressions.macros import Macro, expanded_macros, read_macro, taken_out
 from symderiv.expressions.reader import (
     MAX_BRACKETS,
     MAX_LENGTH,
@@ -31,11 +33,12 @@ from symderiv.expressions.reader import (
     quoted,
     read,
 )
+from symderiv.expressions.sheet import formulas
 
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["build_formula", "read_definitions"]
+__all__ = ["Pasted", "build_formula", "read_definitions", "read_pasted"]
 
 #: Functions of closed forms that are no activations, and their number of arguments.
 SPECIAL: Final = {"asin": 1, "acos": 1, "SignMean4": 6, "OwenT": 2}
@@ -50,81 +53,153 @@ _LATEX = re.compile(r"[\\{}^]")
 _SPECIAL_CALL = re.compile(
     rf"(?<![\w.])({'|'.join((*SPECIAL, *_SPECIAL_ALIASES))})[ \t]*\(", re.ASCII
 )
-_DEFINED = re.compile(r"\\?[A-Za-z]+[0-9]*(?:_(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))?'*", re.ASCII)
+_DEFINED = re.compile(
+    r"(?:\\math(?:cal|rm|bf)\{[A-Za-z]+\}|\\?[A-Za-z]+)[0-9]*"
+    r"(?:_(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))?'*",
+    re.ASCII,
+)
+_EQUATION_NUMBER = re.compile(r"\(\s*[A-Z]?[0-9]+(?:\.[0-9]+)?[a-z]?\s*\)")
 
 
 # -- a formula with its definitions ---------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Pasted:
+    """A formula with its definitions, as it was understood.
+
+    Args:
+        definitions: Trees by name.
+        formula: The tree of the formula, definitions put in.
+        left: What stood left of its equals sign; empty without one.
+        notes: What was not read, in words.
+    """
+
+    definitions: dict[str, Node]
+    formula: Node
+    left: str
+    notes: tuple[str, ...]
+
+
 def read_definitions(
     text: str, names: Mapping[str, str], where: Sequence[str] = ()
 ) -> tuple[dict[str, Node], Node]:
+    """The definitions and the formula of :func:`read_pasted`."""
+    found = read_pasted(text, names, where)
+    return found.definitions, found.formula
+
+
+def read_pasted(
+    text: str,
+    names: Mapping[str, str],
+    where: Sequence[str] = (),
+    macros: Sequence[str] = (),
+    asked: str = "",
+) -> Pasted:
     r"""The tree of a formula, and of its auxiliary definitions by name, all in the variables.
 
     Args:
-        text: LaTeX or text, at most 2000 characters per piece and 8000 in all: the formula, or
-            definitions and the formula separated by semicolons, ``A_4 = ...; A_0 = ...; A_0/A_4``.
-            Definitions may use one another and come in any order. The formula is the piece
-            without an equals sign; if each piece has one, the last, and what stands left of its
-            sign is not read.
+        text: LaTeX as it stands in a paper (:mod:`symderiv.expressions.sheet`) or text, at most
+            2000 characters per piece and 8000 in all: the formula, or definitions and the formula,
+            separated by semicolons, rows or "where", ``A_4 = ...; A_0 = ...; A_0/A_4``. Definitions
+            may use one another and come in any order. The formula is the piece without an equals
+            sign; if each piece has one, the one with the name that is asked, else the one whose
+            left side no other uses (of several: an integral I_k, else the last). Of several equal
+            sides the last is read; definitions that are not used are not.
         names: What may occur, as written without subscript marks (``"C12"``), and the variable
             that it stands for (``"c12"``).
         where: More definitions, ``NAME=FORMULA``.
+        macros: LaTeX macros, ``\\erf=\\operatorname{erf}``; those that the text defines count too.
+        asked: The name of what the formula is to be, ``"I3"``, if it has one.
 
     Returns:
-        Trees for :func:`build_formula`.
+        Trees for :func:`build_formula`, and what stood beside them.
 
     Raises:
         FormulaError: Not readable; one line that names the token and its position in its piece.
     """
-    for piece in (text, *where):
+    for piece in (text, *where, *macros):
         if not isinstance(piece, str):
             raise FormulaError(f"a formula must be text, not {type(piece).__name__}")
-    total = len(text) + sum(map(len, where))
+    total = len(text) + sum(map(len, where)) + sum(map(len, macros))
     if total > MAX_TOTAL:
         raise FormulaError(f"formula and definitions have {total} characters, over {MAX_TOTAL}")
-    pieces = [piece for piece in map(_stripped, re.split(r"(?<!\\);", text)) if piece]
+    text, own = taken_out(text)
+    known_macros = [*own, *map(read_macro, macros)]
+    pieces = _formulas(text, known_macros)
+    if len(pieces) > 1:
+        pieces = [piece for piece in pieces if not _EQUATION_NUMBER.fullmatch(piece.strip())]
     if not pieces:
         raise FormulaError("the formula is empty")
-    main, given = _main_piece(pieces)
-    sources = _sources([*given, *(_stripped(piece) for piece in where)])
+    left, main, given = _main_piece(pieces, asked)
+    beside = [piece for definition in where for piece in _formulas(definition, known_macros)]
+    sources = _sources([*given, *beside])
     for name in sources:
         if name in names or name in CONSTANTS:
             raise FormulaError(f"{quoted(name)} already has a meaning and cannot be defined")
     known = {**names, **{name: name for name in sources}}
-    trees = {name: _read(source, known) for name, source in sources.items()}
+    latex = bool(_LATEX.search(text))
+    sides = main.split("=")
+    tree = _read(sides[-1], known, latex)
+    trees: dict[str, Node] = {}
+    waiting = [tree]
+    while waiting:
+        for name in sorted(_names_in(waiting.pop()) & sources.keys() - trees.keys()):
+            trees[name] = _read(sources[name], known, latex)
+            waiting.append(trees[name])
+    if given and "=" not in "".join(set(pieces) - set(given)) and not trees:
+        raise FormulaError(
+            f"there are two formulas, {quoted(given[-1].strip())} and {quoted(main.strip())}; the "
+            "second uses nothing of the first"
+        )
     order = _ordered(trees)
     done: dict[str, _Sized] = {}
     for name in order:
         done[name] = _substituted(trees[name], done)
-    result = _substituted(_read(main, known), done)
-    return {name: done[name][0] for name in trees}, result[0]
+    notes = [f"not read: {' '.join(side.split())}" for side in sides[:-1]]
+    notes += [f"not used: {name}" for name in sources if name not in trees]
+    result = _substituted(tree, done)
+    return Pasted({name: done[name][0] for name in trees}, result[0], left, tuple(notes))
 
 
-def _stripped(piece: str) -> str:
-    piece = re.sub(r"\\tag\s*\{[^{}]*\}", " ", piece).strip().strip("$").strip()
-    return piece.rstrip(".,").strip()
+def _formulas(text: str, macros: Sequence[Macro]) -> list[str]:
+    return formulas(expanded_macros(text, macros) if macros else text)
 
 
-def _main_piece(pieces: list[str]) -> tuple[str, list[str]]:
+def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
+    """Left side, the rest of the formula, and the definitions."""
     bare = [i for i, piece in enumerate(pieces) if "=" not in piece]
     if len(bare) > 1:
         raise FormulaError(
             f"there are two formulas, {quoted(pieces[bare[0]])} and {quoted(pieces[bare[1]])}; "
             "all pieces but one must be definitions NAME = FORMULA"
         )
-    index = bare[0] if bare else len(pieces) - 1
-    main = pieces[index]
-    if not bare:
-        main = _sides(main)[1]
-    return main, pieces[:index] + pieces[index + 1 :]
+    index = bare[0] if bare else _root(pieces, asked)
+    left, _, main = pieces[index].rpartition("=") if bare else pieces[index].partition("=")
+    if not bare and not (left.strip() and all(side.strip() for side in main.split("="))):
+        raise FormulaError(f"{quoted(pieces[index])} is not a definition NAME = FORMULA")
+    return left.strip(), main, pieces[:index] + pieces[index + 1 :]
+
+
+def _root(pieces: list[str], asked: str) -> int:
+    """The piece that states the formula: it is called so, or nobody uses what is on its left."""
+    names = [_canonical(piece.partition("=")[0].strip()) for piece in pieces]
+    used = [_canonical(piece.partition("=")[2]) for piece in pieces]
+    free = [
+        i for i, name in enumerate(names)
+        if not any(name and name in other for j, other in enumerate(used) if j != i)
+    ]  # fmt: skip
+    if asked in names:
+        return names.index(asked)
+    integrals = [i for i in free if re.match(r"I[234]", names[i])]
+    return (integrals or free or [len(pieces) - 1])[-1]
 
 
 def _sides(piece: str) -> tuple[str, str]:
     left, sign, right = piece.partition("=")
     if not sign or "=" in right or not right.strip() or not left.strip():
-        raise FormulaError(f"{quoted(piece)} is not a definition NAME = FORMULA")
-    return left.strip(), right.strip()
+        raise FormulaError(f"{quoted(piece.strip())} is not a definition NAME = FORMULA")
+    return left.strip(), right
 
 
 def _sources(definitions: Iterable[str]) -> dict[str, str]:
@@ -142,7 +217,7 @@ def _sources(definitions: Iterable[str]) -> dict[str, str]:
 
 def _canonical(name: str) -> str:
     """``A_{4}``, ``A_4`` and ``A4`` are one name."""
-    return re.sub(r"[\\_{} ,]", "", name)
+    return re.sub(r"\\math(?:cal|rm|bf)|[\\_{} ,]", "", name)
 
 
 def _ordered(trees: Mapping[str, Node]) -> list[str]:
@@ -186,12 +261,18 @@ def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
     return Apply(node.operation, tuple(argument[0] for argument in arguments)), size, depth
 
 
-def _read(text: str, names: Mapping[str, str]) -> Node:
+def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
+    """One formula; in a text of LaTeX, ``A B`` is a product although it has no marks of LaTeX."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
     if _LATEX.search(text):
         return parse_latex(text, names)
-    return _read_text(text, names)
+    try:
+        return _read_text(text, names)
+    except FormulaError:
+        if not latex:
+            raise
+    return parse_latex(text, names)
 
 
 # -- plain text ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Final
 import sympy as sp
 
 from symderiv.errors import DivergentError, FormulaError, InputError, NotYetError, ShapeError
-from symderiv.expressions.pasted import build_formula, read_definitions
+from symderiv.expressions.pasted import build_formula, read_pasted
 from symderiv.gaussian import (
     Expectation,
     OwenT,
@@ -37,6 +37,7 @@ _LETTERS: Final = ("u", "v", "w", "z")
 #: Letters that papers use for the covariance; C_{12} is its entry whatever that entry is.
 _BASES: Final = ("C", "c", "Q", "Sigma")
 
+_INTEGRAL: Final = re.compile(r"I([234])")
 _FIELD = re.compile(r"(?<![\w.])(?:x([1-9][0-9]{0,2})|[xyzw])(?!\w)", re.ASCII)
 
 
@@ -49,12 +50,14 @@ class FormulaCheck(Shown):
         formula: The formula as it was understood, definitions put in.
         definitions: The definitions that came with it.
         found: Both sides at all points.
+        notes: What was not read of the text that was pasted.
     """
 
     what: _What
     formula: sp.Expr
     definitions: dict[str, sp.Expr]
     found: Check
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -114,6 +117,7 @@ class FormulaCheck(Shown):
             ],
             "skipped": [{"kind": p.kind, "reason": reason} for p, reason in found.skipped],
             "suggestion": found.suggestion or None,
+            "notes": list(self.notes),
         }
 
     def _summary(self) -> Summary:
@@ -149,6 +153,7 @@ class FormulaCheck(Shown):
             ("no value", f"{_matrix(entry['covariance'])} ({entry['kind']}): {entry['reason']}")
             for entry in record["undefined"]
         ]
+        rows += [("note", note) for note in self.notes]
         rows += [("skipped", f"{entry['kind']}: {entry['reason']}") for entry in record["skipped"]]
         return rows
 
@@ -180,6 +185,7 @@ def check(
     activations: Any = None,
     covariance: Any = None,
     where: Sequence[str] = (),
+    macros: Sequence[str] = (),
 ) -> FormulaCheck:
     r"""Is a formula, typed or pasted as LaTeX, equal to an expectation?
 
@@ -192,6 +198,8 @@ def check(
         activation, activations: Of the integrals, as in :func:`integral`.
         covariance: As in :func:`mean`; None is in symbols c11, c12, ...
         where: Definitions ``NAME=FORMULA`` used in the formula.
+        macros: LaTeX macros used in it, ``\erf=\operatorname{erf}``; those that the text defines
+            with ``\newcommand`` or ``\DeclareMathOperator`` are known without.
 
     Returns:
         The verdict, with a counterexample if the formula is wrong.
@@ -209,9 +217,9 @@ def check(
     symbolic, reason = _closed(asked)
     names, meaning = asked.names()
     try:
-        definitions, tree = read_definitions(formula, names, where)
-        expression = _expression(tree, meaning)
-        defined = {name: _expression(d, meaning) for name, d in definitions.items()}
+        pasted = read_pasted(formula, names, where, macros, asked.which.upper())
+        expression = _expression(pasted.formula, meaning)
+        defined = {name: _expression(d, meaning) for name, d in pasted.definitions.items()}
     except FormulaError as error:
         raise error.renamed("formula") from None
 
@@ -229,7 +237,18 @@ def check(
             found = check_by_quadrature(expression, asked.number, matrix)
         except DivergentError:
             raise reason from None
-    return FormulaCheck(asked, expression, defined, found)
+    notes = (*_left_side(pasted.left, asked.which), *pasted.notes)
+    return FormulaCheck(asked, expression, defined, found, notes)
+
+
+def _left_side(left: str, which: str) -> tuple[str, ...]:
+    """Whether what stands left of the equals sign is what is asked."""
+    named = _INTEGRAL.match(re.sub(r"[\\{}_ ]|mathcal|mathrm", "", left))
+    if not left or (named and f"i{named[1]}" == which):
+        return ()
+    if named:
+        return (f"the left side {left} is not what is asked, {which}; only the right was read",)
+    return (f"the left side {' '.join(left.split())} was not read",)
 
 
 def _closed(asked: _What) -> tuple[Expectation | None, Exception]:
@@ -249,6 +268,7 @@ class _What:
     law: Law
     letters: tuple[str, ...]
     formula: str
+    which: str = ""
 
     @property
     def statement(self) -> str:
@@ -288,8 +308,10 @@ class _What:
 
 def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _What:
     if isinstance(what, str) and what.strip().lower() in INTEGRALS:
-        asked = asked_integral(what.strip().lower(), activation, activations, covariance)
-        return _What(asked.integrand, asked.fields, asked.law, _LETTERS, asked.echo["formula"])
+        kind = what.strip().lower()
+        asked = asked_integral(kind, activation, activations, covariance)
+        text = asked.echo["formula"]
+        return _What(asked.integrand, asked.fields, asked.law, _LETTERS, text, kind)
     if activation is not None or activations is not None:
         raise InputError(
             "goes with i2, i3 or i4, not with a formula",

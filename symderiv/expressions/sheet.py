@@ -1,0 +1,123 @@
+r"""A displayed equation as it stands in a paper's source, taken apart into single formulas.
+
+Environments, labels, tags, comments, spacing and alignment marks go; rows that continue a formula
+are joined, rows and ``\text{where}`` that begin another part it. What goes is replaced by blanks,
+so that positions in messages are those in the text that was pasted (macros apart). Nothing is
+guessed: matrices, cases and commands that are not known are left for the parser to refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["formulas"]
+
+_ENVIRONMENTS: Final = (
+    "equation", "align", "aligned", "alignat", "alignedat", "flalign", "gather", "gathered",
+    "multline", "multlined", "eqnarray", "split", "displaymath", "math", "subequations", "document",
+)  # fmt: skip
+
+#: What has no meaning in a formula.
+_NOTHING: Final = re.compile(
+    r"(?<!\\)%[^\n]*"
+    r"|\\(?:begin|end)\s*\{(?:" + "|".join(_ENVIRONMENTS) + r")\*?\}(?:\{[0-9]*\}|\[[a-z]*\])?"
+    r"|\\(?:label|tag\*?|hspace\*?|vspace\*?|phantom|hphantom|vphantom|cite|footnote|ref|eqref)"
+    r"\s*\{[^{}]*\}"
+    r"|\\l?eqno\s*(?:\([^()]*\)|\{[^{}]*\})"
+    r"|\\(?:nonumber|notag|allowbreak|nobreak|hfill|strut|mathstrut|displaybreak|noindent|left\."
+    r"|right\.|middle|mathrel|mathbin|limits|nolimits|displaystyle|textstyle|scriptstyle"
+    r"|par|centering|ensuremath|medspace|thickspace|thinspace|negthinspace|enspace|relax)"
+    r"(?![A-Za-z])"
+    r"|(?<!\\)\\[\[\]()]|\$"
+    # punctuation as text
+    r"|\\(?:text|mbox|mathrm|textrm)\s*\{[\s,.;:]*\}"
+)
+#: Functions set upright by hand.
+_OPERATOR: Final = re.compile(
+    r"\\mathop\s*\{\s*(?:\\(?:mathrm|rm|operatorname|text)\s*)?\{?\s*([A-Za-z]+)\s*\}?\s*\}"
+    r"|\{\s*\\(?:rm|sf|it)\s+([A-Za-z]+)\s*\}"
+)
+#: Signs that define or state, as one sign.
+_EQUALS: Final = re.compile(
+    r":=|\\coloneqq(?![A-Za-z])|\\equiv(?![A-Za-z])|\\triangleq(?![A-Za-z])|\\doteq(?![A-Za-z])"
+    r"|\\(?:stackrel|overset)\s*\{[^{}]*\}\s*\{=\}|\\eqqcolon(?![A-Za-z])"
+)
+#: Words between formulas.
+_BETWEEN: Final = re.compile(
+    r"\\(?:text|mbox|mathrm|textrm|intertext)\s*\{[\s,.;:]*(?:where|with|and|for which|in which|"
+    r"using|here|where we defined)[\s,.;:]*\}"
+)
+_ROW: Final = re.compile(r"\\\\\*?(?:\s*\[[^\[\]]*(?:pt|em|ex|mm|cm)\s*\])?|\\newline(?![A-Za-z])")
+_WIDE: Final = re.compile(r"[,;.]?\s*\\q?quad(?![A-Za-z])")
+_CONTINUES: Final = re.compile(r"\s*(?:[-+*/=)\]}^_]|\\(?:cdot|times|ast|right|over)(?![A-Za-z]))")
+_UNFINISHED: Final = re.compile(r"(?:[-+*/=([{^_]|\\(?:cdot|times|ast|left))\s*$")
+_TRAILING: Final = re.compile(r"(?:[\s.,;:~]|\\[,;:! ])+$")
+_LEADING: Final = re.compile(r"^(?:[\s,;:~]|\\[,;:! ]|\\q?quad(?![A-Za-z]))+")
+
+
+def formulas(text: str) -> list[str]:
+    """The formulas of a displayed equation, in order, each in one line."""
+    text = _OPERATOR.sub(lambda m: rf"\mathrm{{{m[1] or m[2]}}}", text)
+    text = _EQUALS.sub(lambda m: "=".ljust(len(m.group())), text)
+    text = _NOTHING.sub(_blank, text)
+    text = _outside_braces(text, "&")
+    parts: list[str] = []
+    for row in _ROW.split(text):
+        pieces = [piece for part in _BETWEEN.split(row) for piece in _split(part)]
+        for index, piece in enumerate(pieces):
+            joined = index == 0 and parts and _belongs(parts[-1], piece)
+            if joined:
+                parts[-1] += f" {piece}"
+            else:
+                parts.append(piece)
+    found = [_TRAILING.sub("", _LEADING.sub(_blank, part)) for part in parts]
+    return [part for part in found if part.strip()]
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
+
+
+def _split(text: str) -> list[str]:
+    """Parts at semicolons, and at wide spaces that do not stand beside an operator."""
+    parts = re.split(r"(?<!\\);", text)
+    found: list[str] = []
+    for part in parts:
+        pieces = _WIDE.split(part)
+        row = pieces[0]
+        for piece in pieces[1:]:
+            # two formulas in a row, or the number of an equation: no factors of a product
+            if _belongs(row, piece) and not ("=" in row and "=" in piece):
+                row += f" {piece}"
+            else:
+                found.append(row)
+                row = piece
+        found.append(row)
+    return found
+
+
+def _belongs(before: str, row: str) -> bool:
+    """Does a row go on with the formula of the row before?"""
+    before = _TRAILING.sub("", before) if not before.rstrip().endswith((",", ".")) else before
+    row = _LEADING.sub("", row)
+    if not row.strip() or not before.strip():
+        return True
+    if _CONTINUES.match(row) or _UNFINISHED.search(before):
+        return True
+    return _depth(before) > 0
+
+
+def _depth(text: str) -> int:
+    return sum(text.count(c) for c in "({[") - sum(text.count(c) for c in ")}]")
+
+
+def _outside_braces(text: str, mark: str) -> str:
+    """The text with blanks for a mark that stands in no braces: alignment of an equation."""
+    depth, out = 0, []
+    for place, character in enumerate(text):
+        escaped = place > 0 and text[place - 1] == "\\"
+        if not escaped:
+            depth += (character == "{") - (character == "}")
+        out.append(" " if character == mark and not escaped and depth == 0 else character)
+    return "".join(out)
