@@ -133,6 +133,18 @@ _PAIRS: Final = {
     for name, other in (pair, pair[::-1])
 }
 
+#: Names of types: a name for one of their forms computes nothing.
+_TYPES: Final = {
+    "Callable",
+    "Iterator",
+    "Literal",
+    "Sequence",
+    "dict",
+    "frozenset",
+    "list",
+    "tuple",
+}
+
 #: Calls whose arguments are words for the reader.
 _TELLS: Final = {
     "add_step",
@@ -325,6 +337,9 @@ def _for_readers(node: ast.stmt) -> bool:
         return _is_text(node.value) or _tells(node.value)
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        value = node.value
+        if isinstance(value, ast.Subscript) and getattr(value.value, "id", "") in _TYPES:
+            return True
         return any(isinstance(t, ast.Name) and t.id in ("__all__", "__slots__") for t in targets)
     return False
 
