@@ -103,6 +103,35 @@ def test_an_affine_generator_is_found_exactly() -> None:
     assert found.relative_error_omega < 1e-12
 
 
+def test_estimates_are_a_regression_on_all_samples_whatever_their_blocks() -> None:
+    """Least squares with a constant, by NumPy, on the same latent vectors."""
+    outputs: list[np.ndarray] = []
+    latent: list[np.ndarray] = []
+    function = _manifold(EXACT["quadratic"][0])
+
+    def told(c: np.ndarray) -> np.ndarray:
+        latent.append(c)
+        outputs.append(function(c))
+        return outputs[-1]
+
+    whole = estimate_generator(told, D, samples=150, block=1000)
+    c, x = np.concatenate(latent), np.concatenate(outputs)
+    assert len(c) == 150
+    design = np.column_stack([np.ones(150), c])
+    fitted = np.linalg.lstsq(design, x, rcond=None)[0]
+    rest = x - design @ fitted
+    np.testing.assert_allclose(whole.mean_x, fitted[0], rtol=1e-10)
+    np.testing.assert_allclose(whole.phi, fitted[1:].T, rtol=1e-8, atol=1e-10)
+    omega = fitted[1:].T @ fitted[1:] + rest.T @ rest / (150 - D - 1)
+    np.testing.assert_allclose(whole.omega, omega, rtol=1e-8, atol=1e-10)
+    for block in (1, 7, 49):
+        found = estimate_generator(function, D, samples=150, block=block)
+        for name in ("omega", "phi", "mean_x", "omega_error", "phi_error", "mean_error"):
+            np.testing.assert_allclose(
+                getattr(found, name), getattr(whole, name), rtol=1e-9, atol=1e-11, err_msg=name
+            )
+
+
 def test_sampling_ends_at_the_error_asked_for() -> None:
     function = _manifold(EXACT["sign"][0])
     found = estimate_generator(function, D, samples=10**6, relative_error=0.01, block=4000)

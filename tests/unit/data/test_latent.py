@@ -194,3 +194,11 @@ def test_bad_manifolds_are_refused() -> None:
         hidden_manifold_limit(-1.0, "sign")
     with pytest.raises(InputError, match="largest"):
         hidden_manifold(5000, 2, "sign", _features(5000, 2))
+
+
+def test_messages_name_the_file_or_what_it_is_called(tmp_path: Path) -> None:
+    np.savez(tmp_path / "g.npz", omega=np.diag([1.0, -1.0]), phi=np.eye(2))
+    with pytest.raises(InputError, match=r"^file: g\.npz: omega is not a covariance"):
+        generator(tmp_path / "g.npz")
+    with pytest.raises(InputError, match=r"^file: mine: omega is not a covariance"):
+        generator(tmp_path / "g.npz", name="mine")
