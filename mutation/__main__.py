@@ -44,7 +44,8 @@ def main() -> None:
             if words.what == "run":
                 _run(snapshot, room, _reach(snapshot, room.tests, words.minutes), record, words)
             if words.what == "again" or not words.near:
-                reach = _reach(snapshot, (*room.tests, *COMMON), words.minutes)
+                tests = room.tests if words.near else (*room.tests, *COMMON)
+                reach = _reach(snapshot, tests, words.minutes)
                 _again(snapshot, room, reach, record, words)
     print(table(record))
 

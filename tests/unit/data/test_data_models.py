@@ -87,3 +87,62 @@ def test_the_stated_fluctuation_is_that_of_drawn_vectors():
     # the standard deviation of 40000 draws of a heavy right tail is known to about 2 %
     assert measured == pytest.approx(expected, rel=0.03), f"seed {seed}"
     assert f"about {expected:.0%}" in model.warnings()[0]
+
+
+@pytest.mark.parametrize(
+    ("probability", "eigenvalue", "weight", "named"),
+    [
+        (0.0, [1.0], [1.0], "probability: 0.0 is not in"),
+        (-0.5, [1.0], [1.0], "probability"),
+        (1.1, [1.0], [1.0], "probability"),
+        (math.nan, [1.0], [1.0], "probability"),
+        (1.0, [[1.0]], [[1.0]], "eigenvalues: must be a list"),
+        (1.0, 1.0, 1.0, "eigenvalues: must be a list"),
+        (1.0, [], [], "eigenvalues: must be a list"),
+        (1.0, [1.0, 2.0], [1.0], "weights: 1 given for 2"),
+        (1.0, [1.0, math.inf], [0.5, 0.5], "eigenvalues: must be finite"),
+        (1.0, [1.0, -1e-9], [0.5, 0.5], "eigenvalues: -1e-09 is negative"),
+        (1.0, [0.0, 0.0], [0.5, 0.5], "eigenvalues: all are zero"),
+        (1.0, [1.0, 2.0], [1.0, 0.0], "weights: must be positive"),
+        (1.0, [1.0, 2.0], [0.5, 0.5 + 2e-9], "weights: their sum"),
+    ],
+)
+def test_impossible_components_are_refused_by_name(probability, eigenvalue, weight, named):
+    with pytest.raises(InputError, match=f"^{named}"):
+        Component(probability, eigenvalue, weight)
+
+
+def test_a_component_is_its_own_and_may_have_eigenvalues_of_zero():
+    values, weights = np.array([2.0, 0.0]), np.array([0.25, 0.75 + 5e-10])
+    one = Component(1.0, values, weights)
+    values[0] = 7.0
+    assert one.eigenvalue.tolist() == [2.0, 0.0]
+    assert not one.eigenvalue.flags.writeable
+
+
+def test_coordinates_of_each_eigenvalue_are_whole_numbers_of_at_least_one():
+    def model(weight, N):
+        return DataModel("m", (Component(1.0, np.arange(1.0, 1 + len(weight)), weight),), N)
+
+    assert model([0.25, 0.75], 4).multiplicities().tolist() == [1, 3]
+    assert model([0.1, 0.2, 0.7], 10).multiplicities().tolist() == [1, 2, 7]
+    # one that is not whole is enough, and it is named, the one that is furthest off
+    with pytest.raises(InputError, match=r"0\.3 of 4 coordinates is 1\.2, not a whole"):
+        model([0.5, 0.3, 0.2], 4).multiplicities()
+    # near to none, which rounding would allow
+    with pytest.raises(InputError, match="1e-08 of 10 coordinates is 1e-07"):
+        model([1e-8, 1 - 1e-8], 10).multiplicities()
+    with pytest.raises(InputError, match="missing"):
+        model([1.0], None).multiplicities()
+
+
+def test_the_average_of_components_weighs_their_eigenvalues():
+    parts = tuple(
+        Component(p, rho, [0.5, 0.5]) for p, rho in ((0.2, [5.0, 1.0]), (0.8, [1.0, 2.0]))
+    )
+    model = DataModel("mixture", parts, 8)
+    assert model.average().eigenvalue == pytest.approx([1.8, 1.8])
+    assert model.average().probability == 1.0
+    assert model.multiplicities().tolist() == [4, 4]
+    # Σρ = N 1.8 squared over N 1.8²
+    assert model.effective_dimension() == pytest.approx(8.0)
