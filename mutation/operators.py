@@ -135,6 +135,7 @@ _PAIRS: Final = {
 
 #: Names of types: a name for one of their forms computes nothing.
 _TYPES: Final = {
+    "Annotated",
     "Callable",
     "Iterator",
     "Literal",
@@ -295,6 +296,9 @@ class _Finder(ast.NodeVisitor):
             if isinstance(node, kind):
                 for operator, changed in changes(node):
                     self._say(operator, node, changed)
+        if isinstance(node, ast.Call):
+            # zip(strict=True) asserts, it does not compute
+            node.keywords = [k for k in node.keywords if k.arg != "strict"]
         self.generic_visit(node)
 
 
@@ -443,7 +447,7 @@ def _call(node: ast.Call) -> _Changes:
             if ast.unparse(args[i]) != ast.unparse(args[i + 1]):
                 yield "arguments", _called(node, args)
     for number, keyword in enumerate(node.keywords):
-        if keyword.arg is not None and not _has_text(keyword.value):
+        if keyword.arg not in (None, "strict") and not _has_text(keyword.value):
             rest = [*node.keywords[:number], *node.keywords[number + 1 :]]
             yield "arguments", ast.Call(node.func, node.args, rest)
 
