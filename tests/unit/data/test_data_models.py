@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from symderiv.data import Component, DataModel, isotropic, power_law, spectrum
+from symderiv.data import (
+    Component,
+    DataModel,
+    isotropic,
+    mixed_spectra,
+    power_law,
+    spectrum,
+)
 from symderiv.errors import InputError, NotYetError
 
 
@@ -146,3 +153,40 @@ def test_the_average_of_components_weighs_their_eigenvalues():
     assert model.multiplicities().tolist() == [4, 4]
     # Σρ = N 1.8 squared over N 1.8²
     assert model.effective_dimension() == pytest.approx(8.0)
+
+
+def test_components_with_their_own_spectra_are_drawn_with_their_own_variances():
+    """x of component c has the variance ρ^c, block by block; which one it is, has p_c."""
+    p, rho = [0.2, 0.5, 0.3], [[9.0, 0.5], [1.0, 2.0], [0.0, 4.0]]
+    model = mixed_spectra(p, rho, [0.25, 0.75], 8)
+    assert [c.probability for c in model.components] == p
+    assert [c.eigenvalue.tolist() for c in model.components] == rho
+    assert model.name == "gaussian-mixture"
+    x, seen = model.latent.sampler(np.random.default_rng(0), 40_000)
+    np.testing.assert_array_equal(x, seen)
+    average = np.repeat(np.array(p) @ np.array(rho), [2, 6])
+    np.testing.assert_allclose(np.mean(x**2, axis=0), average, rtol=0.06)
+    # a third of the examples is of the component whose first two coordinates vanish
+    still = np.all(x[:, :2] == 0.0, axis=1)
+    assert still.mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_allclose(np.mean(x[still, 2:] ** 2, axis=0), 4.0, rtol=0.1)
+    # fourth moments tell a mixture from its average: 3 Σ p ρ²
+    fourth = 3 * np.repeat(np.array(p) @ np.array(rho) ** 2, [2, 6])
+    np.testing.assert_allclose(np.mean(x**4, axis=0), fourth, rtol=0.15)
+    for (probability, variance), own, values in zip(model.latent.spectra, p, rho, strict=True):
+        assert probability == own
+        np.testing.assert_array_equal(variance, np.repeat(values, [2, 6]))
+    np.testing.assert_allclose(model.latent.variance, average)
+
+
+def test_one_component_and_the_limit_have_no_sampler_and_lists_have_to_fit():
+    assert mixed_spectra([1.0], [[1.0, 2.0]], None, 4).latent is None
+    assert mixed_spectra([0.5, 0.5], [[1.0], [2.0]]).latent is None
+    assert mixed_spectra([0.5, 0.5], [[1.0], [2.0]], None, 4097).latent is None
+    assert mixed_spectra([0.5, 0.5], [[1.0], [2.0]], None, 4096).latent is not None
+    with pytest.raises(InputError, match="1 lists for 2 probabilities"):
+        mixed_spectra([0.5, 0.5], [[1.0]])
+    with pytest.raises(InputError, match="common eigenspaces"):
+        mixed_spectra([0.5, 0.5], [[1.0], [2.0, 3.0]])
+    with pytest.raises(InputError, match="6 is not a multiple of the 4 eigenvalues"):
+        spectrum([1.0, 2.0, 3.0, 4.0], dimension=6)

@@ -202,3 +202,9 @@ def test_messages_name_the_file_or_what_it_is_called(tmp_path: Path) -> None:
         generator(tmp_path / "g.npz")
     with pytest.raises(InputError, match=r"^file: mine: omega is not a covariance"):
         generator(tmp_path / "g.npz", name="mine")
+
+
+@pytest.mark.parametrize("text", ["3", "0*x-2", "x/x"])
+def test_constant_inputs_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is constant"):
+        nonlinearity(text)
