@@ -11,6 +11,7 @@ from support import small_systems as systems
 from symderiv.dynamics import flat_run, implicit_run, parse_study, solve
 from symderiv.dynamics.checkpoint import Checkpoint
 from symderiv.dynamics.flat_run import FlatResult
+from symderiv.dynamics.implicit_run import _last_inside
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.integrate import flat_parameters
 from symderiv.dynamics.kernels import load_kernel
@@ -251,3 +252,9 @@ def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path
     assert resumed.method == undisturbed.method
     np.testing.assert_array_equal(resumed.generalization_error, undisturbed.generalization_error)
     np.testing.assert_array_equal(resumed.student_overlap, undisturbed.student_overlap)
+
+
+@pytest.mark.parametrize("last", [0.3, 1e-9, 0.999])
+def test_the_last_time_inside_is_found_by_halving(last):
+    found = _last_inside(0.0, 1.0, lambda alpha: alpha > last)
+    assert found <= last < found + 2e-12
