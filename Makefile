@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks pairs rounding mutants claim-foundations \
+.PHONY: run test lint kernels packages benchmarks pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points clean
 
 $(VENV)/.installed: pyproject.toml
@@ -38,6 +38,10 @@ benchmarks: $(VENV)/.installed
 # Every pair of activations against the definition of the update; goes on where it was stopped.
 pairs: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m pairs --results ../pairs-results/results.jsonl
+
+# True errors of means by quadrature beside the stated ones, over random and hard covariances.
+quadrature-errors: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m quadrature_errors
 
 # Every way of showing a certified number, at 10^5 random balls and digits.
 rounding: $(VENV)/.installed

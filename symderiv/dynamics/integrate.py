@@ -14,6 +14,7 @@ from symderiv.dynamics.activation_error import (
     activation_attributes,
     activation_warnings,
     kernel_for,
+    range_warnings,
 )
 from symderiv.dynamics.checkpoint import Checkpoint, identity
 from symderiv.dynamics.compression import relative_changes, settle
@@ -149,8 +150,10 @@ def solve(
             f"time.compression: with {compression} the generalisation error is uncertain by up to "
             f'{compression.error:.1%}; compression = "off" keeps them all'
         )
+    trajectory = _trajectory(result, problem, errors)
+    warnings += range_warnings(kernel, trajectory)
     return replace(
-        _trajectory(result, problem, errors),
+        trajectory,
         steps=sum(r.steps for r in runs),
         rejected=sum(r.rejected for r in runs),
         rhs_evaluations=sum(r.rhs_evaluations for r in runs),

@@ -24,6 +24,9 @@ KINKED_TOLERANCE = 1e-4
 FINEST_QUADRATURE = 1e-7
 """The finest that runs ask of quadrature on their own."""
 
+FINEST_KINKED = 1e-6
+"""The same for activations with kinks."""
+
 
 @dataclass(frozen=True)
 class Mixtures:
@@ -120,11 +123,10 @@ def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool)
     Raises:
         DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
     """
-    if tolerance is not None:
-        return Quadrature(
-            problem, max(tolerance, FINEST_QUADRATURE) if limited else tolerance, limited
-        )
     kinked = any(activation.kinks for activation in _numeric(problem))
+    if tolerance is not None:
+        finest = FINEST_KINKED if kinked else FINEST_QUADRATURE
+        return Quadrature(problem, max(tolerance, finest) if limited else tolerance, limited)
     return Quadrature(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
 
 

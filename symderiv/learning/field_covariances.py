@@ -7,10 +7,28 @@ numbers come from one seed, so that a module's text is the same in every run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+
+
+_GROUPS = {2: ("aa", "ab"), 4: ("aaaa", "aaab", "aaba", "abaa", "aabb", "abab", "abba", "abcd")}
+_SIZES = (1e-6, 1e-3, 0.03, 0.06, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0)
+
+
+def structured(size: int, largest: float) -> Iterator[Matrix]:
+    """Fields in groups of equal or opposite ones, of equal variances from tiny to the largest.
+
+    Different letters are independent fields.
+    """
+    for variance in _SIZES:
+        for letters in _GROUPS[size]:
+            same = np.array([[a == b for b in letters] for a in letters], dtype=float)
+            for signs in ([1.0] * size, [1.0, -1.0, 1.0, 1.0][:size]):
+                yield largest * variance * same * np.outer(signs, signs)
 
 
 def field_covariance(rng: np.random.Generator, size: int, largest: float) -> Matrix:

@@ -67,6 +67,8 @@ class Quadrature:
         _refuse_divergence(problem, self.student, self.teacher)
         self.tolerance = tolerance
         self.rule, self.error = self._chosen(limited)
+        # of the means of two factors alone, which finer rules compute
+        self.pair_error = _stated(self.search.error(self.rule, math.inf, sizes=(2,)))
 
     @cached_property
     def kinked(self) -> bool:
@@ -80,6 +82,7 @@ class Quadrature:
             "ACTIVATION_TOLERANCE": self.tolerance,
             "ACTIVATION_ERROR": self.error,
             "ACTIVATION_DERIVATIVE_ERROR": self.error,
+            "ACTIVATION_PAIR_ERROR": self.pair_error,
             "ACTIVATION_METHOD": "quadrature",
             "ACTIVATION_LARGEST_VARIANCE": LARGEST_VARIANCE,
             "QUADRATURE_RULE": self.rule.four,
@@ -166,7 +169,7 @@ class Quadrature:
     def _chosen(self, limited: bool) -> tuple[Rule, float]:
         """The coarsest rule with which the search finds no error above the tolerance."""
         tolerance = max(self.tolerance, 1e-12)
-        search = self.search()
+        search = self.search
         tail = search.tail(tolerance / 100)
         if self.kinked:
             slope_jumps = self.student.slope_jumps or self.teacher.slope_jumps
@@ -175,13 +178,11 @@ class Quadrature:
             rules = [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
         error = math.inf
         for rule in rules:
-            found = search.error(rule, self.tolerance)
-            error = float(f"{1.05 * found + 1e-15:.1e}") if math.isfinite(found) else found
+            error = _stated(search.error(rule, self.tolerance))
             if error <= self.tolerance:
                 return rule, error
         # what the finest one does, all of the search
-        found = search.error(rules[-1], math.inf)
-        error = float(f"{1.05 * found:.1e}") if math.isfinite(found) else found
+        error = _stated(search.error(rules[-1], math.inf))
         if limited and math.isfinite(error):
             return rules[-1], error
         raise ToleranceError(
@@ -189,6 +190,7 @@ class Quadrature:
             f"{self.problem.student.text!r} reaches {error:.1e}; ask for that or more"
         )
 
+    @cached_property
     def search(self) -> Search:
         """The search for covariances with large errors."""
         from numba import njit
@@ -216,6 +218,11 @@ class Quadrature:
             twos += [(0, h), (h, h), (1, slope), (2, h)]
             fours += [(1, 1, 0, h), (1, 1, h, h)]
         return [*twos, *fours]
+
+
+def _stated(error: float) -> float:
+    """Two digits, rounded up, and never less than rounding leaves."""
+    return float(f"{1.05 * error + 1e-13:.1e}") if math.isfinite(error) else error
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.learning.field_covariances import Matrix, field_covariance, nearby
+from symderiv.learning.field_covariances import Matrix, field_covariance, nearby, structured
 from symderiv.learning.quadrature_rules import Rule, finer
 
 LARGEST_VARIANCE = 2.0
@@ -52,10 +52,10 @@ class Search:
             kinds: The factors of every mean that occurs.
         """
         self.kinked = kinks is not None
+        self.factor, self.kinks = factor, kinks
         self.kinds = tuple(kinds)
         prefix = "_kinked" if self.kinked else ""
         space = compiled_means(factor, kinks)
-        self._factor = factor
         self._means = {size: space[f"{prefix}_mean_of_{size}"] for size in (2, 4)}
 
     def mean(self, rule: Rule, kinds: Kinds, covariance: Matrix) -> float:
@@ -72,7 +72,7 @@ class Search:
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * cell
             for kind in kinds:
-                values = [self._factor(kind, math.sqrt(LARGEST_VARIANCE) * each) for each in t]
+                values = [self.factor(kind, math.sqrt(LARGEST_VARIANCE) * each) for each in t]
                 product *= np.abs(values)
             product = np.nan_to_num(product, nan=0.0)
             folded = product + product[::-1]
@@ -81,17 +81,20 @@ class Search:
             found = max(found, float(-t[inside[0]]) if inside.size else 0.0)
         return found
 
-    def error(self, rule: Rule, enough: float) -> float:
-        """The largest found error times SAFETY; the search ends when it is above ``enough``."""
+    def error(self, rule: Rule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
+        """The largest found error times SAFETY, of means of so many factors.
+
+        The search ends when it is above ``enough``.
+        """
         reference = finer(rule, self.kinked)
         largest = 0.0
-        for error in self._errors(rule, reference):
+        for error in self._errors(rule, reference, sizes):
             largest = max(largest, error)
             if not SAFETY * largest <= enough:
                 break
         return SAFETY * largest
 
-    def _errors(self, rule: Rule, reference: Rule) -> Iterator[float]:
+    def _errors(self, rule: Rule, reference: Rule, sizes: tuple[int, ...]) -> Iterator[float]:
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariance: Matrix) -> float:
@@ -100,9 +103,13 @@ class Search:
 
         for kinds in self.kinds:
             size = len(kinds)
+            if size not in sizes:
+                continue
             tried = []
-            for _ in range(_SAMPLES[size]):
-                covariance = field_covariance(rng, size, LARGEST_VARIANCE)
+            # means of four analytic factors cost little
+            count = _SAMPLES[size] if self.kinked else 4 * _SAMPLES[size]
+            random = (field_covariance(rng, size, LARGEST_VARIANCE) for _ in range(count))
+            for covariance in (*structured(size, LARGEST_VARIANCE), *random):
                 tried.append((off(kinds, covariance), covariance))
                 yield tried[-1][0]
             tried.sort(key=lambda each: -each[0])

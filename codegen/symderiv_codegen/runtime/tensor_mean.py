@@ -2,7 +2,8 @@ r"""Means of products of analytic functions of Gaussian fields by rules of equal
 
 The fields are z = L t with independent t of variance one and a triangular L in the order of the
 factors; a field that the earlier ones determine has no t of its own. In every t the step is that of
-the Gaussian weight or, where a field moves by more than the rule's step per step, less; points
+a Gaussian weight, made narrower by as much as factors that grow like exp(y²/2) off the real line do
+where all fields move with t; and no field moves by more than the rule's step per step. Points
 beyond the sphere are left out. The factor of the last field is averaged over its own t first, on a
 grid of what the other t add to its field.
 
@@ -47,11 +48,15 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _equal_steps(longest: float, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights of one t; ``longest`` is how far a field moves with it at most."""
+def _equal_steps(
+    m1: float, m2: float, m3: float, m4: float, rule: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights of one t; ``m1`` to ``m4`` is how far the fields move with it."""
+    longest = max(abs(m1), abs(m2), abs(m3), abs(m4))
     if longest == 0.0:
         return np.zeros(1), np.ones(1)
-    step = min(rule[1], rule[0] / longest)
+    together = m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4
+    step = min(rule[1] / math.sqrt(1.0 + together), rule[0] / longest)
     count = math.ceil(rule[2] / step)
     nodes = np.empty(2 * count + 1)
     weights = np.empty(2 * count + 1)
@@ -81,8 +86,8 @@ def _mean_of_2(
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l22 = _root_left(c22 - l21 * l21, c22)
-    t1, w1 = _equal_steps(max(l11, abs(l21)), rule)
-    t2, w2 = _equal_steps(l22, rule)
+    t1, w1 = _equal_steps(l11, l21, 0.0, 0.0, rule)
+    t2, w2 = _equal_steps(l22, 0.0, 0.0, 0.0, rule)
     total = 0.0
     for n1 in range(t1.size):
         inner = 0.0
@@ -120,10 +125,10 @@ def _mean_of_4(
     l33 = _root_left(c33 - l31 * l31 - l32 * l32, c33)
     l43 = _share_left(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
     l44 = _root_left(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
-    t1, w1 = _equal_steps(max(l11, abs(l21), abs(l31), abs(l41)), rule)
-    t2, w2 = _equal_steps(max(l22, abs(l32), abs(l42)), rule)
-    t3, w3 = _equal_steps(max(l33, abs(l43)), rule)
-    t4, w4 = _equal_steps(l44, rule)
+    t1, w1 = _equal_steps(l11, l21, l31, l41, rule)
+    t2, w2 = _equal_steps(l22, l32, l42, 0.0, rule)
+    t3, w3 = _equal_steps(l33, l43, 0.0, 0.0, rule)
+    t4, w4 = _equal_steps(l44, 0.0, 0.0, 0.0, rule)
     reach, cell = rule[2], rule[3]
     half = math.ceil(reach * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43) / cell) + 3
     averaged = np.empty(2 * half + 1)
