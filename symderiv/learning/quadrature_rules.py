@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.65, 0.55, 0.47, 0.4, 0.34, 0.29, 0.25)
+SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.65, 0.55, 0.47, 0.4, 0.34, 0.28)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 
 
