@@ -147,7 +147,7 @@ def read_pasted(
         for name in sorted(_names_in(waiting.pop()) & sources.keys() - trees.keys()):
             trees[name] = _read(sources[name], known, latex)
             waiting.append(trees[name])
-    if given and "=" not in "".join(set(pieces) - set(given)) and not trees:
+    if given and not left and not trees:
         raise FormulaError(
             f"there are two formulas, {quoted(given[-1].strip())} and {quoted(main.strip())}; the "
             "second uses nothing of the first"

@@ -23,7 +23,7 @@ from symderiv.precision.decimals import arithmetic
 from symderiv.questions.expectation import Question, answered
 from symderiv.questions.fields import Law, read_expression, read_law
 from symderiv.questions.means import INTEGRALS, asked_integral
-from symderiv.questions.numbers import FIRST_FIELDS
+from symderiv.questions.numbers import FIRST_FIELDS, without_floats
 from symderiv.showing import Shown, Summary
 from symderiv.verification import Check, Comparison, check_by_quadrature, check_formula
 
@@ -180,7 +180,7 @@ def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 def check(
     what: str,
-    formula: str,
+    formula: Any,
     activation: Any = None,
     activations: Any = None,
     covariance: Any = None,
@@ -193,8 +193,8 @@ def check(
 
     Args:
         what: "i2", "i3", "i4", or the function of the fields x1, x2, ... that is averaged.
-        formula: Text or LaTeX in C_{12} or c12, ...; definitions may stand before it:
-            ``A=1+C_{11}; ...``.
+        formula: Text or LaTeX in C_{12} or c12, ..., as it stands in a paper, or a SymPy
+            expression; definitions may stand beside it: ``A=1+C_{11}; ...``.
         activation, activations: Of the integrals, as in :func:`integral`.
         covariance: As in :func:`mean`; None is in symbols c11, c12, ...
         where: Definitions ``NAME=FORMULA`` used in the formula.
@@ -217,12 +217,9 @@ def check(
     symbolic, reason = _closed(asked)
     names, meaning = asked.names()
     try:
-        pasted = read_pasted(formula, names, where, macros, asked.which.upper())
-        expression = _expression(pasted.formula, meaning)
-        defined = {name: _expression(d, meaning) for name, d in pasted.definitions.items()}
+        read = _read_formula(formula, names, meaning, where, macros, asked.which)
     except FormulaError as error:
         raise error.renamed("formula") from None
-
     matrix = sp.Matrix(asked.law.covariance)
 
     def at(covariance: sp.Matrix) -> Expectation:
@@ -231,14 +228,54 @@ def check(
         return asked.expectation(covariance)
 
     if symbolic is not None:
-        found = check_formula(expression, at, matrix)
+        found = check_formula(read.expression, at, matrix)
     else:
         try:
-            found = check_by_quadrature(expression, asked.number, matrix)
+            found = check_by_quadrature(read.expression, asked.number, matrix)
         except DivergentError:
             raise reason from None
-    notes = (*_left_side(pasted.left, asked.which), *pasted.notes)
-    return FormulaCheck(asked, expression, defined, found, notes)
+    return FormulaCheck(asked, read.expression, read.definitions, found, read.notes)
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """The formula in the symbols of the covariance, and what came with it."""
+
+    expression: sp.Expr
+    definitions: dict[str, sp.Expr]
+    notes: tuple[str, ...]
+
+
+def _read_formula(
+    formula: Any,
+    names: dict[str, str],
+    meaning: dict[str, sp.Expr],
+    where: Sequence[str],
+    macros: Sequence[str],
+    which: str,
+) -> _Formula:
+    if isinstance(formula, sp.Expr):
+        return _Formula(_from_sympy(formula, names, meaning), {}, ())
+    pasted = read_pasted(formula, names, where, macros, which.upper())
+    return _Formula(
+        _expression(pasted.formula, meaning),
+        {name: _expression(d, meaning) for name, d in pasted.definitions.items()},
+        (*_left_side(pasted.left, which), *pasted.notes),
+    )
+
+
+def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.Expr]) -> sp.Expr:
+    """A SymPy expression, its symbols by their names."""
+    put_in = {}
+    for symbol in formula.free_symbols:
+        name = names.get(symbol.name.replace("_", ""))
+        if name is None:
+            known = ", ".join(sorted(set(names.values())))
+            raise FormulaError(f"unknown symbol {symbol.name}; known here: {known}")
+        put_in[symbol] = meaning[name]
+    if formula.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise FormulaError("the formula is not finite")
+    return without_floats(formula).xreplace(put_in)
 
 
 def _left_side(left: str, which: str) -> tuple[str, ...]:

@@ -143,3 +143,13 @@ def test_the_ball_library_stands_beside_certified_numbers() -> None:
     assert found.to_dict()["arithmetic"] in found.to_text()
     assert found.to_dict()["arithmetic"] in found.steps[-1].statement
     assert sd.i2("erf").to_dict()["arithmetic"] is None
+
+
+def test_a_formula_may_be_a_sympy_expression() -> None:
+    c11, c12, c22 = sp.symbols("c11 C_12 Q22")
+    right = 2 / sp.pi * sp.asin(c12 / sp.sqrt((1 + c11) * (1 + c22)))
+    assert sd.check("i2", right, "erf").holds
+    assert not sd.check("i2", 1.0000001 * right, "erf").holds
+    with pytest.raises(InputError, match="unknown symbol q") as caught:
+        sd.check("i2", sp.Symbol("q"), "erf")
+    assert caught.value.argument == "formula"
