@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test lint kernels packages benchmarks hostile faults pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points clean
 
 $(VENV)/.installed: pyproject.toml
@@ -64,6 +64,14 @@ SAMPLE ?= 120
 SEED ?= 1
 mutants: $(VENV)/.installed
 	$(BIN)/python -m mutation run --room "$(ROOM)" --sample $(SAMPLE) --seed $(SEED)
+
+# Generated calls of all commands, each of which must end in time and in one line.
+hostile: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m hostile
+
+# Changed bytes, kills, full disks, read-only folders and rivals.
+faults: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m faults
 
 clean:
 	rm -rf $(VENV) dist build

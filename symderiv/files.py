@@ -94,6 +94,24 @@ def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
         os.replace(temporary, path)
 
 
+def read_file(path: Path) -> bytes:
+    """The content of a regular file; what could be waited for or read for ever is refused.
+
+    Raises:
+        InputError: it is not there, not a file, or cannot be read.
+    """
+    try:
+        if kind := kind_of(path.stat()):
+            raise InputError(f"{path}: is a {kind}, not a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: is not a path") from None
+
+
 def set_aside(path: Path, word: str) -> Path:
     """Give a file another name, ``NAME.word`` or with a number, that nothing has yet.
 

@@ -56,6 +56,8 @@ class Output:
         self.streams = os.fspath(path) == STANDARD_OUTPUT
         self._inputs, self._force, self._ours = tuple(inputs), force, ours
         self._known: tuple[int, int, int, int] | None = None
+        if self.path.name == os.fspath(path) and self.path.name.startswith("--"):
+            raise InputError(f"{path}: looks like an option; a file of this name is ./{path}")
         if self.streams:
             if format not in STREAMED:
                 raise InputError(f"-: a .{format} file does not go to standard output; name a file")

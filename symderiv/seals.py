@@ -11,12 +11,14 @@ at the end, the comment of a zip archive, a text chunk of PNG, behind the end of
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
-__all__ = ["STREAMED", "is_sealed", "sealed"]
+__all__ = ["STREAMED", "is_broken", "is_sealed", "sealed"]
 
 _TAG: Final = b"written by symderiv, sha256 of the rest "
 _DIGITS: Final = 64
@@ -88,6 +90,20 @@ def _png(content: bytes) -> _Frame:
 
 
 _FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {"json": _json, "npz": _zip, "png": _png}
+
+
+def is_broken(path: Path) -> bool:
+    """Whether a file has a mark that is not right: symderiv wrote it, and it was changed since.
+
+    For formats that others write as well, without a mark.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL))
+        if _TAG not in file.read():
+            return False
+        file.seek(0)
+        return not is_sealed(file.read())
 
 
 def is_sealed(content: bytes | memoryview) -> bool:

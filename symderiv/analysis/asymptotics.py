@@ -40,6 +40,9 @@ Order = Literal["full", "small-learning-rate"]
 
 #: The second order with η² terms is integrated; this many eigenvalues take seconds.
 MOST_DRIVEN = 512
+
+#: More eigenvalues than this are refused: finding all rates takes minutes.
+MAX_EIGENVALUES = 20_000
 #: Where the basis (uniform, differing) is meant.
 KINDS = ("uniform", "differing")
 
@@ -108,6 +111,12 @@ class Asymptotics:
         if not (math.isfinite(learning_rate) and learning_rate > 0):
             raise InputError(
                 f"{learning_rate!r} is not a positive number", argument="learning_rate"
+            )
+        if len(eigenvalue) > MAX_EIGENVALUES:
+            raise InputError(
+                f"{len(eigenvalue)} are more than the {MAX_EIGENVALUES} whose rates are computed "
+                "one by one; the time grows with the square of their number",
+                argument="distinct_eigenvalues",
             )
         self.units, self.learning_rate, self.order = units, float(learning_rate), order
         self.eigenvalue = np.asarray(eigenvalue, dtype=np.float64)

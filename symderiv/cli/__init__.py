@@ -6,6 +6,7 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,6 +20,8 @@ USAGE = 2
 FAILED = 1
 SIGNALLED = 128
 INTERRUPTED = 130
+# Characters of a message; more is what was typed, and known.
+_LONGEST = 1000
 
 
 def main() -> None:
@@ -31,6 +34,7 @@ def main() -> None:
         # Answered before the command-line library is imported: this is asked by scripts.
         _print_version()
         return
+    _keep_what_was_typed()
     import typer
 
     from symderiv.errors import InputError, StoppedError, SymderivError
@@ -58,7 +62,25 @@ def main() -> None:
     except OSError as error:
         code = FAILED if error.errno in MACHINE else USAGE
         _fail(f"{error.strerror or error}: {error.filename or 'input or output'}", code)
+    except MemoryError as error:
+        what = f" ({error})" if str(error) else ""
+        _fail(f"there is not enough memory for this{what}; ask for less", FAILED)
+    except Exception as error:
+        _defect(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _defect(error: Exception) -> NoReturn:
+    """What nobody foresaw is a defect, and still one line."""
+    import traceback
+
+    if os.environ.get("SYMDERIV_TRACEBACK"):
+        traceback.print_exception(error)
+    _fail(
+        f"internal error: {type(error).__name__}: {error} (a defect; SYMDERIV_TRACEBACK=1 shows "
+        "where)",
+        FAILED,
+    )
 
 
 def _usage(error: Any) -> NoReturn:
@@ -71,6 +93,14 @@ def _usage(error: Any) -> NoReturn:
     _fail(f"{error.format_message()}{hint}", USAGE)
 
 
+def _keep_what_was_typed() -> None:
+    """Names of files that are no text come out as they came in, and any letter on any terminal."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
+            stream.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
+
+
 def _print_version() -> None:
     from symderiv import __version__
 
@@ -78,7 +108,10 @@ def _print_version() -> None:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"symderiv: error: {' '.join(message.split())}", file=sys.stderr)
+    line = " ".join(message.split())
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
+    print(f"symderiv: error: {line}", file=sys.stderr)
     sys.exit(code)
 
 

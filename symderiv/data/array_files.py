@@ -18,6 +18,7 @@ import numpy as np
 
 from symderiv.data.given import Given, Source
 from symderiv.errors import InputError
+from symderiv.seals import is_broken
 
 #: Largest array that is read, bytes.
 MAX_BYTES = 2 * 1024**3
@@ -64,6 +65,10 @@ def read_matrix(
         # a device or a pipe would be read for ever
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{name}: is not a file", argument="file")
+        if is_broken(path):
+            raise InputError(
+                f"{name}: was changed since symderiv wrote it, or is damaged", argument="file"
+            )
         with path.open("rb") as file:
             start = file.read(len(_NPY_MAGIC))
             file.seek(0)

@@ -11,8 +11,11 @@ import numpy as np
 from symderiv.data.latent import Latent
 from symderiv.data.model import Component, DataModel
 from symderiv.errors import InputError
+from symderiv.limits import check_memory
 
 #: Largest dimension in which inputs of several components are simulated.
+# Doubles per eigenvalue that exist at once while a spectrum is made and checked.
+_BYTES = 8 * 8
 MAX_SIMULATED = 4096
 
 
@@ -136,6 +139,11 @@ def power_law(
         )
     if not math.isfinite(exponent):
         raise InputError(f"{exponent!r} is not a finite number", argument="exponent")
+    check_memory(
+        _BYTES * distinct_eigenvalues,
+        f"{distinct_eigenvalues} eigenvalues",
+        argument="distinct_eigenvalues",
+    )
     rank = np.arange(1, distinct_eigenvalues + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         shape = rank ** -(1.0 + exponent)

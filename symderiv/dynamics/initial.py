@@ -13,6 +13,7 @@ from symderiv.data.latent import Latent
 from symderiv.dynamics.state import State, load_state
 from symderiv.dynamics.study import Study
 from symderiv.errors import InputError
+from symderiv.limits import check_memory
 
 # Streams of random numbers; each study seed has one per purpose, so that more runs, another student
 # or another teacher leave the rest as it was.
@@ -114,7 +115,29 @@ _last: deque[tuple[tuple[Any, ...], DataModel, Initial]] = deque(maxlen=4)
 _KEPT_BYTES = 16 * 2**20
 
 
+def _check_sizes(study: Study, data: DataModel) -> None:
+    """Refuse what no memory holds, before anything is drawn."""
+    K, M = study.K, study.M
+    L = sum(part.eigenvalue.size for part in data.components)
+    check_memory(
+        8.0 * (_STATES * L * (K * K + K * M + M * M) + study.alpha.size * (K * K + K * M)),
+        f"{L} eigenvalues, {K} students, {M} teachers and {study.alpha.size} points",
+    )
+    if data.latent is None and study.simulation.method == "vectors" and data.dimension:
+        check_memory(
+            8.0 * _VECTORS * data.dimension * (K + M),
+            f"vectors of dimension {data.dimension} for {K} students and {M} teachers",
+            argument="data.dimension",
+        )
+
+
+# Copies of a state, and of the vectors, that exist at once while a start is made and checked.
+_STATES = 6
+_VECTORS = 2
+
+
 def _made(study: Study, data: DataModel) -> Initial:
+    _check_sizes(study, data)
     if study.initial.draw == "mean":
         return Initial(_mean_state(study, data), None, data, data.remarks)
     if data.latent is not None:

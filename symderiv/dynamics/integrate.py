@@ -27,6 +27,7 @@ from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
+from symderiv.limits import check_memory
 
 #: Up to this many evaluations times state entries the integration is repeated to measure its error.
 #: It is a fraction of a second, and a count rather than a time, so that results do not depend on
@@ -167,6 +168,10 @@ def solve(
     )
 
 
+# Vectors of the size of the state that a stepper works with.
+_STAGES = 20
+
+
 @dataclass(frozen=True)
 class _Problem:
     """A study with the state to start from, as the compiled code wants it."""
@@ -187,10 +192,18 @@ class _Problem:
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
         asked = self.study.time
+        start = self.state.flat()
+        # two runs are compared, and the better one is taken apart
+        check_memory(
+            8.0 * start.size * (_STAGES + 3 * self.study.alpha.size),
+            f"{self.study.alpha.size} points of {self.state.L} eigenvalues, {self.state.K} "
+            f"students and {self.state.M} teachers",
+            argument="time.points",
+        )
         return integrate(
             asked.method,
             self.kernel.right_hand_side_for(self.state.K, self.state.M),
-            self.state.flat(),
+            start,
             self.sizes,
             self.parameters,
             self.study.alpha,

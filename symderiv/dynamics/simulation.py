@@ -33,6 +33,7 @@ from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
 from symderiv.dynamics.trajectory import rows_of
 from symderiv.errors import InputError
+from symderiv.limits import check_memory
 from symderiv.outputs import Output
 from symderiv.showing import Shown, Summary
 
@@ -206,6 +207,12 @@ def simulate(
     count = study.simulation.runs if runs is None else runs
     if count < 1:
         raise InputError(f"{count} is below 1", argument="simulation.runs")
+    points = study.simulation_alpha.size
+    check_memory(
+        8.0 * count * points * (study.K * (study.K + study.M + 1) + 1) * 2,
+        f"{count} runs of {points} points",
+        argument="simulation.runs",
+    )
     start = start or initial(study)
     weights = _weights(study, start)
     if kernel is None:

@@ -11,7 +11,9 @@ import numpy as np
 
 from symderiv.dynamics.flat_layout import pack_state, split_flat
 from symderiv.errors import InputError
+from symderiv.files import kind_of
 from symderiv.outputs import Output, as_output
+from symderiv.seals import is_broken
 
 ARRAYS = (
     "eigenvalue",
@@ -258,6 +260,10 @@ def load_state(path: str | Path) -> State:
     """
     path = Path(path)
     try:
+        if kind := kind_of(path.stat()):
+            raise InputError(f"is a {kind}, not a file")
+        if is_broken(path):
+            raise InputError("was changed since symderiv wrote it, or is damaged")
         # np.load would try other formats too; only a zip of arrays is a state file
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):

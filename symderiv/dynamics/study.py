@@ -33,6 +33,7 @@ from symderiv.dynamics.study_tables import (
 from symderiv.dynamics.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import Activation, activation, evaluate_scalar
+from symderiv.files import read_file
 
 if TYPE_CHECKING:
     from symderiv.data import DataModel
@@ -306,10 +307,7 @@ def load_study(path: str | Path, *, timed: bool = True) -> Study:
         InputError: the file cannot be read, or anything in it is not acceptable.
     """
     path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    raw = read_file(path)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
+import sys
 from pathlib import Path
 from types import MappingProxyType
 
 from symderiv_codegen import PrinterError, print_numba
 
-from symderiv.errors import NotYetError
+from symderiv.errors import InputError, NotYetError
 from symderiv.files import write_whole
 from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.learning.equations import Equations, derive_equations
@@ -56,6 +59,44 @@ def generate(
     text = _printed(name, problem, derive_equations(problem), tolerance, limited)
     check_generated(text, problem)
     return text
+
+
+def check_module_name(name: str, folder: Path | None = None) -> None:
+    """Refuse names that no module can have, or that hide another module when it is imported.
+
+    Args:
+        name: of the module.
+        folder: where it goes; a module there of the same name is its own older self.
+
+    Raises:
+        InputError: with the reason.
+    """
+    if not (name.isidentifier() and name.isascii()):
+        raise InputError(f"{name!r} is not a Python identifier in ASCII letters", argument="name")
+    if keyword.iskeyword(name) or name in keyword.softkwlist or not name.strip("_"):
+        raise InputError(f"{name!r} is a word of Python; choose another", argument="name")
+    if name in _TAKEN or name in sys.stdlib_module_names or name.startswith("__"):
+        raise InputError(
+            f"{name!r} is taken by what modules import; choose another", argument="name"
+        )
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        return
+    places = [found.origin or "", *(found.submodule_search_locations or ())]
+    own = None if folder is None else (folder / f"{name}.py").resolve()
+    if all(Path(place).resolve() != own for place in places):
+        raise InputError(
+            f"{name!r} is the name of a module that can be imported already, which one of the two "
+            "would hide; choose another",
+            argument="name",
+        )
+
+
+# Names in a module's own text.
+_TAKEN = frozenset({"np", "numba", "math", "numpy"})
 
 
 def _printed(

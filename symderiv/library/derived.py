@@ -129,9 +129,9 @@ def generate(
         InputError: an argument is not acceptable, or the file must not be replaced.
     """
     from symderiv import learning
+    from symderiv.learning.recipes import check_module_name
 
-    if not (name.isidentifier() and name.isascii()):
-        raise InputError(f"{name!r} is not a Python identifier in ASCII letters", argument="name")
+    check_module_name(name, None if output is None else Path(output))
     tolerance = _checked(tolerance)
     target: Output | None = None
     if output is not None:

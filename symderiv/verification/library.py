@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from symderiv.errors import InputError, NotYetError
+from symderiv.files import read_file
 from symderiv.verification.claim import Claim, Paper
 from symderiv.verification.own import paper_from_toml
 from symderiv.verification.prints import printed_equations
@@ -89,7 +90,7 @@ def load_paper(name: str) -> Paper:
     if path.suffix != ".toml":
         return paper(name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not UTF-8 text") from None
     return paper_from_toml(text, path.name)

@@ -18,6 +18,7 @@ LEVELS = {
     "showing": 1,
     "progress": 1,
     "drawing": 1,
+    "limits": 1,
     "seals": 1,
     "outputs": 2,
     "mathparse": 1,

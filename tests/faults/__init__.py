@@ -1,0 +1,1 @@
+"""Faults of machines: changed bytes, kills, full disks, read-only folders, rivals."""

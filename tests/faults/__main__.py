@@ -1,0 +1,67 @@
+"""``make faults``: what machines do to files and processes, and how it ended."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from faults.changed_bytes import formats, try_changes
+from faults.processes import LONG, damaged_sweeps, full_disk, kills, read_only, rivals, warm_up
+
+GOOD = {
+    "refused", "not used", "the same", "killed", "too late", "gone on", "begun again", "told",
+    "exit code 0", "one of the two", "recomputed",
+}  # fmt: skip
+"""Endings that are as they should be."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bytes", type=int, default=200, help="changed bytes per format")
+    parser.add_argument("--kills", type=int, default=200, help="over all long commands")
+    parser.add_argument("--others", type=int, default=20, help="of every other fault")
+    parser.add_argument(
+        "--only", choices=["bytes", "kills", "disk", "folder", "rivals", "sweeps"], help="one kind"
+    )
+    options = parser.parse_args()
+
+    def wanted(kind: str) -> bool:
+        return options.only in (None, kind)
+
+    source = random.Random(options.seed)
+    bad: Counter[str] = Counter()
+
+    def show(name: str, endings: Counter[str]) -> None:
+        found = {key: count for key, count in endings.items() if count}
+        print(f"{name:<26}" + ", ".join(f"{n} {key}" for key, n in found.items()), flush=True)
+        bad.update({key: count for key, count in found.items() if key not in GOOD})
+
+    warm_up()
+    if wanted("bytes"):
+        print("changed bytes (and a tenth as many files cut off)")
+        with tempfile.TemporaryDirectory() as folder:
+            for name, (path, read) in formats(Path(folder)).items():
+                show(name, try_changes(path, read, options.bytes, source))
+    if wanted("kills"):
+        print("kill -9 at random moments")
+        for case in LONG:
+            show(case, kills(case, options.kills // len(LONG), source))
+    if wanted("disk"):
+        show("full disk", full_disk(options.others, source))
+    if wanted("folder"):
+        show("read-only folder", read_only())
+    if wanted("rivals"):
+        show("two processes, one output", rivals(options.others // 2))
+    if wanted("sweeps"):
+        show("damaged results of sweeps", damaged_sweeps(options.others, source))
+    print(f"faults that were not met: {dict(bad) or 'none'}")
+    sys.exit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,343 @@
+"""Commands that are killed, lack room or rights, or have rivals, in forks of one warm process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from symderiv.dynamics import read_run
+from symderiv.errors import InputError
+
+STUDY = """
+[network]
+activation = "erf"
+students = 2
+teachers = 2
+train_second_layer = true
+[data]
+model = "power-law"
+dimension = 60
+distinct_eigenvalues = 2
+exponent = 0.5
+[training]
+learning_rate = {rate}
+label_noise = 0.1
+weight_decay = 1e-3
+[initial]
+student_std = 0.1
+[simulation]
+runs = 3
+method = "{method}"
+end = {simulated}
+[time]
+end = {end}
+points = 30
+relative_tolerance = {tolerance}
+"""
+_DEFAULTS = {"rate": 0.5, "method": "vectors", "simulated": 5.0, "end": 50.0, "tolerance": 1e-9}
+
+
+def write_study(folder: Path, **values: object) -> None:
+    """``s.toml``, with what is given instead of something short."""
+    (folder / "s.toml").write_text(STUDY.format(**{**_DEFAULTS, **values}))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Exit code (negative: the signal), standard error, seconds."""
+
+    code: int
+    err: str
+    seconds: float
+
+    @property
+    def errors(self) -> list[str]:
+        return [line for line in self.err.splitlines() if line.startswith("symderiv: error: ")]
+
+
+def warm_up() -> None:
+    """Import and compile what the commands need."""
+    import h5netcdf  # noqa: F401
+
+    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
+    from symderiv.report import grid, job  # noqa: F401
+
+    study = parse_study(STUDY.format(**_DEFAULTS))
+    kernel = load_kernel("erf")
+    solve(study, kernel=kernel)
+    for method in ("vectors", "gram"):
+        changed = study.model_copy(
+            update={"simulation": study.simulation.model_copy(update={"method": method})}
+        )
+        # one worker of a pool that is gone before anything is forked
+        simulate(changed, kernel=kernel, workers=1)
+
+
+def _obey_permissions() -> None:
+    """Give up the privileges by which the superuser writes everywhere."""
+    if os.geteuid() != 0:
+        return
+    # capset of no capabilities at all, version 3 of the interface, for this process
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    if libc.capset(header, nothing) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+class Started:
+    """A command that runs in a fork."""
+
+    def __init__(
+        self, folder: Path, *words: str, largest: int | None = None, bound: bool = False
+    ) -> None:
+        self._err = tempfile.TemporaryFile()  # noqa: SIM115
+        self._begun = time.monotonic()
+        self.process = os.fork()
+        if self.process == 0:
+            self._run(folder, words, largest, bound)
+
+    def _run(self, folder: Path, words: tuple[str, ...], largest: int | None, bound: bool) -> None:
+        code = 1
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 0)
+            os.dup2(nothing, 1)
+            os.dup2(self._err.fileno(), 2)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.chdir(folder)
+            if largest is not None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+            if bound:
+                _obey_permissions()
+            sys.argv = ["symderiv", *words]
+            from symderiv.cli import main
+
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def wait(self, kill_after: float | None = None) -> Ended:
+        killed = kill_after is None
+        while True:
+            ended, status = os.waitpid(self.process, os.WNOHANG)
+            seconds = time.monotonic() - self._begun
+            if ended:
+                break
+            if not killed and kill_after is not None and seconds >= kill_after:
+                os.kill(self.process, signal.SIGKILL)
+                killed = True
+            time.sleep(0.002)
+        self._err.seek(0)
+        err = self._err.read().decode()
+        self._err.close()
+        return Ended(os.waitstatus_to_exitcode(status), err, seconds)
+
+
+def numbers(path: Path) -> dict[str, np.ndarray]:
+    """The variables of a result; InputError if it is not whole."""
+    return read_run(path)[0]
+
+
+def same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name]) for name in first
+    )
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    found = Path(tempfile.mkdtemp())
+    found.chmod(0o755)
+    try:
+        yield found
+    finally:
+        shutil.rmtree(found, ignore_errors=True)
+
+
+#: Command, outputs, what makes it long enough to be hit.
+LONG = {
+    "solve": ({"end": 1e6, "tolerance": 1e-11}, ("s-run.nc",)),
+    "simulate, vectors": ({"simulated": 3000.0, "end": 3000.0}, ("s-sim.nc",)),
+    "simulate, Gram": ({"method": "gram", "simulated": 9000.0, "end": 9000.0}, ("s-sim.nc",)),
+    "study": (
+        {"simulated": 600.0, "end": 1e5, "tolerance": 1e-10},
+        ("s-results/run-study.nc", "s-results/sim-study.nc"),
+    ),
+    "sweep": ({"end": 1e5, "tolerance": 1e-11}, ()),
+}
+
+
+def kills(case: str, count: int, source: random.Random) -> Counter[str]:
+    """Kill a command at random moments, go on, and compare what comes out in the end."""
+    values, outputs = LONG[case]
+    command = case.partition(",")[0]
+    words = [command, "s.toml", "--checkpoint-every", "0"]
+    if command == "sweep":
+        words += ["--over", "training.learning_rate=0.4,0.5"]
+    endings: Counter[str] = Counter()
+    with _folder() as whole:
+        write_study(whole, **values)
+        for _ in range(2):  # the second tells the time once everything is compiled
+            undisturbed = Started(whole, *words).wait()
+        assert undisturbed.code in (0, 1), undisturbed.err
+        files = outputs or tuple(
+            str(p.relative_to(whole)) for p in (whole / "s-sweep").glob("*.nc")
+        )
+        right = {name: numbers(whole / name) for name in files}
+        longest = undisturbed.seconds
+        if command == "sweep":  # nothing was left to do the second time
+            shutil.rmtree(whole / "s-sweep")
+            longest = Started(whole, *words).wait().seconds
+        while endings["killed"] < count:
+            with _folder() as folder:
+                write_study(folder, **values)
+                # several kills in a row, then to the end
+                for _ in range(source.randrange(1, 6)):
+                    ended = Started(folder, *words).wait(source.uniform(0.0, longest))
+                    endings["killed" if ended.code == -signal.SIGKILL else "too late"] += 1
+                    endings.update(_judged(folder, files, right))
+                    endings["traceback"] += "Traceback" in ended.err
+                ended = Started(folder, *words).wait()
+                endings["gone on" if "resuming at" in ended.err else "begun again"] += 1
+                endings["not ended"] += ended.code != undisturbed.code
+                endings["lost"] += sum(not (folder / name).exists() for name in files)
+                endings.update(_judged(folder, files, right))
+                endings["left over"] += len(list(folder.rglob("*.checkpoint")))
+    return endings
+
+
+def _judged(
+    folder: Path, files: tuple[str, ...], right: dict[str, dict[str, np.ndarray]]
+) -> Iterator[str]:
+    for name in files:
+        if (folder / name).exists():
+            try:
+                found = numbers(folder / name)
+            except InputError:
+                yield "half a file"
+                continue
+            if not same(found, right[name]):
+                yield "WRONG"
+
+
+def full_disk(count: int, source: random.Random) -> Counter[str]:
+    """No file may grow beyond a random size, as on a full disk; the old result must stay."""
+    endings: Counter[str] = Counter()
+    with _folder() as folder:
+        write_study(folder, end=30.0)
+        for command, output in (("solve", "s-run.nc"), ("simulate", "s-sim.nc")):
+            assert Started(folder, command, "s.toml").wait().code == 0
+            old = (folder / output).read_bytes()
+            for _ in range(count // 2):
+                largest = source.randrange(len(old))
+                ended = Started(folder, command, "s.toml", "--fresh", largest=largest).wait()
+                told = ended.code == 1 and len(ended.errors) == 1
+                endings["told" if told else f"exit code {ended.code}"] += 1
+                endings["old result lost"] += (folder / output).read_bytes() != old
+                endings["half a file left"] += len(list(folder.glob(".*.tmp")))
+                (folder / f"{output}.checkpoint").unlink(missing_ok=True)
+    return endings
+
+
+def read_only() -> Counter[str]:
+    """A folder that somebody else may not write to."""
+    endings: Counter[str] = Counter()
+    commands = (
+        ("solve", "s.toml"),
+        ("simulate", "s.toml"),
+        ("study", "s.toml"),
+        ("sweep", "s.toml", "--over", "training.learning_rate=0.4"),
+        ("solve", "s.toml", "--output", "new/run.nc"),
+        ("derive", "--activation", "linear", "--output", "d.txt"),
+        ("generate", "--activation", "linear", "--name", "g"),
+    )
+    with _folder() as folder:
+        write_study(folder)
+        folder.chmod(0o555)
+        before = sorted(os.listdir(folder))
+        for words in commands:
+            ended = Started(folder, *words, bound=True).wait()
+            told = ended.code == 2 and len(ended.errors) == 1
+            endings["told" if told else f"exit code {ended.code}: {ended.err[-300:]}"] += 1
+        endings["written"] += sorted(os.listdir(folder)) != before
+        folder.chmod(0o755)
+    return endings
+
+
+def rivals(count: int) -> Counter[str]:
+    """Two processes with one output: the same study, then two that differ."""
+    endings: Counter[str] = Counter()
+    right = []
+    for rate in (0.5, 0.4):
+        with _folder() as folder:
+            write_study(folder, rate=rate, end=1e5, tolerance=1e-11)
+            assert Started(folder, "solve", "s.toml").wait().code == 0
+            right.append(numbers(folder / "s-run.nc"))
+    for trial in range(count):
+        with _folder() as folder, _folder() as other:
+            write_study(folder, end=1e5, tolerance=1e-11)
+            write_study(other, rate=(0.5, 0.4)[trial % 2], end=1e5, tolerance=1e-11)
+            output = ("--output", str(folder / "run.nc"), "--checkpoint-every", "0")
+            both = [Started(place, "solve", "s.toml", *output) for place in (folder, other)]
+            for started in both:
+                ended = started.wait()
+                endings[f"exit code {ended.code}"] += 1
+                endings["several lines"] += len(ended.errors) > 1
+                endings["traceback"] += "Traceback" in ended.err
+            found = numbers(folder / "run.nc")
+            endings["one of the two" if any(same(found, one) for one in right) else "WRONG"] += 1
+    return endings
+
+
+def damaged_sweeps(count: int, source: random.Random) -> Counter[str]:
+    """Stored results of a sweep that are cut off, changed, or of another study."""
+    endings: Counter[str] = Counter()
+    words = ("sweep", "s.toml", "--over", "training.learning_rate=0.4,0.5")
+    with _folder() as folder:
+        write_study(folder)
+        assert Started(folder, *words).wait().code == 0
+        stored = sorted((folder / "s-sweep").glob("*.nc"))
+        right = [numbers(path) for path in stored]
+        whole = [path.read_bytes() for path in stored]
+        for trial in range(count):
+            content = bytearray(whole[0])
+            if trial % 4 == 0:
+                del content[source.randrange(8, len(content)) :]
+            elif trial % 4 == 1:
+                content = bytearray(whole[1])
+            else:
+                content[source.randrange(8, len(content))] ^= source.randrange(1, 256)
+            stored[0].write_bytes(content)
+            ended = Started(folder, *words).wait()
+            told = ended.code == 0 and "is not the whole result" in ended.err
+            endings["recomputed" if told else f"exit code {ended.code}"] += 1
+            endings["WRONG"] += not all(
+                same(numbers(path), one) for path, one in zip(stored, right, strict=True)
+            )
+            for aside in (folder / "s-sweep").glob("*.damaged*"):
+                aside.unlink()
+    return endings

@@ -1,0 +1,36 @@
+"""A sample of ``make faults``; the whole of it is a campaign of its own."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.changed_bytes import formats, try_changes
+
+
+def test_a_changed_byte_never_gives_a_wrong_number(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    source = random.Random(seed)
+    for name, (path, read) in formats(tmp_path).items():
+        endings = try_changes(path, read, 20, source)
+        assert set(endings) <= {"refused", "not used", "the same"}, name
+
+
+@pytest.mark.parametrize("fault", ["disk", "folder", "rivals", "sweeps"])
+def test_other_faults_are_met(fault: str) -> None:
+    seed = random.randrange(10**6)
+    words = ["--bytes", "0", "--kills", "0", "--others", "4", "--only", fault, "--seed", str(seed)]
+    done = subprocess.run(
+        [sys.executable, "-m", "faults", *words],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(f"seed {seed}\n{done.stdout}{done.stderr}")
+    assert done.returncode == 0

@@ -1,0 +1,171 @@
+"""Carries the calls out in forks of one warm process and judges how each ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hostile.calls import HostileCall, fill
+
+#: CPU seconds after which a call counts as silent for too long.
+CPU_SECONDS = 20
+_WALL_SECONDS = 180.0
+#: Address space beyond what the warm process has; a call that needs more must say so itself.
+_MEMORY = 6 * 2**30
+
+_NOTICE = re.compile(r"symderiv: (?!error: )|wrote ")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a call ended: exit code (negative: the signal), output, CPU seconds."""
+
+    call: HostileCall
+    code: int
+    out: str
+    err: str
+    seconds: float
+    faults: tuple[str, ...] = field(default=())
+
+
+def warm_up() -> None:
+    """Import what the commands import, and compile what they compile."""
+    import h5netcdf  # noqa: F401
+    import matplotlib.backends.backend_svg  # noqa: F401
+
+    from hostile.calls import STUDY
+    from symderiv.analysis import asymptotics, report  # noqa: F401
+    from symderiv.cli import build_app
+    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
+    from symderiv.report import grid, job, linear_plots, plateau_plots  # noqa: F401
+    from symderiv.verification import run as _  # noqa: F401
+
+    build_app()
+    study = parse_study(STUDY)
+    for name in ("erf", "relu"):
+        kernel = load_kernel(name)
+    kernel = load_kernel("erf")
+    solve(study, kernel=kernel)
+    simulate(study, kernel=kernel, workers=1)
+
+
+def _child(call: HostileCall, folder: Path, out: int, err: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setpgid(0, 0)
+    os.chdir(folder)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY,) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    # as at the start of a process, whatever the tests do
+    warnings.resetwarnings()
+    warnings.simplefilter("default")
+    warnings.simplefilter("ignore", DeprecationWarning)
+    words = [os.fsdecode(os.fsencode(word)) for word in call.words]
+    sys.argv = ["symderiv", *words]
+    code = 1
+    try:
+        from symderiv.cli import main
+
+        main()
+        code = 0
+    except SystemExit as exit_:
+        code = exit_.code if isinstance(exit_.code, int) else 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def carry_out(call: HostileCall, template: Path) -> Ending:
+    """One call in a folder of its own."""
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as out, \
+            tempfile.TemporaryFile() as err:  # fmt: skip
+        folder = Path(name) / "here"
+        folder.mkdir()
+        fill(folder)
+        for file, content in call.files:
+            (folder / file).write_bytes(content)
+        started = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        child = os.fork()
+        if child == 0:
+            _child(call, folder, out.fileno(), err.fileno())
+        status = 0
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                break
+            if time.monotonic() - started > _WALL_SECONDS:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.002)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        out.seek(0)
+        err.seek(0)
+        ending = Ending(
+            call,
+            os.waitstatus_to_exitcode(status),
+            out.read().decode("utf-8", "replace"),
+            err.read().decode("utf-8", "replace"),
+            seconds,
+        )
+        shutil.rmtree(folder, ignore_errors=True)
+    return Ending(**{**ending.__dict__, "faults": tuple(_faults(ending))})
+
+
+def _faults(ending: Ending) -> Iterator[str]:
+    if ending.code == -signal.SIGXCPU or ending.code == -signal.SIGKILL:
+        yield f"not ended after {CPU_SECONDS} s"
+    elif ending.code not in (0, 1, 2):
+        yield f"exit code {ending.code}"
+    if "Traceback" in ending.err + ending.out:
+        yield "traceback"
+    elif "internal error" in ending.err + ending.out:
+        yield "internal error"
+    if re.search(r"\bWarning\b", ending.err):
+        yield "warning of a library"
+    lines = ending.err.splitlines()
+    errors = [line for line in lines if line.startswith("symderiv: error: ")]
+    if len(errors) > 1:
+        yield "several errors"
+    if any(not line.startswith("symderiv: ") for line in lines) and "Traceback" not in ending.err:
+        yield "lines on standard error that are not ours"
+    if ending.code == 2 and not errors and "Usage" not in ending.out:
+        yield "refused without a line"
+    if ending.code == 0 and errors:
+        yield "an error with exit code 0"
+    if max(map(len, lines), default=0) > 1500:
+        yield "a line of more than 1500 characters"
+    words = ending.call.words
+    at = words.index("--json") if "--json" in words else 0
+    given = at > 0 and not words[at - 1].startswith("--")
+    if ending.code == 0 and given and ending.out and words[-1] != "--help":
+        try:
+            for line in ending.out.splitlines():
+                json.loads(line)
+        except ValueError:
+            yield "not JSON"
+
+
+def run(calls: Iterable[HostileCall]) -> Iterator[Ending]:
+    """Carry all out, one after the other."""
+    for call in calls:
+        yield carry_out(call, Path())
