@@ -22,6 +22,8 @@ class Folded:
         mark: Tells apart the means under different linear exponents.
     """
 
+    folded = True
+
     def __init__(self, gaussian: Gaussian, names: dict[str, sp.Expr], mark: str = "") -> None:
         self.g = gaussian
         self.definitions = names

@@ -38,7 +38,7 @@ from mpmath import mp
 from mpmath.libmp import from_man_exp
 from sympy.core.sorting import default_sort_key
 
-__all__ = ["OwenT", "SignMean4"]
+__all__ = ["OwenT", "SignMean2", "SignMean4"]
 
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _SLOT = {pair: slot for slot, pair in enumerate(_PAIRS)} | {
@@ -318,6 +318,44 @@ def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], .
 def _midpoint(ball: flint.arb) -> mpmath.mpf:
     mantissa, exponent = ball.mid().man_exp()
     return mp.make_mpf(from_man_exp(int(mantissa), int(exponent)))
+
+
+class SignMean2(sp.Function):  # type: ignore[misc]
+    r"""E[sgn(x + i h_1) sgn(y + i h_2)] of standard normal x, y with correlation rho, continued.
+
+    What a product of two signs becomes next to sin and cos. Symmetric in h_1, h_2, even under
+    h -> -h; for rho = ±1 (h_1 = ±h_2) it is ±1.
+
+    Args:
+        h1, h2: Real expressions.
+        rho: Between -1 and 1.
+    """
+
+    nargs = 3
+
+    def _eval_evalf(self, prec: int) -> sp.Expr | None:
+        h1, h2, rho = (_real_number(argument, prec + 20) for argument in self.args)
+        if h1 is None or h2 is None or rho is None:
+            return None
+        with mp.workprec(prec + 20):
+            if abs(rho) >= 1:
+                return sp.Float._new(mp.mpf(mp.sign(rho))._mpf_, prec)
+            root = mp.sqrt((1 - rho) * (1 + rho))
+            pairs = [(h1, (h2 - rho * h1) / root), (h2, (h1 - rho * h2) / root)]
+
+            def slope(t: mpmath.mpf) -> mpmath.mpf:
+                return mp.fsum(
+                    h * mp.exp((t * h) ** 2 / 2) * mp.erfi(t * k / mp.sqrt(2)) for h, k in pairs
+                )
+
+            ends = mp.linspace(0, 1, 2 + int(max(abs(h) for pair in pairs for h in pair)))
+            value = 2 / mp.pi * mp.asin(rho) - mp.sqrt(2 / mp.pi) * mp.quad(slope, ends)
+            return sp.Float._new(value._mpf_, prec)
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inside = ",\\, ".join(printer._print(value) for value in self.args)
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"S_2{power}\!\left({inside}\right)"
 
 
 class OwenT(sp.Function):  # type: ignore[misc]

@@ -22,7 +22,7 @@ import sympy as sp
 
 from symderiv.errors import NotYetError
 from symderiv.gaussian.covariance import Conditions, Gaussian
-from symderiv.gaussian.functions import OwenT, SignMean4
+from symderiv.gaussian.functions import OwenT, SignMean2, SignMean4
 from symderiv.gaussian.views import View
 
 
@@ -125,6 +125,13 @@ class SignMeans:
 
     def _owen(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
         g, view = self.g, self.view
+        if row == g.imaginary and view.folded:
+            means = (
+                view.standard_mean(given, a, row) if g.n(given, a, row) else sp.S.Zero
+                for a in (i, j)
+            )
+            continued = SignMean2(*means, view.correlation(given, i, j))
+            return self._used("Owen's T", given, (i, j), continued)
         unit = sp.S.One if row == g.real else sp.I
         for a, b in ((i, j), (j, i)):
             if not g.n(given, a, row):

@@ -27,6 +27,8 @@ class Unfolded:
         gaussian: The variables; principal minors orient the factors of polynomials.
     """
 
+    folded = False
+
     def __init__(self, gaussian: Gaussian) -> None:
         self.g = gaussian
         self._entries: dict[Entry, sp.Expr] = {}

@@ -18,6 +18,8 @@ class View(Protocol):
     """What the closed forms need to know about a conditional Gaussian."""
 
     g: Gaussian
+    folded: bool
+    """Whether the forms are written for generated code."""
 
     def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         """A polynomial in conditional entries, which multiplies the density of ``given``."""

@@ -409,7 +409,9 @@ def _work(text: str, module: SimpleNamespace) -> int:
     """How often the innermost loop of the largest sum over a mixture turns."""
     loops = re.findall(r"for k(\d+)\w* in range\((\w+)\)", text)
     depth = max((int(number) for number, _ in loops), default=0)
-    return int(max((getattr(module, size) for _, size in loops), default=0) ** depth)
+    # A mean of waves and signs is itself a sum.
+    inner = 32 if depth and "_tilted_signs(" in text else 1
+    return inner * int(max((getattr(module, size) for _, size in loops), default=0) ** depth)
 
 
 def _covariances(size: int) -> Iterator[Floats]:

@@ -40,6 +40,7 @@ from symderiv.learning.patterns import (
 from symderiv.learning.problem import LearningProblem
 from symderiv.learning.quadrature import Quadrature
 from symderiv.learning.regularity import agrees, has_edge
+from symderiv.learning.stable import stable
 from symderiv.learning.terms import Term, terms
 
 CLOSED_SIGN_FACTORS = 3
@@ -231,7 +232,7 @@ class Integrals:
                 name=name,
                 arguments=integral.arguments,
                 definitions=integral.definitions,
-                value=integral.value / factor,
+                value=stable(integral.value) / factor,
                 doc=self.describe(integral.pattern),
                 guarded=has_edge(*integral.form),
                 symmetries=integral.pattern.symmetries(),

@@ -18,6 +18,7 @@ from symderiv_codegen import Row, TableTerm
 from symderiv.gaussian import covariance_symbols, derivative, expectation
 from symderiv.gaussian.mixture import Mixture
 from symderiv.learning.patterns import Kind, Pattern, upper_triangle
+from symderiv.learning.stable import stable
 
 X = sp.Symbol("x", real=True)
 
@@ -138,5 +139,5 @@ def _term(
         for a, b in upper_triangle(covariance.rows)
     }
     definitions = tuple((s, e.xreplace(scaled)) for s, e in mean.definitions)  # type: ignore[attr-defined]
-    value = weight * mean.value.xreplace(scaled)  # type: ignore[attr-defined]
+    value = weight * stable(mean.value).xreplace(scaled)  # type: ignore[attr-defined]
     return TableTerm(tuple(rows), definitions, value)

@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.gaussian.functions import SignMean2
+
 Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
 """Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
 
@@ -132,6 +134,8 @@ def _at_edge(node: sp.Basic, known: Mapping[Any, sp.Expr]) -> bool:
     """Whether the argument of an arcsine or a root is at the edge of the function's domain."""
     if isinstance(node, sp.asin | sp.acos):
         return bool(abs(_number(_at(node.args[0], known))) >= 1 - _TOLERANCE)
+    if isinstance(node, SignMean2):
+        return bool(abs(_number(_at(node.args[2], known))) >= 1 - _TOLERANCE)
     if isinstance(node, sp.Pow) and node.exp.is_Rational and not node.exp.is_Integer:
         return bool(_number(_at(node.base, known)) <= _TOLERANCE)
     return False

@@ -38,7 +38,13 @@ ELEMENTARY = frozenset(
 HELPERS = {"Heaviside": "_unit_step", "sign": "_sign", "SoftPlus": "_softplus"}
 GUARDED = {"asin": "_clipped_asin", "acos": "_clipped_acos"}
 # SymPy function -> function pasted from the package's runtime files.
-RUNTIME = {"SignMean4": "sign_mean4", **conditionals.RUNTIME}
+RUNTIME = {
+    "SignMean4": "sign_mean4",
+    "Dawson": "_dawson",
+    "TiltedSigns": "_tilted_signs",
+    "ExpDifference": "_exp_difference",
+    **conditionals.RUNTIME,
+}
 BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}
 
 

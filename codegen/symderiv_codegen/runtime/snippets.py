@@ -15,6 +15,8 @@ FILES = (
     "sign_mean4.py",
     "fields.py",
     "sign_mean4_mpmath.py",
+    "waves.py",
+    "waves_mpmath.py",
     "tensor_mean.py",
     "kinked_mean.py",
 )

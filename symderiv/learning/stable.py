@@ -1,0 +1,93 @@
+r"""Closed forms with waves (sin, cos) written so that floating-point numbers keep their digits.
+
+The calculus gives waves as imaginary means, and so as erfi and as means of two signs at imaginary
+places. These grow like e^{y²} and are multiplied by a Gaussian factor that is at least as small.
+Three rules, term by term:
+
+- e^E erfi(y) = (2/√π) e^{E + y²} D(y) with Dawson's integral D: E + y² is minus half of a
+  conditional variance;
+- e^E E[sgn(x + i h₁) sgn(y + i h₂)] becomes one function of E, h₁, h₂ and the correlation
+  (``symderiv_codegen/runtime/waves.py``), in which nothing overflows;
+- c e^p - c e^q, which cancels where a covariance is small, becomes c (e^p - e^q) by expm1.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv.gaussian.functions import SignMean2
+
+Dawson = type("Dawson", (sp.Function,), {})
+TiltedSigns = type("TiltedSigns", (sp.Function,), {})
+ExpDifference = type("ExpDifference", (sp.Function,), {})
+
+
+def stable(value: sp.Expr) -> sp.Expr:
+    """The same value by the rules above; one without waves comes back unchanged."""
+    if not value.has(sp.erfi, SignMean2) and not _differences(value):
+        return value
+    terms = [_term(term) for term in sp.Add.make_args(sp.expand(value, deep=False))]
+    return sp.Add(*_joined(terms))
+
+
+def _differences(value: sp.Expr) -> bool:
+    """Whether plain exponentials are added with different signs."""
+    terms = sp.Add.make_args(value)
+    split = [_split(term) for term in terms]
+    keys = {key for key, exponent in split if exponent is not None}
+    return any(-key in keys for key in keys)
+
+
+def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
+    """A term as coefficient and exponent."""
+    exponents = [f.args[0] for f in sp.Mul.make_args(term) if isinstance(f, sp.exp)]
+    if not exponents:
+        return term, None
+    rest = sp.Mul(*(f for f in sp.Mul.make_args(term) if not isinstance(f, sp.exp)))
+    return rest, sp.Add(*exponents)
+
+
+def _term(term: sp.Expr) -> sp.Expr:
+    coefficient, exponent = _split(term)
+    power = sp.S.Zero if exponent is None else exponent
+    factors: list[sp.Expr] = []
+    signs: list[SignMean2] = []
+    for factor in sp.Mul.make_args(coefficient):
+        if isinstance(factor, sp.erfi):
+            (y,) = factor.args
+            power += y**2
+            factors += [2 / sp.sqrt(sp.pi), Dawson(y)]
+        elif isinstance(factor, SignMean2) and not signs:
+            signs.append(factor)
+        else:
+            factors.append(factor)
+    rest = sp.Mul(*factors)
+    if signs:
+        return rest * TiltedSigns(power, *signs[0].args)
+    return rest if power == 0 else rest * sp.exp(power)
+
+
+def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
+    """Pairs of exponentials with opposite coefficients as differences."""
+    found: list[sp.Expr] = []
+    waiting: dict[sp.Expr, list[sp.Expr]] = {}
+    for term in terms:
+        key, exponent = _split(term)
+        if exponent is None:
+            found.append(term)
+        elif waiting.get(-key):
+            partner = max(waiting[-key], key=lambda other: _alike(other, exponent))
+            waiting[-key].remove(partner)
+            first, second, factor = partner, exponent, -key
+            if factor.could_extract_minus_sign():
+                first, second, factor = exponent, partner, key
+            found.append(factor * ExpDifference(first, second))
+        else:
+            waiting.setdefault(key, []).append(exponent)
+    return [*found, *(key * sp.exp(e) for key, left in waiting.items() for e in left)]
+
+
+def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str]:
+    """How many terms two exponents share."""
+    shared = set(sp.Add.make_args(first)) & set(sp.Add.make_args(second))
+    return len(shared), str(first)
