@@ -40,7 +40,7 @@ _PANEL_NODES = np.polynomial.legendre.leggauss(8)[0]
 _PANEL_WEIGHTS = np.polynomial.legendre.leggauss(8)[1]
 _FEW_NODES = np.polynomial.hermite_e.hermegauss(7)[0]
 _FEW_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)[1] / math.sqrt(2.0 * math.pi)
-_ROOM = 8192  # for the points of one t
+_SITES = 8192  # for the points of one t
 
 
 def _with_layers(
@@ -155,7 +155,7 @@ def _average(
 def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple[np.ndarray, float]:
     """Averages on grids and their cell: around each kink if the width is small, else on one."""
     kinks = quadrature_kinks(kind)
-    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_ROOM), np.empty(_ROOM)
+    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
     thin = width < rule[6]
     cell = width / 6.0 if thin else min(rule[3], width / 6.0)
     half = math.ceil((rule[2] * width if thin else spread) / cell) + 3
@@ -198,7 +198,7 @@ def _kinked_mean_of_2(
     l22 = _root_left(c22 - l21 * l21, c22)
     kinks1, kinks2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
     layers = np.empty((kinks1.size + kinks2.size, 2))
-    t1, w1, t2, w2 = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
+    t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
     count = _with_layers(layers, 0, kinks1, 0.0, l11, 0.0, rule)
     count = _with_layers(layers, count, kinks2, 0.0, l21, l22, rule)
     total = 0.0
@@ -247,8 +247,8 @@ def _kinked_mean_of_4(
     k1, k2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
     k3, k4 = quadrature_kinks(kind_3), quadrature_kinks(kind_4)
     layers = np.empty((k1.size + (k2.size + 2) * (k3.size + k4.size + 2), 2))
-    t1, w1, t2, w2 = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
-    t3, w3 = np.empty(_ROOM), np.empty(_ROOM)
+    t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
+    t3, w3 = np.empty(_SITES), np.empty(_SITES)
     spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
     averages, cell = _averages(kind_4, l44, spread, rule)
     sphere = rule[2] * rule[2]
@@ -302,7 +302,7 @@ def _mean_at(
     t = place / l11
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
     layers = np.empty((quadrature_kinks(kind).size, 2))
-    nodes, weights = np.empty(_ROOM), np.empty(_ROOM)
+    nodes, weights = np.empty(_SITES), np.empty(_SITES)
     return density * _average(kind, l21 * t, l22, rule, layers, nodes, weights)
 
 

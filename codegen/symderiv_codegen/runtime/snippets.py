@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from importlib import resources
 
+from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.layout import Bracket, Text, statement
 
 OF_MANY_NUMBERS = "elementary.py"
@@ -77,7 +78,9 @@ def _definitions(
         for node in ast.parse(source).body:
             lines[node] = source.splitlines()
             decorators[node] = decorator
-            names = (name for name in _names_defined(node) if name not in given)
+            names = [name for name in _names_defined(node) if name not in given]
+            if clash := sorted(set(names) & set(nodes)):
+                raise ProgramError(f"two runtime files define {clash[0]!r}; rename one of them")
             nodes |= dict.fromkeys(names, node)
     needed: set[str] = set()
     pending = sorted(wanted & set(nodes))
