@@ -63,7 +63,7 @@ def derived_text(student: str, teacher: str, tolerance: float | None, folder: Pa
 
 def module(text: str) -> SimpleNamespace:
     """The functions of a module, callable with NumPy arrays."""
-    heavy = any(word in text for word in ("def sign_mean4(", "_TERMS = ", "QUADRATURE_STEP = "))
+    heavy = any(word in text for word in ("def sign_mean4(", "\nACTIVATION_METHOD = "))
     lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
     names: dict[str, Any] = {"njit": _njit(heavy)}
     exec(compile("\n".join(lines), "pair", "exec"), names)

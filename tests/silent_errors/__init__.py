@@ -1,0 +1,1 @@
+"""The gate: inputs at the edges, and what must come out of them."""

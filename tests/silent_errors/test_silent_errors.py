@@ -1,0 +1,26 @@
+"""No silent error at the edges: the cases of the gate, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from silent_errors.gate import Case, run
+from silent_errors.table import CASES
+
+
+def _marked(case: Case) -> object:
+    marks = [pytest.mark.xfail(reason=case.known, strict=True)] if case.known else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+def test_the_answer_is_right_or_refused(case: Case) -> None:
+    outcome = run(case)
+    assert not outcome.silent, f"silent: {outcome.silent} (evidence: {case.evidence})"
+    assert not outcome.failure, f"{outcome.failure} (evidence: {case.evidence})"
+
+
+def test_the_gate_is_as_wide_as_promised() -> None:
+    assert len(CASES) >= 250
+    assert all(case.evidence for case in CASES)
+    assert len({case.words + tuple(map(str, case.files.values())) for case in CASES}) > 230
