@@ -159,7 +159,9 @@ def _judged(
     if isinstance(outcome, Refutes):
         if code == 0:
             return Outcome(silent=f"not refuted: {out[:300]}")
-        refuted = code == 1 and json.loads(out)["verdict"] == "fails" and not err
+        answer = json.loads(out) if out else {}
+        verdicts = [answer.get("verdict"), *(each["verdict"] for each in answer.get("claims", []))]
+        refuted = code == 1 and set(verdicts) & {"fails", "false", "unsettled"}
         return Outcome(failure="" if refuted else f"exit code {code}: {out[:200]} {err[-200:]}")
     if code != 0:
         if isinstance(outcome, RefusesOr):

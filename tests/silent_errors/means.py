@@ -1,5 +1,8 @@
 """Means of products of functions: existence, degenerate covariances, conventions, input."""
 
+# A table: one case per line is easier to read than six.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import json
@@ -416,7 +419,7 @@ def inputs() -> list[Pair]:
         "2",
     ):
         found.append(Pair(refused("x", UNIT, "mean", centre=centre, evidence=number), shifted))
-    formulas = ["x+", "", "foo(x)", "x.real", "__import__('os')", "x if x else y", "a*x", "x[0]", "nan*x", "oo*x", "x/0", "zoo", "1e400*x", "x==1", "x**y", "I*x"]  # fmt: skip
+    formulas = ["x+", "", "foo(x)", "x.real", "__import__('os')", "x if x else y", "a*x", "x[0]", "nan*x", "oo*x", "x/0", "zoo", "x==1", "x**y", "I*x"]  # fmt: skip
     for text in formulas:
         found.append(Pair(refused(text, UNIT, evidence="not a real formula in x"), one_fine))
     for digits in ("0", "-3", "1001", "nan", "1.5"):

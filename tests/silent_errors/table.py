@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from silent_errors import integrals, means
+from silent_errors import integrals, learning, means
 from silent_errors.gate import Case, Pair
 
 
@@ -13,4 +13,4 @@ def _flat(rows: list[Case | Pair]) -> list[Case]:
     return list({id(case): case for case in found}.values())
 
 
-CASES = [case for room in (means, integrals) for case in _flat(room.CASES)]
+CASES = [case for room in (means, integrals, learning) for case in _flat(room.CASES)]
