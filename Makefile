@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DIST ?= dist
 
 .PHONY: run test lint kernels packages benchmarks hostile faults pairs quadrature-errors rounding mutants claim-foundations \
-	recomputed-points clean
+	recomputed-points silent-errors clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -72,6 +72,10 @@ hostile: $(VENV)/.installed
 # Changed bytes, kills, full disks, read-only folders and rivals.
 faults: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m faults
+
+# Inputs at the edges: the number of wrong answers without an error.
+silent-errors: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m silent_errors
 
 clean:
 	rm -rf $(VENV) dist build

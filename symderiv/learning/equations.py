@@ -16,6 +16,7 @@ import sympy as sp
 
 from symderiv.derivation import Step
 from symderiv.errors import SymderivError
+from symderiv.gaussian import derivative as slope
 from symderiv.learning import fields
 from symderiv.learning import symbols as s
 from symderiv.learning.moments import MomentEquations, moment_equations
@@ -106,6 +107,7 @@ def derive_equations(problem: LearningProblem) -> Equations:
     error, steps["generalization_error"] = _generalization_error()
     gradients, steps["drift"] = _drift(force)
     noise, steps["noise"] = _noise(force)
+    steps["noise"] += _without_mean(problem)
     velocity, steps["second_layer"] = _second_layer(output_force)
     components, spectral, steps["equations"] = _equations(changes, velocity)
     moments, steps["moment_equations"] = moment_equations(
@@ -283,6 +285,18 @@ def _noise(force: sp.Expr) -> tuple[sp.Expr, tuple[Step, ...]]:
     log.add("names", "Means of four factors are the integral I4 of the covariance of their fields.",
             r"\Gamma_{ij}", with_integral_names(noise))  # fmt: skip
     return noise, tuple(log.steps)
+
+
+def _without_mean(problem: LearningProblem) -> tuple[Step, ...]:
+    """Says of an activation with jumps that its noise term has no value."""
+    if not slope(problem.student.expression).has(sp.DiracDelta):
+        return ()
+    log = _Log()
+    log.add("existence", f"The activation {problem.student.text} jumps: its derivative contains a "
+            "delta function, and the mean of the square of that diverges. The terms of second "
+            "order, and stochastic gradient descent at a finite learning rate, do not exist.",
+            r"\Gamma_{ii}", r"\infty")  # fmt: skip
+    return tuple(log.steps)
 
 
 def _second_layer(output_force: sp.Expr) -> tuple[sp.Expr, tuple[Step, ...]]:

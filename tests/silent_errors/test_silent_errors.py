@@ -23,4 +23,4 @@ def test_the_answer_is_right_or_refused(case: Case) -> None:
 def test_the_gate_is_as_wide_as_promised() -> None:
     assert len(CASES) >= 250
     assert all(case.evidence for case in CASES)
-    assert len({case.words + tuple(map(str, case.files.values())) for case in CASES}) > 230
+    assert {type(case.outcome).__name__ for case in CASES} >= {"Raises", "Returns", "RefusesOr"}
