@@ -96,6 +96,8 @@ def linear(
     """
     from symderiv.analysis.linear_answer import linear_answer
 
+    if digits < 1:
+        raise InputError(f"{digits} is below 1", argument="digits")
     times = times_of("alpha", alpha)
     deviation = 1.0 + _variance(student_std)
     inputs = _Inputs(distinct_eigenvalues, exponent, covariance)

@@ -97,6 +97,9 @@ class Pair:
     nearest: Case
 
 
+_ANSWERS: dict[tuple[str, ...], tuple[int | None, str, str, list[str]]] = {}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came out: a silent error, another failure, or neither."""
@@ -116,7 +119,14 @@ def run(case: Case) -> Outcome:
                 path.write_text(content, encoding="utf-8")
             else:
                 np.savez(path, **content)
-        code, out, err, leaked = _called(words, folder)
+        # several numbers of one answer are several cases
+        alone = not case.files and not callable(getattr(case.outcome, "at", None))
+        if alone and words in _ANSWERS:
+            code, out, err, leaked = _ANSWERS[words]
+        else:
+            code, out, err, leaked = _called(words, folder)
+        if alone:
+            _ANSWERS[words] = code, out, err, leaked
         return _judged(case, code, out, err, leaked, Path(folder))
 
 
