@@ -149,7 +149,7 @@ def _called(words: tuple[str, ...], folder: str) -> tuple[int | None, str, str, 
         with (
             warnings.catch_warnings(record=True) as leaked,
             mock.patch.object(sys, "argv", ["symderiv", *words]),
-            mock.patch.object(cli, "build_app", lambda: app),
+            mock.patch.object(cli, "build_app", return_value=app),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
