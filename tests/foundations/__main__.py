@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from foundations.table import computed, counts, defects, read, tried, written
+from foundations.table import Rows, computed, counts, defects, read, tried, written
 from symderiv.verification.library import names
 
 
@@ -23,22 +23,27 @@ def main() -> int:
     parser.add_argument("--anew", action="store_true", help="forget what is stored")
     parser.add_argument("--all", action="store_true", help="every perturbation on every claim")
     parser.add_argument("--paper", help="only this paper")
+    parser.add_argument("--unnamed", action="store_true", help="only claims that name nothing")
     options = parser.parse_args()
-    stored = read()
-    rows = {}
+    stored = {} if options.anew else read()
+
+    def keep(words: str, rows: Rows) -> None:
+        """What is known is stored after every perturbation, so that a run can be continued."""
+        print(words, flush=True)
+        written(stored | rows)
+
     for name in names():
-        own = {key: row for key, row in stored.items() if key.startswith(f"{name}: ")}
-        if options.paper not in (None, name):
-            rows |= own
-            continue
-        known = {} if options.anew else own
-        rows |= computed(name, tried(name), known, lambda words: print(words, flush=True),
-                         all_of_them=options.all)  # fmt: skip
-        written(rows | {key: row for key, row in stored.items() if key not in rows})
-    written(rows)
-    for line in counts(rows):
+        claims = tried(name)
+        rows = {f"{name}: {claim.name}": claim for claim in claims}
+        for key in [key for key in stored if key.startswith(f"{name}: ") and key not in rows]:
+            del stored[key]
+        if options.paper in (None, name):
+            chosen = [one for one in claims if not (options.unnamed and one.rests_on)]
+            stored |= computed(name, chosen, stored, keep, all_of_them=options.all)
+    written(stored)
+    for line in counts(stored):
         print(line)
-    wrong = defects(rows)
+    wrong = defects(stored)
     for key in wrong:
         print(f"{key} notices nothing and rests on nothing that is named")
     return int(bool(wrong))

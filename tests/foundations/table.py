@@ -12,6 +12,8 @@ from foundations.perturbations import PERTURBATIONS, perturbed
 from symderiv.verification.claim import Claim
 from symderiv.verification.library import names, paper
 
+Rows = dict[str, dict[str, Any]]
+
 __all__ = ["KINDS", "TABLE", "computed", "counts", "defects", "read", "tried", "written"]
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "claim-foundations.json"
@@ -25,8 +27,6 @@ KINDS: Final = (
     "simulation:",
 )
 
-Rows = dict[str, dict[str, Any]]
-
 
 def tried(name: str) -> list[Claim]:
     """The claims of a paper that can be computed, but for those that take minutes."""
@@ -37,7 +37,7 @@ def computed(
     name: str,
     claims: Iterable[Claim],
     known: Mapping[str, Mapping[str, Any]],
-    told: Callable[[str], None] = lambda words: None,
+    told: Callable[[str, Rows], None] = lambda words, rows: None,
     *,
     all_of_them: bool = False,
 ) -> Rows:
@@ -47,7 +47,7 @@ def computed(
         name: The paper.
         claims: Of it.
         known: Rows computed earlier, kept.
-        told: Told of each perturbation that is done.
+        told: Told of each perturbation that is done, with the rows as they are then.
         all_of_them: Every perturbation is tried on every claim; else only until one is noticed.
     """
     rows: Rows = {}
@@ -69,10 +69,12 @@ def computed(
         if not waiting:
             continue
         with perturbed(perturbation):
+            # claims may keep what they computed
+            fresh = {claim.name: claim for claim in paper(name).claims}
             for claim in waiting:
-                found = change(before[claim.name], outcome(claim))
+                found = change(before[claim.name], outcome(fresh[claim.name]))
                 rows[f"{name}: {claim.name}"]["noticed"][perturbation] = found
-        told(f"{name}: {perturbation} tried on {len(waiting)} claims")
+        told(f"{name}: {perturbation} tried on {len(waiting)} claims", rows)
     return rows
 
 
