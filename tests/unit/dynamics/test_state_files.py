@@ -184,6 +184,15 @@ def test_impossible_states_are_refused_by_the_name_of_the_array(make, named, tmp
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", sorted(arrays()))
+@pytest.mark.parametrize("change", ["one axis more", "one axis less", "empty"])
+def test_every_array_needs_its_axes(name, change):
+    array = arrays()[name]
+    wrong = {"one axis more": array[None], "one axis less": array[0], "empty": array[:0]}[change]
+    with pytest.raises(InputError, match=rf"^{name}: has shape .*, expected \d axes"):
+        State(**_with(**{name: wrong}))
+
+
 def test_a_student_with_tiny_weights_next_to_a_large_teacher_is_checked_as_strictly():
     bad = arrays()
     bad["student_overlap"] = bad["student_overlap"] * 1e-12
