@@ -136,6 +136,9 @@ def test_coordinates_of_each_eigenvalue_are_whole_numbers_of_at_least_one():
     # one that is not whole is enough, and it is named, the one that is furthest off
     with pytest.raises(InputError, match=r"0\.3 of 4 coordinates is 1\.2, not a whole"):
         model([0.5, 0.3, 0.2], 4).multiplicities()
+    # and not one that has a single coordinate
+    with pytest.raises(InputError, match=r"0\.45 of 10 coordinates is 4\.5"):
+        model([0.1, 0.45, 0.45], 10).multiplicities()
     # near to none, which rounding would allow
     with pytest.raises(InputError, match="1e-08 of 10 coordinates is 1e-07"):
         model([1e-8, 1 - 1e-8], 10).multiplicities()

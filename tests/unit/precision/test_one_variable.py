@@ -5,9 +5,9 @@ from __future__ import annotations
 import mpmath
 import pytest
 import sympy as sp
-from flint import arb
+from flint import acb, arb
 
-from symderiv.precision.one_variable import OneVariable
+from symderiv.precision.one_variable import OneVariable, Undefined
 from symderiv.precision.working import working_bits
 
 x = sp.Symbol("x", real=True)
@@ -62,3 +62,16 @@ def test_the_larger_of_two_that_overlap(e: sp.Expr, low: float, high: float) -> 
         found = arb(OneVariable(e, x).on_real(64)(arb(1, 0.25)))
         assert float(found.lower()) == pytest.approx(low, abs=1e-8)
         assert float(found.upper()) == pytest.approx(high, abs=1e-8)
+
+
+def test_a_power_with_its_base_across_the_cut_is_refused_where_it_has_to_be_analytic() -> None:
+    with working_bits(64):
+        power = OneVariable((1 - x) ** (x / 2), x).on_complex(64)
+        with pytest.raises(Undefined):
+            power(acb(arb(3, 0.5), arb(0, 0.5)))
+        # log x is negative there, x is not
+        general = OneVariable(sp.log(x) ** (x / 2), x).on_complex(64)
+        with pytest.raises(Undefined):
+            general(acb(arb(0.5, 0.1), arb(0, 0.1)))
+        found = power(acb(arb(-3), arb(0.5)))
+        assert abs(complex(found) - (4 - 0.5j) ** (-1.5 + 0.25j)) < 1e-15

@@ -92,6 +92,27 @@ def test_a_lattice_of_three_variables_keeps_its_bound(
     assert found.rad() < plan.bound
 
 
+def test_far_out_the_bound_is_that_of_the_rules_of_all_variables() -> None:
+    """At 14 deviations nothing is left out: sizes from below, the best height of each variable."""
+    component = _component(*(sp.cosh(k * FORM / 2) for k in (1, 2, 1)))
+    with working_bits(64):
+        plan = lattice._Planner(component, 15.0)._within(14.0)
+    covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
+    precision = np.linalg.inv(covariance)
+    density = (2 * math.pi) ** -1.5 / math.sqrt(np.linalg.det(covariance))
+    ends = [(n + 0.5) * h for n, h in zip(plan.nodes, plan.steps, strict=True)]
+    sizes = [math.cosh(k * x / 2) for k, x in zip((1, 2, 1), ends, strict=True)]
+    least = 0.0
+    for i, h in enumerate(plan.steps):
+        others = math.prod(2 * ends[j] * sizes[j] for j in range(3) if j != i)
+        error = min(
+            4 * ends[i] * math.exp(precision[i, i] * a * a / 2) / math.expm1(2 * math.pi * a / h)
+            for a in np.linspace(0.05, 25, 1000)
+        )
+        least += density * others * sizes[i] * error
+    assert least < float(plan.bound) < 1e4 * least
+
+
 def test_the_bound_of_one_variable_is_that_of_the_text() -> None:
     """Both terms by mpmath from the module's text, and what they are made of, at one plan."""
     component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
