@@ -1,0 +1,172 @@
+"""Every command prints with --json what the public call of the same question says of itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import symderiv as sd
+from symderiv import cli
+from symderiv.library import derived, verified
+from symderiv.showing import plain
+
+STUDY = """
+[network]
+activation = "erf"
+students = 2
+teachers = 1
+[data]
+model = "isotropic"
+dimension = 40
+[training]
+learning_rate = 0.5
+[initial]
+student_std = 0.1
+[simulation]
+runs = 2
+[time]
+end = 2.0
+points = 5
+"""
+PAPER = """
+[paper]
+name = "p"
+title = "t"
+"""
+
+# What depends on when it was computed.
+_MOMENTARY = {"wall_seconds"}
+
+
+def solved() -> Any:
+    return sd.Problem.from_toml("s.toml").solve(output="s-run.nc")
+
+
+def simulated() -> Any:
+    return sd.Problem.from_toml("s.toml").simulate(runs=3, output="s-sim.nc")
+
+
+LATE = {"units": 2, "distinct_eigenvalues": 8, "exponent": 1.0, "learning_rate": 0.1}
+MOMENTS = {"T1": "1", "D1": "1/5", "T2": "1.3", "D2": "0.2"}
+
+CASES: dict[str, tuple[str, Any]] = {
+    "expect": (
+        'expect erf(x)*y --covariance [[1,"1/2"],["1/2",2]] --digits 20',
+        lambda: sd.mean("erf(x)*y", [["1", "1/2"], ["1/2", "2"]], digits=20),
+    ),
+    "integral": ("integral i2 --activation relu", lambda: sd.i2("relu")),
+    "check": (
+        "check i2 --activation linear --formula c12", lambda: sd.check("i2", "c12", "linear")
+    ),
+    "derive": ("derive --activation linear", lambda: sd.derive("linear")),
+    "generate": (
+        "generate --activation linear --name lin --output out",
+        lambda: sd.generate("linear", "lin", output="out"),
+    ),
+    "solve": ("solve s.toml --output s-run.nc", solved),
+    "simulate": ("simulate s.toml --runs 3 --output s-sim.nc", simulated),
+    "study": (
+        "study s.toml --output results", lambda: sd.Problem.from_toml("s.toml").study("results")
+    ),
+    "sweep": (
+        "sweep s.toml --over training.learning_rate=0.1,0.2 --output grid",
+        lambda: sd.Problem.from_toml("s.toml").sweep(
+            {"training.learning_rate": [0.1, 0.2]}, output="grid"
+        ),
+    ),
+    "plateau": (
+        "plateau --units 3 --T1 1 --D1 1/5 --T2 1.3 --D2 0.2 --digits 18",
+        lambda: sd.plateau(units=3, digits=18, **MOMENTS),
+    ),
+    "asymptotics": (
+        "asymptotics --units 2 --distinct-eigenvalues 8 --exponent 1 --learning-rate 0.1 "
+        "--alpha 1,10",
+        lambda: sd.late(alpha=[1, 10], **LATE),
+    ),
+    "linear": (
+        "linear --distinct-eigenvalues 8 --exponent 1 --learning-rate 0.5 --alpha 0,3 --digits 18",
+        lambda: sd.linear(
+            distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[0, 3], digits=18
+        ),
+    ),
+    "verify": (
+        "verify saad-solla-1995 --equation {equation}",
+        lambda: sd.verify("saad-solla-1995", "{equation}"),
+    ),
+}
+
+
+def without_moments(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name not in _MOMENTARY}
+
+
+def test_the_walk_covers_every_command() -> None:
+    import typer
+
+    group: Any = typer.main.get_command(cli.build_app())
+    assert set(group.commands) == set(CASES)
+
+
+@pytest.mark.parametrize("command", sorted(set(CASES) - {"verify"}))
+def test_json_is_what_the_call_says_of_itself(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(STUDY)
+    words, call = CASES[command]
+    monkeypatch.setattr(sys, "argv", ["symderiv", *words.split(), "--json"])
+    try:
+        cli.main()
+    except SystemExit as error:
+        assert not error.code, capsys.readouterr().err
+    printed = json.loads(capsys.readouterr().out)
+    if command == "sweep":  # a second call finds the first one's points
+        printed["skipped"] = printed["completed"]
+    found = plain(call().to_dict())
+    assert without_moments(found) == without_moments(printed)
+
+
+def test_json_of_a_paper_is_what_the_call_says_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    records = [
+        {"paper": "p", "name": "1", "verdict": verdict, "mutants": None, "evidence": [],
+         "note": "n", "corrected": "c", "regime": "r"}
+        for verdict in ("holds", "false")
+    ]  # fmt: skip
+    # the verdicts themselves take minutes; what is asked and what is shown of them does not
+    asked: list[Any] = []
+
+    def found(*arguments: Any) -> list[dict[str, Any]]:
+        asked.append(arguments[:3])
+        return list(records)
+
+    monkeypatch.setattr(verified, "_verified", found)
+    monkeypatch.setattr(sys, "argv", ["symderiv", "verify", "p", "--verdict", "false", "--json"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert not caught.value.code
+    printed = json.loads(capsys.readouterr().out)
+    assert plain(sd.verify("p", verdict="false").to_dict()) == printed
+    assert asked[0] == asked[1]
+    assert [claim["verdict"] for claim in printed["claims"]] == ["false"]
+
+
+def test_checked_in_modules_are_compared_by_one_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from symderiv import learning
+
+    monkeypatch.setattr(learning, "write_checked_in", lambda folder, check: ["erf"], raising=False)
+    monkeypatch.setattr(
+        sys, "argv", ["symderiv", "generate", "--checked-in", "--check", "--json"]
+    )
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == plain(derived.checked_in(check=True).to_dict())

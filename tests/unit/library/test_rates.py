@@ -1,0 +1,95 @@
+"""The right-hand side at a state, against the definition of the update and by other routes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+
+Q = np.array([[0.8, 0.1, 0.0], [0.1, 0.5, -0.2], [0.0, -0.2, 1.1]])
+R = np.array([[0.3, -0.1], [0.2, 0.4], [0.1, 0.2]])
+T = np.array([[1.2, 0.3], [0.3, 0.7]])
+V = np.array([0.9, -0.4, 0.6])
+
+
+def problem(activation: str = "erf", **changes: Any) -> sd.Problem:
+    return sd.Problem(
+        activation, students=3, teachers=2, teacher_activation="relu", learning_rate=0.7,
+        train_second_layer=True, second_layer_learning_rate=0.3, weight_decay=0.05,
+        label_noise=0.2, teacher_weights=[0.5, -1.1], **changes,
+    )  # fmt: skip
+
+
+def sampled(samples: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Means of the change per example over samples of the fields, and their standard errors."""
+    rng = np.random.default_rng(seed)
+    covariance = np.block([[Q, R], [R.T, T]])
+    fields = rng.multivariate_normal(np.zeros(5), covariance, samples)
+    x, y = fields[:, :3], fields[:, 3:]
+    erf = np.vectorize(math.erf)
+    student, slope = erf(x / math.sqrt(2)), math.sqrt(2 / math.pi) * np.exp(-(x**2) / 2)
+    clean = student @ V - np.maximum(y, 0.0) @ np.array([0.5, -1.1])
+    delta = clean - 0.2 * rng.standard_normal(samples)
+    F = V * slope * delta[:, None]
+    eta, kappa = 0.7, 0.05
+    one = F[:, :, None] * x[:, None, :]
+    dQ = -eta * (one + one.swapaxes(1, 2)) + eta**2 * F[:, :, None] * F[:, None, :] - 2 * kappa * Q
+    dR = -eta * F[:, :, None] * y[:, None, :] - kappa * R
+    dv = -0.3 * student * delta[:, None]
+    values = {"dQ": dQ, "dR": dR, "dv": dv, "generalization_error": clean**2 / 2}
+    means = {name: value.mean(axis=0) for name, value in values.items()}
+    errors = {name: value.std(axis=0) / math.sqrt(samples) for name, value in values.items()}
+    return means, errors
+
+
+def test_rates_are_the_mean_change_of_one_example() -> None:
+    found = problem().rates(Q=Q, R=R, T=T, v=V)
+    means, errors = sampled(200_000, seed=11)
+    for name, mean in means.items():
+        distance = np.abs(getattr(found, name) - mean) / errors[name]
+        assert np.max(distance) < 5.0, name
+
+
+def test_rates_are_the_slope_of_the_trajectory() -> None:
+    stated = problem()
+    h = 1e-4
+    run = stated.solve(alpha=[0, h, 2 * h], initial={"Q": Q, "R": R, "T": T, "v": V})
+    found = stated.rates(Q=Q, R=R, T=T, v=V)
+    for name in ("Q", "R", "v"):
+        values = getattr(run, name)
+        slope = (-3 * values[0] + 4 * values[1] - values[2]) / (2 * h)
+        np.testing.assert_allclose(slope, getattr(found, f"d{name}"), rtol=1e-5, atol=1e-6)
+    assert found.generalization_error == pytest.approx(run.generalization_error[0], rel=1e-12)
+
+
+def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
+    inputs = sd.PowerLaw(4, exponent=1, dimension=64)
+    stated = problem(inputs=inputs)
+    run = stated.solve(alpha=[0, 1e-4, 2e-4])
+    found = stated.rates(state=run.initial)
+    assert found.d_student_overlap.shape == (4, 3, 3)
+    slope = (-3 * run.Q[0] + 4 * run.Q[1] - run.Q[2]) / 2e-4
+    np.testing.assert_allclose(slope, found.dQ, rtol=1e-4, atol=1e-6)
+    with pytest.raises(sd.InputError, match=r"^state: Q and R fix a state of isotropic inputs"):
+        stated.rates(Q=Q, R=R, T=T)
+
+
+@pytest.mark.parametrize(
+    ("order", "argument"),
+    [
+        ({"Q": Q[:2, :2], "R": R, "T": T}, "Q"),
+        ({"R": R, "T": T}, "Q"),
+        ({"Q": Q, "R": 10 * R, "T": T}, "R"),
+        ({"Q": Q + np.eye(3, k=1), "R": R, "T": T}, "Q"),
+        ({"Q": Q, "R": R}, "T"),
+        ({"Q": Q, "R": R, "T": T, "v": ["a", 1, 2]}, "v"),
+    ],
+)
+def test_what_is_no_state_is_refused_by_name(order: dict[str, Any], argument: str) -> None:
+    with pytest.raises(sd.InputError) as caught:
+        problem().rates(**order)
+    assert caught.value.argument == argument
