@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from symderiv.errors import InputError as InputError
     from symderiv.errors import SymderivError as SymderivError
     from symderiv.errors import ToleranceError as ToleranceError
-    from symderiv.expressions import activation as activation
     from symderiv.library.derived import LearningDerivation as LearningDerivation
     from symderiv.library.derived import derive as derive
     from symderiv.library.derived import generate as generate
@@ -64,7 +63,6 @@ _PUBLIC = {
     "InputError": "symderiv.errors",
     "SymderivError": "symderiv.errors",
     "ToleranceError": "symderiv.errors",
-    "activation": "symderiv.expressions",
     "LearningDerivation": "symderiv.library.derived",
     "derive": "symderiv.library.derived",
     "generate": "symderiv.library.derived",

@@ -119,17 +119,8 @@ def build_app() -> typer.Typer:
     """The command-line application with all its commands."""
     import typer
 
-    from symderiv.cli import (
-        asymptotics,
-        check,
-        derive,
-        expect,
-        linear,
-        plateau,
-        run,
-        study,
-        verify,
-    )
+    from symderiv.cli import asymptotics, check, derive, expect, linear, plateau, run, study, verify
+    from symderiv.cli.guard import guarded
 
     app = typer.Typer(
         name="symderiv",
@@ -154,7 +145,15 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
-    groups = (expect, check, derive, run, study, linear, plateau, asymptotics, verify)
-    for group in groups:
-        group.register(app)
+    # a formula may begin with a minus sign; it is not an option then
+    formulas = {"ignore_unknown_options": True}
+    questions: list[Any] = [expect.expect, expect.integral, check.check]
+    for question in questions:
+        app.command(context_settings=formulas)(question)
+    commands: list[Any] = [
+        derive.derive, derive.generate, run.solve, run.simulate, study.study, study.sweep,
+        linear.linear, plateau.plateau, asymptotics.asymptotics, verify.verify,
+    ]  # fmt: skip
+    for command in commands:
+        app.command()(guarded({"paper": "PAPER"})(command))
     return app

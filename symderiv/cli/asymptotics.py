@@ -7,33 +7,25 @@ from typing import Annotated
 import typer
 
 from symderiv.cli.figures import PlotOption, plot_output, read_times
-from symderiv.cli.guard import guarded
+from symderiv.cli.options import (
+    ACTIVATION,
+    EIGENVALUES,
+    EXPONENT,
+    LEARNING_RATE,
+    STUDENT_STD,
+    UNITS,
+)
 from symderiv.cli.output import Force, Json, shown, status
 
 
 def asymptotics(
-    units: Annotated[
-        int, typer.Option("--units", metavar="M", help="Number of students and of teachers.")
-    ],
-    distinct_eigenvalues: Annotated[
-        int, typer.Option("--distinct-eigenvalues", metavar="L", help="Number of eigenvalues.")
-    ],
-    exponent: Annotated[
-        float,
-        typer.Option("--exponent", metavar="BETA", help="β > 0; eigenvalues ∝ l^-(1+β), mean 1."),
-    ],
-    activation: Annotated[
-        str,
-        typer.Option("--activation", metavar="G", help="Activation: a name or an expression in x."),
-    ] = "erf",
-    learning_rate: Annotated[
-        float, typer.Option("--learning-rate", metavar="H", help="η; rates are per unit of α.")
-    ] = 1.0,
+    units: Annotated[int, UNITS],
+    distinct_eigenvalues: Annotated[int, EIGENVALUES],
+    exponent: Annotated[float, EXPONENT],
+    activation: Annotated[str, ACTIVATION] = "erf",
+    learning_rate: Annotated[float, LEARNING_RATE] = 1.0,
     full: Annotated[bool, typer.Option("--full", help="With the terms of order η².")] = False,
-    student_std: Annotated[
-        float,
-        typer.Option("--student-std", metavar="S", help="Standard deviation of initial weights."),
-    ] = 0.0,
+    student_std: Annotated[float, STUDENT_STD] = 0.0,
     alpha: Annotated[
         str | None,
         typer.Option(
@@ -70,8 +62,3 @@ def asymptotics(
             student_std=student_std, alpha=times, T1=T1, D1=D1,
         )  # fmt: skip
     shown(found, json_, plot=figure)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module to the application."""
-    app.command()(guarded()(asymptotics))

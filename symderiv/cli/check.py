@@ -8,10 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from symderiv.cli.guard import guarded
-from symderiv.cli.json_values import load_json
 from symderiv.cli.output import Json, emit_json, status
-
-__all__ = ["register"]
+from symderiv.questions.json_values import load_json
 
 FAILED: Final = 1
 
@@ -95,9 +93,3 @@ def check(
         sys.stdout.write(found.to_text())
     if not found.holds:
         raise typer.Exit(FAILED)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    # a formula may begin with a minus sign; it is not an option then
-    app.command("check", context_settings={"ignore_unknown_options": True})(check)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.guard import guarded
 from symderiv.cli.output import (
     Force,
     Json,
@@ -22,32 +21,17 @@ from symderiv.cli.output import (
 )
 from symderiv.errors import InputError, ToleranceError
 
-ActivationOption = Annotated[
-    str,
-    typer.Option(
-        "--activation", metavar="G", help="Student activation: a name or an expression in x."
-    ),
-]
-TeacherOption = Annotated[
-    str | None,
-    typer.Option(
-        "--teacher-activation",
-        metavar="G",
-        help="Teacher activation.",
-        show_default="the student's",
-    ),
-]
-
-
-ToleranceOption = Annotated[
-    float | None,
-    typer.Option(
-        "--tolerance",
-        metavar="E",
-        help="Bound on the error of an activation without closed Gaussian means.",
-        show_default="1e-8 for tanh, 1e-6 by quadrature, 1e-4 with kinks",
-    ),
-]
+WORDS = "Student activation: a name or an expression in x."
+STUDENT = typer.Option("--activation", metavar="G", help=WORDS)
+TEACHER = typer.Option(
+    "--teacher-activation", metavar="G", help="Teacher activation.", show_default="the student's"
+)
+TOLERANCE = typer.Option(
+    "--tolerance",
+    metavar="E",
+    help="Bound on the error of an activation without closed Gaussian means.",
+    show_default="1e-8 for tanh, 1e-6 by quadrature, 1e-4 with kinks",
+)
 
 
 class Format(StrEnum):
@@ -63,8 +47,8 @@ _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format
 
 
 def derive(
-    activation: ActivationOption,
-    teacher_activation: TeacherOption = None,
+    activation: Annotated[str, STUDENT],
+    teacher_activation: Annotated[str | None, TEACHER] = None,
     format: Annotated[
         Format, typer.Option("--format", help="How the derivation is written.")
     ] = Format.text,
@@ -74,7 +58,7 @@ def derive(
             "--output", metavar="FILE", help="File to write.", show_default="the terminal"
         ),
     ] = None,
-    tolerance: ToleranceOption = None,
+    tolerance: Annotated[float | None, TOLERANCE] = None,
     force: Force = False,
     json_: Json = False,
 ) -> None:
@@ -101,17 +85,12 @@ def derive(
 
 
 def generate(
-    activation: Annotated[
-        str | None,
-        typer.Option(
-            "--activation", metavar="G", help="Student activation: a name or an expression in x."
-        ),
-    ] = None,
+    activation: Annotated[str | None, STUDENT] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Name of the module, NAME.py.")
     ] = None,
-    teacher_activation: TeacherOption = None,
-    tolerance: ToleranceOption = None,
+    teacher_activation: Annotated[str | None, TEACHER] = None,
+    tolerance: Annotated[float | None, TOLERANCE] = None,
     output: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="Directory to write to; - for screen.")
     ] = Path(),
@@ -166,9 +145,3 @@ def _checked_in(*, check: bool, as_json: bool) -> None:
             f"the checked-in modules {', '.join(found.differing)} differ from what the derivation "
             "gives; run: symderiv generate --checked-in"
         )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the application."""
-    app.command()(guarded()(derive))
-    app.command()(guarded()(generate))

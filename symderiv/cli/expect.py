@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from symderiv.cli.guard import guarded, internal
-from symderiv.cli.json_values import load_json
 from symderiv.cli.output import Json, status
 from symderiv.errors import InputError, SymderivError
 from symderiv.expressions.reader import quoted
+from symderiv.questions.json_values import load_json
 
 if TYPE_CHECKING:
     from symderiv.questions import Expectation
 
-__all__ = ["register"]
 
 MAX_LINE: Final = 1_000_000
 
@@ -148,8 +147,7 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
 
 
 _Digits = Annotated[
-    str | None,
-    typer.Option("--digits", metavar="N", help="Significant digits, 1 to 1000 (15)."),
+    str | None, typer.Option("--digits", metavar="N", help="Significant digits, 1 to 1000 (15).")
 ]
 _Batch = Annotated[
     str | None,
@@ -173,13 +171,11 @@ _Covariance = Annotated[
 @guarded(_OPTIONS)
 def expect(
     expr: Annotated[
-        str | None,
-        typer.Argument(metavar="EXPR", help="Formula in x1, x2, ... (also x, y, z, w)."),
+        str | None, typer.Argument(metavar="EXPR", help="Formula in x1, x2, ... (also x, y, z, w).")
     ] = None,
     covariance: _Covariance = None,
     mean: Annotated[
-        str | None,
-        typer.Option("--mean", metavar="MU", help="JSON array; zero if it is left out."),
+        str | None, typer.Option("--mean", metavar="MU", help="JSON array; zero if it is left out.")
     ] = None,
     digits: _Digits = None,
     as_json: Json = False,
@@ -235,11 +231,3 @@ def integral(
     if which is None and batch is None:
         raise InputError("say which integral: i2, i3 or i4 (or --batch FILE)")
     _run(values, batch=batch, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    # a formula may begin with a minus sign; it is not an option then
-    settings = {"ignore_unknown_options": True}
-    app.command("expect", context_settings=settings)(expect)
-    app.command("integral", context_settings=settings)(integral)

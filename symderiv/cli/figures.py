@@ -14,8 +14,7 @@ from symderiv.outputs import Output
 __all__ = ["PlotOption", "plot_output", "read_times"]
 
 PlotOption = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FIG", help="Also draw it (.svg, .png or .pdf)."),
+    Path | None, typer.Option("--plot", metavar="FIG", help="Also draw it (.svg, .png or .pdf).")
 ]
 
 

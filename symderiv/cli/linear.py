@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from symderiv.cli.figures import PlotOption, plot_output, read_times
-from symderiv.cli.guard import guarded
+from symderiv.cli.options import ALPHA, EIGENVALUES, EXPONENT, LEARNING_RATE, STUDENT_STD
 from symderiv.cli.output import Force, Json, shown, status
 
 
@@ -30,24 +30,11 @@ class Basis(StrEnum):
 
 
 def linear(
-    learning_rate: Annotated[
-        float, typer.Option("--learning-rate", metavar="H", help="Learning rate η.")
-    ],
-    alpha: Annotated[
-        str, typer.Option("--alpha", metavar="A1,A2,…", help="Times α at which ε_g is wanted.")
-    ],
-    distinct_eigenvalues: Annotated[
-        int | None,
-        typer.Option("--distinct-eigenvalues", metavar="L", help="Number of eigenvalues."),
-    ] = None,
-    exponent: Annotated[
-        float | None,
-        typer.Option("--exponent", metavar="BETA", help="β > 0; eigenvalues ∝ l^-(1+β), mean 1."),
-    ] = None,
-    student_std: Annotated[
-        float,
-        typer.Option("--student-std", metavar="S", help="Standard deviation of initial weights."),
-    ] = 0.0,
+    learning_rate: Annotated[float, LEARNING_RATE],
+    alpha: Annotated[str, ALPHA],
+    distinct_eigenvalues: Annotated[int | None, EIGENVALUES] = None,
+    exponent: Annotated[float | None, EXPONENT] = None,
+    student_std: Annotated[float, STUDENT_STD] = 0.0,
     trainable: Annotated[
         int | None,
         typer.Option("--trainable", metavar="NL", help="Train only the first NL directions."),
@@ -107,8 +94,3 @@ def linear(
             working_digits=working_digits, dimension=dimension,
         )  # fmt: skip
     shown(found, json_, plot=figure)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module to the application."""
-    app.command()(guarded()(linear))

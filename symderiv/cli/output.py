@@ -100,14 +100,10 @@ def write_text(text: str, output: Output | None) -> None:
         output.write_text(text)
 
 
-def _quiet(quiet: bool) -> bool:
-    return quiet or not sys.stderr.isatty()
-
-
 @contextmanager
 def status(message: str, *, quiet: bool) -> Iterator[None]:
     """A spinner on standard error; nothing if ``quiet`` or if nobody watches."""
-    if _quiet(quiet):
+    if quiet or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
@@ -116,16 +112,9 @@ def status(message: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """A function (task, fraction done) that draws bars on standard error, or does nothing."""
-    if _quiet(quiet):
-        yield lambda task, fraction: None
-        return
-    from symderiv.progress import progress_bar
-
-    with progress_bar(True) as update:
-        yield update
+def bars(quiet: bool) -> bool | None:
+    """The argument ``progress`` of calls: no bars with --json, otherwise if somebody watches."""
+    return False if quiet else None
 
 
 def notice(*, quiet: bool) -> Callable[[str], None] | None:

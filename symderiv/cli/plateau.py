@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.guard import guarded
+from symderiv.cli.options import ACTIVATION, EIGENVALUES, EXPONENT, LEARNING_RATE, UNITS
 from symderiv.cli.output import Force, Json, shown, status
 
 
@@ -16,38 +16,17 @@ def _moment(name: str, words: str) -> Any:
 
 
 def plateau(
-    units: Annotated[
-        int, typer.Option("--units", metavar="M", help="Number of students and of teachers.")
-    ],
-    activation: Annotated[
-        str,
-        typer.Option("--activation", metavar="G", help="Activation: a name or an expression in x."),
-    ] = "erf",
-    learning_rate: Annotated[
-        str,
-        typer.Option("--learning-rate", metavar="H", help="η; rates are per unit of α."),
-    ] = "1",
+    units: Annotated[int, UNITS],
+    activation: Annotated[str, ACTIVATION] = "erf",
+    learning_rate: Annotated[str, LEARNING_RATE] = "1",
     T1: Annotated[str | None, _moment("T1", "Diagonal of T, order 1.")] = None,
     D1: Annotated[
         str | None, _moment("D1", "Sum of the off-diagonal entries of a row of T, order 1.")
     ] = None,
     T2: Annotated[str | None, _moment("T2", "Diagonal of the moment of order 2.")] = None,
     D2: Annotated[str | None, _moment("D2", "Off-diagonal row sum of order 2.")] = None,
-    distinct_eigenvalues: Annotated[
-        int | None,
-        typer.Option(
-            "--distinct-eigenvalues",
-            metavar="L",
-            help="Instead of moments: power-law inputs and the mean random teacher.",
-            show_default=False,
-        ),
-    ] = None,
-    exponent: Annotated[
-        str | None,
-        typer.Option(
-            "--exponent", metavar="BETA", help="β, eigenvalues ~ k^-(1+β).", show_default=False
-        ),
-    ] = None,
+    distinct_eigenvalues: Annotated[int | None, EIGENVALUES] = None,
+    exponent: Annotated[str | None, EXPONENT] = None,
     digits: Annotated[
         int, typer.Option("--digits", metavar="N", help="Significant digits, all proved.")
     ] = 15,
@@ -78,8 +57,3 @@ def plateau(
             full=full,
         )  # fmt: skip
     shown(found, json_, plot=figure)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(guarded()(plateau))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.guard import guarded
-from symderiv.cli.output import Force, Json, StudyFile, notice, progress, shown
+from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown
 from symderiv.cli.resumable import (
     CheckpointEvery,
     Fresh,
@@ -95,8 +94,8 @@ def _run(
     check_apart(target, figure)
     checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
-        with progress(quiet=as_json) as update:
-            found = call(progress=update, notice=notice(quiet=as_json), checkpoint=checkpoint)
+        told = {"progress": bars(as_json), "notice": notice(quiet=as_json)}
+        found = call(**told, checkpoint=checkpoint)
         found = write_result(checkpoint, lambda: found.save(target))
         stopped = checkpoint.stopped
         shown(found, as_json, plot=figure, failing=not stopped)
@@ -106,9 +105,3 @@ def _run(
             kept = checkpoint.problem or f"what was computed is in {target.path}"
             raise StoppedError(f"{how}; {kept}", checkpoint.signal or 2)
         checkpoint.remove()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the application."""
-    app.command()(guarded()(solve))
-    app.command()(guarded()(simulate))

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.guard import guarded
-from symderiv.cli.output import Force, Json, StudyFile, progress, shown
+from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable, tell
 from symderiv.errors import NotYetError
 
@@ -37,15 +36,12 @@ def study(
 
     problem = Problem.from_toml(study, timed=True)
     directory = output or Path(f"{study.stem}-results")
-    with (
-        resumable(lambda: any(directory.glob("*.checkpoint"))),
-        progress(quiet=json_) as update,
-    ):
+    with resumable(lambda: any(directory.glob("*.checkpoint"))):
         found = problem.study(
             directory,
             thorough=thorough,
             force=force,
-            progress=update,
+            progress=bars(json_),
             checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
         )
     shown(found, json_)
@@ -91,15 +87,9 @@ def sweep(
 
     problem = Problem.from_toml(study, timed=True)
     grid = dict(parse_over(text) for text in over or ())
-    with resumable(lambda: True), progress(quiet=json_) as update:
+    with resumable(lambda: True):
         found = problem.sweep(
-            grid, output=output or Path(f"{study.stem}-sweep"), progress=update,
+            grid, output=output or Path(f"{study.stem}-sweep"), progress=bars(json_),
             checkpoint_every=checkpoint_every, fresh=fresh, force=force, notice=tell,
         )  # fmt: skip
     shown(found, json_)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the application."""
-    app.command()(guarded()(study))
-    app.command()(guarded()(sweep))

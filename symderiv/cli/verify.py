@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from symderiv.cli.guard import guarded
-from symderiv.cli.output import (
-    Force,
-    Json,
-    progress,
-    shown,
-    text_output,
-    write_text,
-)
+from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
 from symderiv.errors import InputError
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["register"]
 
 FAILED: Final = 1
 
@@ -99,13 +86,12 @@ def verify(
         raise InputError("-: standard output is taken by --json; name a file", argument="html")
     inputs = [Path(paper)] if paper is not None and Path(paper).is_file() else []
     page = text_output(html, "html", inputs=inputs, force=force)
-    with progress(quiet=as_json) as update:
-        import symderiv
+    import symderiv
 
-        found = symderiv.verify(
-            paper, equation, verdict=verdict, thorough=thorough, mutants=mutants,
-            processes=processes, progress=update,
-        )  # fmt: skip
+    found = symderiv.verify(
+        paper, equation, verdict=verdict, thorough=thorough, mutants=mutants,
+        processes=processes, progress=bars(as_json),
+    )  # fmt: skip
     if html is not None:
         write_text(found.to_html(), page)
     if html is None or page is not None or as_json:
@@ -119,16 +105,10 @@ def _ledger(
 ) -> None:
     from symderiv.library.verified import write_ledger
 
-    with progress(quiet=as_json) as update:
-        found = write_ledger(
-            folder, thorough=thorough, check=check, force=force, processes=processes,
-            progress=update,
-        )  # fmt: skip
+    found = write_ledger(
+        folder, thorough=thorough, check=check, force=force, processes=processes,
+        progress=bars(as_json),
+    )  # fmt: skip
     shown(found, as_json)
     if found.problems:
         raise typer.Exit(FAILED)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("verify")(guarded({"paper": "PAPER"})(verify))

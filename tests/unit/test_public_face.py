@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 
 import symderiv
+
+HEAVY = ("sympy", "numba", "scipy", "numpy", "matplotlib", "pydantic", "xarray", "mpmath")
+MOST_NAMES = 45
+
+SCRIPT = """
+import numpy as np
+import symderiv as sd
+
+problem: sd.Problem = sd.Problem(
+    "tanh", students=3, teachers=2, learning_rate=0.3,
+    inputs=sd.PowerLaw(64, exponent=1, dimension=1024),
+)
+text: str = problem.equations.to_latex()
+run: sd.Trajectory = problem.replace(learning_rate=0.2).solve(end=1000, progress=False)
+error: np.ndarray = run.generalization_error
+sgd: sd.Simulation = problem.simulate(runs=8, end=100)
+run.plot(sgd).set_title("both")
+rates: np.ndarray = problem.rates(Q=np.eye(3), R=np.zeros((3, 2)), T=np.eye(2)).dQ
+value = sd.mean("erf(x)*y", covariance=[[1, 0.5], [0.5, 2]], digits=20).value
+digits = sd.linear(
+    learning_rate=0.5, alpha=[1.0], distinct_eigenvalues=4, exponent=1.0
+).to_dict()["digits_used"]
+problem.generate("tanh_solver")
+for each in problem.grid(learning_rate=[0.1, 0.2]):
+    each.solve(end=1.0).save("run.nc")
+try:
+    sd.open("run.nc")
+except sd.InputError as wrong:
+    print(wrong.argument)
+"""
 
 
 @pytest.mark.parametrize("name", symderiv.__all__)
@@ -16,14 +51,87 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(symderiv)
 
 
+def test_the_list_is_flat_and_short() -> None:
+    assert len(symderiv.__all__) <= MOST_NAMES
+    assert not any("." in name for name in symderiv.__all__)
+
+
+@pytest.mark.parametrize("name", [n for n in symderiv.__all__ if n != "__version__"])
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    found = getattr(symderiv, name)
+    words = inspect.getdoc(found) or ""
+    assert len(words) > 30
+    if inspect.isfunction(found):
+        parameters = inspect.signature(found).parameters
+        assert "Args:" in words or not parameters
+        for parameter in parameters:
+            assert parameter in words, f"{name} does not say what {parameter} is"
+
+
+def test_every_method_of_a_problem_says_what_its_arguments_are() -> None:
+    for name, method in inspect.getmembers(symderiv.Problem, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        words = inspect.getdoc(method) or ""
+        assert words, name
+        # what is said elsewhere is said where to find
+        if "see :func:" not in words and "see :meth:" not in words:
+            for parameter in inspect.signature(method).parameters:
+                assert parameter in ("self", *words.split()) or parameter in words, (
+                    f"Problem.{name} does not say what {parameter} is"
+                )
+
+
+EXAMPLES = sorted(
+    {getattr(symderiv, name).__module__ for name in symderiv.__all__ if name != "__version__"}
+)
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_examples_in_docstrings_run(module: str) -> None:
+    found = importlib.import_module(module)
+    assert not doctest.testmod(found).failed
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = symderiv.nothing
 
 
 def test_importing_symderiv_loads_none_of_the_heavy_libraries() -> None:
-    probe = "import sys, symderiv; print({'sympy', 'numba', 'scipy', 'numpy'} & set(sys.modules))"
+    probe = f"import sys, symderiv; print(set({HEAVY}) & set(sys.modules))"
     output = subprocess.run(
         [sys.executable, "-c", probe], check=True, capture_output=True, text=True
     ).stdout
     assert output.strip() == "set()"
+
+
+def test_solving_a_known_activation_loads_neither_sympy_nor_scipy_nor_matplotlib() -> None:
+    probe = textwrap.dedent(
+        """
+        import sys
+        import symderiv as sd
+        inputs = sd.Isotropic(100)
+        sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=inputs).solve(end=1)
+        print({"sympy", "scipy.integrate", "matplotlib", "xarray", "rich"} & set(sys.modules))
+        """
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
+    ).stdout
+    assert output.strip() == "set()"
+
+
+def test_the_types_of_a_script_are_known(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    root = Path(symderiv.__file__).parents[1]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
+            "--follow-imports", "silent", "--config-file", str(root / "pyproject.toml"),
+            str(tmp_path / "script.py"),
+        ],
+        capture_output=True, text=True, cwd=root,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -60,7 +60,8 @@ CASES: dict[str, tuple[str, Any]] = {
     ),
     "integral": ("integral i2 --activation relu", lambda: sd.i2("relu")),
     "check": (
-        "check i2 --activation linear --formula c12", lambda: sd.check("i2", "c12", "linear")
+        "check i2 --activation linear --formula c12",
+        lambda: sd.check("i2", "c12", "linear"),
     ),
     "derive": ("derive --activation linear", lambda: sd.derive("linear")),
     "generate": (
@@ -70,7 +71,8 @@ CASES: dict[str, tuple[str, Any]] = {
     "solve": ("solve s.toml --output s-run.nc", solved),
     "simulate": ("simulate s.toml --runs 3 --output s-sim.nc", simulated),
     "study": (
-        "study s.toml --output results", lambda: sd.Problem.from_toml("s.toml").study("results")
+        "study s.toml --output results",
+        lambda: sd.Problem.from_toml("s.toml").study("results"),
     ),
     "sweep": (
         "sweep s.toml --over training.learning_rate=0.1,0.2 --output grid",
@@ -119,10 +121,9 @@ def test_json_is_what_the_call_says_of_itself(
     Path("s.toml").write_text(STUDY)
     words, call = CASES[command]
     monkeypatch.setattr(sys, "argv", ["symderiv", *words.split(), "--json"])
-    try:
+    with pytest.raises(SystemExit) as caught:
         cli.main()
-    except SystemExit as error:
-        assert not error.code, capsys.readouterr().err
+    assert not caught.value.code, capsys.readouterr().err
     printed = json.loads(capsys.readouterr().out)
     if command == "sweep":  # a second call finds the first one's points
         printed["skipped"] = printed["completed"]
@@ -162,9 +163,7 @@ def test_checked_in_modules_are_compared_by_one_call(
     from symderiv import learning
 
     monkeypatch.setattr(learning, "write_checked_in", lambda folder, check: ["erf"], raising=False)
-    monkeypatch.setattr(
-        sys, "argv", ["symderiv", "generate", "--checked-in", "--check", "--json"]
-    )
+    monkeypatch.setattr(sys, "argv", ["symderiv", "generate", "--checked-in", "--check", "--json"])
     with pytest.raises(SystemExit) as caught:
         cli.main()
     assert caught.value.code == 1

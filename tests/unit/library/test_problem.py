@@ -64,9 +64,7 @@ def test_python_and_a_file_state_the_same_problem(tmp_path: Path) -> None:
         ({"time": {"end": -1.0}}, "end"),
     ],
 )
-def test_a_wrong_argument_is_one_line_that_names_it(
-    changes: dict[str, Any], argument: str
-) -> None:
+def test_a_wrong_argument_is_one_line_that_names_it(changes: dict[str, Any], argument: str) -> None:
     with pytest.raises(sd.InputError) as caught:
         problem(**changes)
     assert caught.value.argument == argument
@@ -85,7 +83,10 @@ def test_a_wrong_argument_is_one_line_that_names_it(
         (lambda: sd.GaussianMixture(eigenvalues=[[1.0]]), "probabilities"),
         (lambda: sd.Covariance([[1.0, 2.0], [3.0]]), "file"),  # type: ignore[list-item]
         (lambda: problem(inputs=sd.Spectrum([1.0, -1.0])), "inputs.eigenvalues"),
-        (lambda: problem(inputs=sd.PowerLaw(3, exponent=1, dimension=64)), "inputs.dimension"),
+        (
+            lambda: problem(inputs=sd.PowerLaw(3, exponent=1, dimension=64)),
+            "inputs.distinct_eigenvalues",
+        ),
     ],
 )
 def test_wrong_inputs_are_refused_by_their_argument(make: Any, argument: str) -> None:
@@ -116,7 +117,7 @@ def test_no_copy_of_a_checked_study_skips_its_checks() -> None:
     assert copy.copy(study) == study
     # what belongs together is checked together: L has to divide N
     law = sd.PowerLaw(4, exponent=1, dimension=64)
-    with pytest.raises(sd.InputError, match=r"^inputs\.dimension: "):
+    with pytest.raises(sd.InputError, match=r"^inputs\.distinct_eigenvalues: "):
         problem(inputs=law).replace(**{"inputs.distinct_eigenvalues": 3})
 
 

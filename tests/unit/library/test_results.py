@@ -77,7 +77,7 @@ def test_curves_and_points_share_axes(results: dict[str, Any]) -> None:
     shown = np.asarray(points.lines[0].get_ydata())
     assert np.all(np.isin(shown, results["sgd"].mean("generalization_error")))
     assert points.has_yerr
-    with pytest.raises(sd.InputError, match="^others: int"):
+    with pytest.raises(sd.InputError, match=r"^others: int"):
         results["run"].plot(3)
 
 

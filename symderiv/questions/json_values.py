@@ -1,4 +1,4 @@
-"""JSON as people type it in options and batch files, its numbers left exact."""
+"""JSON as people type it, its numbers left exact."""
 
 from __future__ import annotations
 
