@@ -9,7 +9,7 @@ import typer
 
 from symderiv.cli.guard import guarded
 from symderiv.cli.output import Json, emit_json, status
-from symderiv.questions.json_values import load_json
+from symderiv.expressions.json_values import load_json
 
 FAILED: Final = 1
 

@@ -17,8 +17,8 @@ import typer
 from symderiv.cli.guard import guarded, internal
 from symderiv.cli.output import Json, status
 from symderiv.errors import InputError, SymderivError
+from symderiv.expressions.json_values import load_json
 from symderiv.expressions.reader import quoted
-from symderiv.questions.json_values import load_json
 
 if TYPE_CHECKING:
     from symderiv.questions import Expectation
