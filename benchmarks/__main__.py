@@ -193,6 +193,39 @@ def first_solve() -> list[Row]:
     return rows
 
 
+def library() -> list[Row]:
+    """The library from import to the next solution."""
+    from benchmarks import library as measured
+
+    imported, heavy = measured.in_a_process(measured.IMPORT)
+    first, _ = measured.in_a_process(measured.FIRST)
+    again = measured.repeated()
+    lines, characters = measured.longest_repr()
+    ratio = again["whole"] / again["integrations"]
+    commands = sum(
+        len(path.read_text(encoding="utf-8").splitlines())
+        for path in Path(__file__).parents[1].joinpath("symderiv", "cli").glob("*.py")
+    )
+    return [
+        Row("import symderiv", f"{imported:.3f} s", "< 0.1 s", imported < 0.1),
+        Row("heavy imports of it", ", ".join(heavy) or "none", "none", not heavy),
+        Row("first Problem.solve, warm cache", f"{first:.2f} s", "< 1.0 s", first < 1.0),
+        Row(
+            f"solve again / its integrations ({1e3 * again['integrations']:.1f} ms)",
+            f"{ratio:.3f}", "<= 1.2", ratio <= 1.2,
+        ),
+        Row(
+            "fixed cost of solving again", f"{1e3 * again['fixed']:.2f} ms", "< 1 ms",
+            again["fixed"] < 1e-3,
+        ),
+        Row(
+            "longest repr of a result", f"{lines} lines, {characters} characters",
+            "<= 10 lines, 1000 characters", lines <= 10 and characters <= 1000,
+        ),
+        Row("lines of symderiv/cli/", str(commands), "<= 1500", commands <= 1500),
+    ]  # fmt: skip
+
+
 def gram_simulation() -> list[Row]:
     """One example of SGD through Gram matrices, K=M=2, L=4, at two input dimensions."""
     from benchmarks.gram import time_per_example
@@ -260,6 +293,7 @@ def main() -> int:
         certified_number,
         solver_against_scipy,
         first_solve,
+        library,
         kernel,
         vector_simulation,
         gram_simulation,
