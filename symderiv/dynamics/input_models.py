@@ -238,7 +238,7 @@ class Covariance(InputModel):
 
     >>> import numpy as np
     >>> Covariance(np.array([[2.0, 0.5], [0.5, 1.0]]))
-    Covariance(file=<array 2 x 2, SHA-256 ba3c4d7e41f6>)
+    Covariance(file=<array 2 x 2, SHA-256 8ec3fb743918>, normalise=False)
     """
 
     model: Literal["covariance"] = "covariance"
@@ -520,7 +520,7 @@ class Generator(InputModel):
         phi: Φ = E[x cᵀ] with the latent vector c ~ N(0, I), shape (N, D).
 
     >>> Generator(omega=[[1.0, 0.0], [0.0, 0.5]], phi=[[0.9], [0.1]])
-    Generator(file=<array 2 x 2 omega, 2 x 1 phi, SHA-256 3d8d0d3e0a0c>)
+    Generator(file=<array 2 x 2 omega, 2 x 1 phi, SHA-256 2aed01fd448c>)
     """
 
     model: Literal["generator"] = "generator"

@@ -6,6 +6,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from symderiv.errors import InputError
 from symderiv.files import kind_of
 from symderiv.outputs import Output, as_output
 from symderiv.seals import is_broken
+from symderiv.showing import Shown, Summary
 
 ARRAYS = (
     "eigenvalue",
@@ -31,8 +33,8 @@ ARRAYS = (
 _CONE_TOLERANCE = 1e-7
 
 
-@dataclass(frozen=True)
-class State:
+@dataclass(frozen=True, repr=False, eq=False)
+class State(Shown):
     r"""Overlaps per distinct eigenvalue :math:`\rho_k` of the input covariance, k = 1…L.
 
     Args:
@@ -101,6 +103,18 @@ class State:
     def T(self) -> np.ndarray:
         """E[y_n y_m], shape (M, M)."""
         return self.teacher_covariance
+
+    def to_dict(self) -> dict[str, Any]:
+        """All arrays as nested lists."""
+        return {name: getattr(self, name).tolist() for name in ARRAYS}
+
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, object]] = [
+            ("units", f"K = {self.K} students, M = {self.M} teachers, {self.L} eigenvalues"),
+            *((name, getattr(self, name)) for name in ("Q", "R", "T")),
+            ("v", self.student_weights),
+        ]
+        return Summary("State", rows)
 
     def flat(self) -> np.ndarray:
         """Q_k, r_k, v in one vector, as the generated modules pack them."""

@@ -92,7 +92,7 @@ def linear(
     >>> import symderiv as sd
     >>> curve = sd.linear(distinct_eigenvalues=4, exponent=1, learning_rate=0.5, alpha=[0, 10])
     >>> curve.generalization_error.round(6)
-    array([0.5     , 0.020938])
+    array([0.5     , 0.008616])
     """
     from symderiv.analysis.linear_answer import linear_answer
 

@@ -102,7 +102,7 @@ def plateau(
     >>> import symderiv as sd
     >>> found = sd.plateau(units=2, T1=1, D1=0, T2=1, D2=0, digits=6)
     >>> found.R, found.Q
-    (0.353553, 0.25)
+    (0.408248, 0.333333)
     """
     from symderiv.analysis.report import plateau_report
     from symderiv.expressions import activation as read_activation

@@ -69,7 +69,8 @@ class Problem(Shown):
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
 
     >>> import symderiv as sd
-    >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5)
+    >>> inputs = sd.Isotropic(1000)
+    >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=inputs)
     >>> run = problem.solve(end=50)
     >>> bool(run.generalization_error[-1] < run.generalization_error[0])
     True
