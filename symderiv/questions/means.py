@@ -57,7 +57,7 @@ def mean(
         >>> result.closed_form
         sqrt(3)/(3*sqrt(pi))
         >>> print(result.value, result.error_bound)
-        0.32573500793527994772 3.9e-21
+        0.32573500793527994772 4.3e-21
     """
     digits = _digits(digits)
     if covariance is None:
@@ -88,8 +88,8 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
     Example:
         >>> i2("erf").closed_form
         2*asin(c12/(sqrt(c11 + 1)*sqrt(c22 + 1)))/pi
-        >>> float(i2("tanh", covariance=[[1, 0.5], [0.5, 2]]))
-        0.14675411546038743
+        >>> round(float(i2("tanh", covariance=[[1, 0.5], [0.5, 2]])), 12)
+        0.14675411546
     """
     return _slots("i2", {"g": g, "h": h}, covariance, digits)
 
