@@ -8,7 +8,6 @@ import inspect
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
@@ -16,33 +15,6 @@ import symderiv
 
 HEAVY = ("sympy", "numba", "scipy", "numpy", "matplotlib", "pydantic", "xarray", "mpmath")
 MOST_NAMES = 45
-
-SCRIPT = """
-import numpy as np
-import symderiv as sd
-
-problem: sd.Problem = sd.Problem(
-    "tanh", students=3, teachers=2, learning_rate=0.3,
-    inputs=sd.PowerLaw(64, exponent=1, dimension=1024),
-)
-text: str = problem.equations.to_latex()
-run: sd.Trajectory = problem.replace(learning_rate=0.2).solve(end=1000, progress=False)
-error: np.ndarray = run.generalization_error
-sgd: sd.Simulation = problem.simulate(runs=8, end=100)
-run.plot(sgd).set_title("both")
-rates: np.ndarray = problem.rates(Q=np.eye(3), R=np.zeros((3, 2)), T=np.eye(2)).dQ
-value = sd.mean("erf(x)*y", covariance=[[1, 0.5], [0.5, 2]], digits=20).value
-digits = sd.linear(
-    learning_rate=0.5, alpha=[1.0], distinct_eigenvalues=4, exponent=1.0
-).to_dict()["digits_used"]
-problem.generate("tanh_solver")
-for each in problem.grid(learning_rate=[0.1, 0.2]):
-    each.solve(end=1.0).save("run.nc")
-try:
-    sd.open("run.nc")
-except sd.InputError as wrong:
-    print(wrong.argument)
-"""
 
 
 @pytest.mark.parametrize("name", symderiv.__all__)
@@ -122,18 +94,3 @@ def test_solving_a_known_activation_loads_neither_sympy_nor_scipy_nor_matplotlib
         [sys.executable, "-c", probe], check=True, capture_output=True, text=True
     ).stdout
     assert output.strip() == "set()"
-
-
-def test_the_types_of_a_script_are_known(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    (tmp_path / "script.py").write_text(SCRIPT)
-    root = Path(symderiv.__file__).parents[1]
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
-            "--follow-imports", "silent", "--config-file", str(root / "pyproject.toml"),
-            str(tmp_path / "script.py"),
-        ],
-        capture_output=True, text=True, cwd=root,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
