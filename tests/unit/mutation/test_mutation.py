@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mutation.operators import changed_text, is_change, mutants
-from mutation.record import equivalents
+from mutation.record import Record, equivalents, table
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -85,3 +85,8 @@ def test_what_is_said_to_be_equivalent_is_still_in_the_source() -> None:
         source = (TOP / file).read_text(encoding="utf-8")
         found = {(m.function, m.before, m.after) for m in mutants(file, source)}
         assert (function, before, after) in found, excused
+
+
+def test_the_table_of_the_readme_is_that_of_the_kept_results() -> None:
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    assert table(Record(TOP / "mutation" / "results.jsonl")) in readme
