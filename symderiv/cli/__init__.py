@@ -6,6 +6,7 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import sys
@@ -90,7 +91,22 @@ def _usage(error: Any) -> NoReturn:
         sys.exit(USAGE)
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context is not None else ""
-    _fail(f"{error.format_message()}{hint}", USAGE)
+    _fail(f"{_mistyped(context) or error.format_message()}{hint}", USAGE)
+
+
+def _mistyped(context: Any) -> str:
+    """An option that there is not, and the nearest one, for commands that let unknown ones pass
+    because a formula may begin like one ("-x").
+    """
+    if context is None or not context.ignore_unknown_options:
+        return ""
+    known = [name for option in context.command.params for name in option.opts]
+    words = (word.partition("=")[0] for word in sys.argv[2:] if word.startswith("--"))
+    typed = next((word for word in words if word not in known), None)
+    if typed is None:
+        return ""
+    nearest = difflib.get_close_matches(typed, known, n=1)
+    return f"No such option: {typed}" + "".join(f" (Possible options: {name})" for name in nearest)
 
 
 def _keep_what_was_typed() -> None:

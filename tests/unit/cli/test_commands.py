@@ -323,3 +323,20 @@ def test_the_examples_are_acceptable_studies(path: Path) -> None:
     from symderiv.dynamics import expand_sweep, load_study
 
     assert expand_sweep(load_study(path))
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["expect", "x", "--covariance", "[[1]]", "--digitz", "3"], "--digits"),
+        (["integral", "i2", "--activaton", "erf"], "--activation"),
+        (["check", "i2", "--formla", "x"], "--formula"),
+        (["solve", "--outptu", "x"], "--output"),
+    ],
+)
+def test_a_mistyped_option_is_answered_with_the_nearest(
+    run: Any, words: list[str], nearest: str
+) -> None:
+    ended = run(*words)
+    assert ended.code == 2
+    assert f"No such option: {words[-2]} (Possible options: {nearest}" in ended.err
