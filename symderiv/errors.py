@@ -88,3 +88,8 @@ class StoppedError(SymderivError):
 
 class ToleranceError(SymderivError):
     """A computation ended without reaching its tolerance, or a check failed."""
+
+
+def defect(error: Exception) -> str:
+    """What nobody foresaw, a defect of ours, in one line."""
+    return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"[:300]

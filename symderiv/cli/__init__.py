@@ -73,15 +73,13 @@ def main() -> None:
 
 def _defect(error: Exception) -> NoReturn:
     """What nobody foresaw is a defect, and still one line."""
-    import traceback
+    from symderiv.errors import defect
 
     if os.environ.get("SYMDERIV_TRACEBACK"):
+        import traceback
+
         traceback.print_exception(error)
-    _fail(
-        f"internal error: {type(error).__name__}: {error} (a defect; SYMDERIV_TRACEBACK=1 shows "
-        "where)",
-        FAILED,
-    )
+    _fail(f"{defect(error)} (a defect; SYMDERIV_TRACEBACK=1 shows where)", FAILED)
 
 
 def _usage(error: Any) -> NoReturn:

@@ -10,33 +10,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from symderiv.cli.guard import guarded, internal
+from symderiv.cli.guard import guarded
 from symderiv.cli.output import Json, status
-from symderiv.errors import InputError, SymderivError
+from symderiv.errors import InputError
 from symderiv.expressions.json_values import load_json
 from symderiv.expressions.reader import quoted
 
-if TYPE_CHECKING:
-    from symderiv.questions import Expectation
-
-
-MAX_LINE: Final = 1_000_000
-
-#: Per kind of question, the keys of a batch's line and the arguments they are.
-KEYS: Final = {
-    "expr": {"expr": "expression", "covariance": "covariance", "mean": "mean", "digits": "digits"},
-    "integral": {
-        "integral": "which",
-        "activation": "activation",
-        "activations": "activations",
-        "covariance": "covariance",
-        "digits": "digits",
-    },
-}
 _OPTIONS: Final = {
     "expression": "EXPR",
     "which": "WHICH",
@@ -44,32 +27,15 @@ _OPTIONS: Final = {
 }
 
 
-def _answer(values: Mapping[str, Any]) -> Expectation:
-    """The public call that keys and their values stand for; its errors name the keys."""
-    kinds = [kind for kind in KEYS if kind in values]
-    if len(kinds) != 1:
-        raise InputError("give one of the keys expr and integral")
-    names = KEYS[kinds[0]]
-    for key in values:
-        if key not in names:
-            allowed = ", ".join(sorted(names))
-            raise InputError(
-                f"unknown key {quoted(str(key))} beside {kinds[0]}; allowed: {allowed}"
-            )
-    given = {names[key]: value for key, value in values.items()}
-
-    from symderiv.questions import integral, mean
-
-    return mean(**{"covariance": None, **given}) if kinds == ["expr"] else integral(**given)
-
-
 # -- batches -------------------------------------------------------------------------------
 
 
 def _batch(path: str, defaults: Mapping[str, Any]) -> None:
     """One JSON line per line of the file, in order; ``-`` reads standard input."""
-    for line in _lines(path):
-        _print_json(_record(line, defaults))
+    from symderiv.questions.batch import answers
+
+    for record in answers(_lines(path), defaults):
+        _print_json(record)
 
 
 def _lines(path: str) -> Iterator[bytes]:
@@ -82,39 +48,6 @@ def _lines(path: str) -> Iterator[bytes]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
         raise InputError(f"{quoted(path)}: {reason}", argument="--batch") from None
-
-
-def _record(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return _answer(_values(line, defaults)).to_dict()
-    except SymderivError as error:
-        keys = {argument: key for names in KEYS.values() for key, argument in names.items()}
-        error = error.renamed(keys.get(error.argument or "", error.argument))
-        return {"error": " ".join(str(error).split())}
-    except Exception as error:
-        # whatever a line does, the lines after it are still answered
-        return {"error": internal(error)}
-
-
-def _values(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    if len(line) > MAX_LINE:
-        raise InputError(f"the line is longer than {MAX_LINE} bytes")
-    try:
-        text = line.decode("utf-8").strip()
-    except UnicodeDecodeError:
-        raise InputError("the line is not UTF-8 text") from None
-    if not text:
-        raise InputError("the line is empty")
-    record = load_json(text, "the line")
-    if not isinstance(record, dict):
-        raise InputError("the line is not a JSON object")
-    # options of the command line stand in for keys that the line does not give
-    kind = "expr" if "expr" in record else "integral"
-    missing = {key: value for key, value in defaults.items() if key in KEYS[kind]}
-    if "activation" in record or "activations" in record:
-        missing.pop("activation", None)
-        missing.pop("activations", None)
-    return {**missing, **record}
 
 
 # -- commands ------------------------------------------------------------------------------
@@ -138,8 +71,10 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
     if batch is not None:
         _batch(batch, values)
         return
+    from symderiv.questions.batch import answer
+
     with status("integrating", quiet=as_json):
-        result = _answer(values)
+        result = answer(values)
     if as_json:
         _print_json(result.to_dict())
     else:

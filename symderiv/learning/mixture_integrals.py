@@ -52,8 +52,9 @@ class MixtureIntegral:
 
     Attributes:
         terms: One sum for every choice of the slots that hold erf.
-        form: The closed form with erf in all of these slots, for questions about its domain.
-        sign_factors: Those that are left in ``form``.
+        form: The closed form with one error function in the place of every mixture, for questions
+            about its domain; all terms are in it, because any of them may reach an edge.
+        sign_factors: The most that are left in a term.
     """
 
     pattern: Pattern
@@ -87,8 +88,8 @@ def mixture_integral(
         )
     )
     terms: list[TableTerm] = []
-    form: Form = (arguments, (), sp.Integer(0))
-    signs = 0
+    definitions: list[tuple[sp.Symbol, sp.Expr]] = []
+    value, signs = sp.Integer(0), 0
     for count in range(len(mixed), -1, -1):
         for chosen in combinations(mixed, count):
             integrand = plain
@@ -101,10 +102,14 @@ def mixture_integral(
             left = [n for n, field in enumerate(fields) if integrand.has(field)]
             at = [fields[n] for n in left]
             mean = expectation(integrand, at, covariance.extract(left, left), folded=True)
-            if count == len(mixed):
-                form, signs = (arguments, mean.definitions, mean.value), mean.sign_factors
+            signs = max(signs, mean.sign_factors)
             if mean.value != 0:
                 terms.append(_term(pattern, tables, chosen, covariance, mean))
+                # the definitions of different terms may have the same names
+                own = {s: sp.Symbol(f"{s}_{len(terms)}", real=True) for s, _ in mean.definitions}
+                definitions += [(own[s], e.xreplace(own)) for s, e in mean.definitions]
+                value += mean.value.xreplace(own)
+    form = (arguments, tuple(definitions), value)
     return MixtureIntegral(pattern, arguments, tuple(terms), form, signs)
 
 

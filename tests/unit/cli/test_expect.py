@@ -20,7 +20,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symderiv.cli import expect as command
+from symderiv.questions import batch as batches
 from symderiv.cli import main
 from symderiv.errors import NotYetError
 from symderiv.expressions import parse_formula
@@ -277,7 +277,7 @@ def test_an_unexpected_failure_is_one_line_and_exit_code_one(
     def fails(*arguments: object) -> None:
         raise RecursionError("maximum recursion\ndepth exceeded")
 
-    monkeypatch.setattr(command, "_answer", fails)
+    monkeypatch.setattr(batches, "answer", fails)
     assert "RecursionError" in refusal("expect", "x", "--covariance", IDENTITY, code=1)
 
 
@@ -491,7 +491,7 @@ def test_an_unexpected_failure_does_not_stop_a_batch(monkeypatch: pytest.MonkeyP
     def fails(request: object) -> None:
         raise next(calls)
 
-    monkeypatch.setattr(command, "_answer", fails)
+    monkeypatch.setattr(batches, "answer", fails)
     errors = [record["error"] for record in batch(*lines)]
     assert all(error.startswith("internal error: ") for error in errors)
 
