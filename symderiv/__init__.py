@@ -6,6 +6,7 @@ does not pay for SymPy or numba.
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from symderiv.errors import InputError as InputError
     from symderiv.errors import SymderivError as SymderivError
     from symderiv.errors import ToleranceError as ToleranceError
+    from symderiv.expressions import Activation as Activation
+    from symderiv.expressions import activation as activation
     from symderiv.library.derived import LearningDerivation as LearningDerivation
     from symderiv.library.derived import derive as derive
     from symderiv.library.derived import generate as generate
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "Activation": "symderiv.expressions",
+    "activation": "symderiv.expressions",
     "Covariance": "symderiv.dynamics.input_models",
     "GaussianMixture": "symderiv.dynamics.input_models",
     "Generator": "symderiv.dynamics.input_models",
@@ -88,6 +93,17 @@ _PUBLIC = {
     "open": "symderiv.library.opening",
 }
 
+# Names of the version before, still there, and what to use now.
+_FORMER = {
+    "derive_equations": ("symderiv.learning", "Problem(...).equations"),
+    "expectation": ("symderiv.gaussian", "mean"),
+    "learning_problem": ("symderiv.learning", "Problem"),
+    "load_study": ("symderiv.dynamics", "Problem.from_toml"),
+    "parse_formula": ("symderiv.expressions", "formulas as texts"),
+    "simulate": ("symderiv.dynamics", "Problem(...).simulate"),
+    "solve": ("symderiv.dynamics", "Problem(...).solve"),
+}
+
 # What a name is called at home, where it would hide one of Python's own.
 _HOME = {"open": "open_file"}
 
@@ -97,6 +113,11 @@ __all__ = ["__version__", *sorted(_PUBLIC)]
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), _HOME.get(name, name))
+    if name in _FORMER:
+        home, now = _FORMER[name]
+        message = f"symderiv.{name} will go; use {now}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(import_module(home), name)
     raise AttributeError(f"module 'symderiv' has no attribute {name!r}")
 
 

@@ -83,6 +83,9 @@ def activation(text: str) -> Activation:
     Names may be written in capitals (``ReLU``). A formula that equals a named activation has the
     name None; compare ``expression`` to find out.
 
+    Args:
+        text: A name of :data:`NAMED`, or a formula in ``x``.
+
     Raises:
         FormulaError: Neither a name of :data:`NAMED` nor an acceptable formula.
     """

@@ -289,7 +289,8 @@ def _loaded() -> tuple[ModuleType, ...]:
 def forget() -> None:
     """Empty what functions of the project have kept."""
     for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper):
+        # by its type: isinstance asks a proxy for what it stands for, which may be gone
+        if type(found) is functools._lru_cache_wrapper:
             name = str(getattr(found, "__module__", ""))
             if name.split(".")[0] in _ROOMS:
                 found.cache_clear()

@@ -65,7 +65,7 @@ def module(text: str) -> SimpleNamespace:
     """The functions of a module, callable with NumPy arrays."""
     heavy = any(word in text for word in ("def sign_mean4(", "\nACTIVATION_METHOD = "))
     lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
-    names: dict[str, Any] = {"njit": _njit(heavy)}
+    names: dict[str, Any] = {"njit": _njit(heavy, shares="\nACTIVATION_METHOD = " not in text)}
     exec(compile("\n".join(lines), "pair", "exec"), names)
     names.update(
         _view=_view, _room=_room, _derivative_apart=lambda: None, _inverse_roots=_inverse_roots
@@ -86,25 +86,29 @@ def _inverse_roots(values: Array, count: int) -> None:
     values[:count] = 1.0 / np.sqrt(values[:count])
 
 
-def _njit(heavy: bool) -> Callable[..., Any]:
+def _njit(heavy: bool, shares: bool) -> Callable[..., Any]:
     def njit(*signature: Any, **options: Any) -> Any:
         def decorate(function: Any) -> Any:
             if not heavy or function.__name__ in _PROCEDURES:
                 return function
-            return _compiled(function)
+            return _compiled(function, shares)
 
         return decorate
 
     return njit
 
 
-def _compiled(function: Any) -> Any:
-    """Compiled; helpers with the same code and no constants of the module are compiled once."""
+def _compiled(function: Any, shares: bool) -> Any:
+    """Compiled; helpers with the same code and no constants of the module are compiled once.
+
+    Not those of quadrature: they call the activations of their own module.
+    """
     from numba import njit
 
     code = function.__code__
     options = {"error_model": "numpy"}
-    if not function.__name__.startswith(("_", "sign_mean4")) or _constants(function):
+    helper = function.__name__.startswith(("_", "sign_mean4"))
+    if not (shares and helper) or _constants(function):
         return njit(**options)(function)
     key = (function.__name__, code.co_code, code.co_consts, code.co_names)
     if key not in _shared:

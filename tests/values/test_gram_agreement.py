@@ -150,7 +150,7 @@ def one_step(case: str, method: str, count: int) -> np.ndarray:
     start = initial(study_of(case, method))
     weights = simulation._weights(study, start)
     kernel = load_kernel(study.student_activation, study.teacher_activation)
-    work = simulated_runs.Simulation(study, kernel, weights, start.state, 1)
+    work = simulated_runs.SimulatedRuns(study, kernel, weights, start.state, 1)
     work.block = count
     chain = work._chain(0)
     chain.draw()

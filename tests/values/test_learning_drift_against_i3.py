@@ -107,7 +107,14 @@ def gradients(
             }
             for symbol, definition in function.definitions:
                 known[symbol] = definition.xreplace(known)
-            return float(sp.N(function.value.xreplace(known), 20))
+            written = function.value.replace(
+                lambda node: str(node.func) == "ExpDifference",
+                lambda node: sp.exp(node.args[0]) - sp.exp(node.args[1]),
+            )
+            return float(sp.N(written.xreplace(known), 20))
+        if str(expression.func) == "ExpDifference":
+            first, second = (sp.Float(value(a, indices), 30) for a in expression.args)
+            return float(sp.exp(first) - sp.exp(second))
         if isinstance(expression, sp.Add | sp.Mul):
             parts = [value(argument, indices) for argument in expression.args]
             return float(np.sum(parts) if isinstance(expression, sp.Add) else np.prod(parts))

@@ -333,10 +333,10 @@ def test_names_put_into_a_template_do_not_meet_its_variables() -> None:
     def program(factor: str) -> Program:
         c = sp.symbols("c11 c12 c22", real=True)
         plain = ScalarFunction(factor, (sp.Symbol("x"),), (), sp.Symbol("x") ** 2, "f.")
-        names = (("factor_1", factor), ("factor_2", factor))
+        names = (("kind_1", factor), ("kind_2", factor))
         mean = TemplateFunction("mean", c, "mean_of_2", names, "A mean.")
         return Program("one", "One.", {}, (), (), (plain, mean), ())
 
     assert "def mean(" in print_numba(program("square"))
-    with pytest.raises(ProgramError, match=r"function 'mean', .*'total' has the name of a"):
-        print_numba(program("total"))
+    with pytest.raises(ProgramError, match=r"function 'mean', .*'c12' has the name of a"):
+        print_numba(program("c12"))

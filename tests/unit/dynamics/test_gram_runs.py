@@ -299,6 +299,7 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
     few = parse_study(few.text.replace("= 40", "= 32"))
     assert simulate(few, runs=1).method == "vectors"
     monkeypatch.setattr(initial_state, "_MOST_NUMBERS", 0)
+    initial_state._last.clear()
     assert simulate(few, runs=1).method == "gram"
     large = parse_study(auto.replace("dimension = 40", "dimension = 4000"))
     assert simulate(large, runs=1).method == "gram"
