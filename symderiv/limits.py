@@ -12,6 +12,8 @@ __all__ = ["available_memory", "check_memory"]
 
 # Some is left for everything that is not counted.
 _SHARE = 0.9
+# What any process has; asking the machine would cost a short run a third of its time.
+_SMALL = 64 * 2**20
 _UNKNOWN = 2**62
 
 
@@ -35,6 +37,8 @@ def check_memory(needed: float, what: str, *, argument: str | None = None) -> No
     Raises:
         InputError: there are not so many.
     """
+    if needed <= _SMALL:
+        return
     limit = _SHARE * available_memory()
     if needed > limit:
         raise InputError(
