@@ -23,6 +23,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/support/user_script.py
 
 # Rewrite the checked-in solver modules from the derivation.
 kernels: $(VENV)/.installed

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from symderiv.errors import ToleranceError as ToleranceError
     from symderiv.expressions import Activation as Activation
     from symderiv.expressions import activation as activation
+    from symderiv.library import opening as _opening
     from symderiv.library.derived import LearningDerivation as LearningDerivation
     from symderiv.library.derived import derive as derive
     from symderiv.library.derived import generate as generate
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from symderiv.library.late import late as late
     from symderiv.library.linear import LinearCurve as LinearCurve
     from symderiv.library.linear import linear as linear
-    from symderiv.library.opening import open_file as open  # noqa: F401
     from symderiv.library.plateau import Plateau as Plateau
     from symderiv.library.plateau import plateau as plateau
     from symderiv.library.problem import Problem as Problem
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from symderiv.questions import i4 as i4
     from symderiv.questions import integral as integral
     from symderiv.questions import mean as mean
+
+    open = _opening.open_file
 
 __version__ = "0.1.0"
 
