@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from datetime import date
 from importlib import resources
 
 import numpy as np
 import pytest
+from support.rotating import DAY
 
 from pairs import engine, reference
 from pairs.activations import ACTIVATIONS, PAIRS
 from pairs.campaign import judge, tenth
 from pairs.states import PRECISE, SAMPLED, Rates, State
 
-SEED = int(os.environ.get("SYMDERIV_PAIRS_SEED", date.today().toordinal()))
+SEED = int(os.environ.get("SYMDERIV_PAIRS_SEED", DAY))
 
 WHOLE = "SYMDERIV_PAIRS_SEED" in os.environ
 

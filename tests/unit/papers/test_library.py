@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import tomllib
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.rotating import DAY
 
 from symderiv.report.ledger import ledger_page
 from symderiv.verification.claim import VERDICTS, Claim, Paper
@@ -28,7 +28,7 @@ TRANSCRIPTIONS = ROOT.parent / "shared" / "papers"
 BATCH = 8
 #: Wrong variants are tried on a third of the batches, another one every day; all of them by
 #: ``symderiv verify --ledger docs --check``.
-TODAY = date.today().toordinal() % 3
+TODAY = DAY % 3
 
 
 @cache
