@@ -31,7 +31,8 @@ def main() -> None:
     words = _words()
     folder = Path(words.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    record = Record(Path(words.results))
+    # absolute: trials have another working directory
+    record = Record(Path(words.results).resolve())
     if words.what == "survivors":
         print(survivors_text(record, words.room))
         return
