@@ -3,7 +3,7 @@
 Each test runs by itself, in a fork of a process that has collected its file, with no derived solver
 kept: what a cache would spare it is seen to be reached. Python does not see lines of compiled
 functions, nor again what ran at import; such a place is reached by the tests that reach a function
-that names it.
+that names it. A function that is pasted as text into a generated module is reached by being pasted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from mutation.operators import Mutant
 from mutation.process import Ended, allow_seconds, enter, forked
-from mutation.rooms import PASTED
 from mutation.snapshot import Snapshot
 
 __all__ = ["Reach", "Reached", "measure", "pytest_words"]
@@ -155,6 +154,7 @@ class _Watcher:
         top = self.snapshot.top
         include = [str(top / "symderiv" / "*"), str(top / "codegen" / "*")]
         coverage = Coverage(data_file=None, include=include, config_file=False)
+        pasted = _note_pasted()
         coverage.start()
         reports = runtestprotocol(item, nextitem=None, log=False)
         coverage.stop()
@@ -163,6 +163,9 @@ class _Watcher:
             Path(file).relative_to(top).as_posix(): sorted(data.lines(file) or ())
             for file in data.measured_files()
         }
+        for file, more in pasted.items():
+            name = Path(file).relative_to(top).as_posix()
+            lines[name] = sorted(more.union(lines.get(name, ())))
         for solver in (caches / "symderiv").rglob("kernel_*.py"):
             kept = self.snapshot.derived / solver.relative_to(caches)
             kept.parent.mkdir(parents=True, exist_ok=True)
@@ -174,6 +177,28 @@ class _Watcher:
             "lines": lines,
             "why": str(failed[0].longrepr)[-300:] if failed else "",
         }
+
+
+def _note_pasted() -> dict[str, set[int]]:
+    """Lines of functions that are pasted from now on, by file; filled as it happens."""
+    from symderiv_codegen.runtime import snippets
+
+    noted: dict[str, set[int]] = {}
+    places: dict[str, tuple[str, range]] = {}
+    for name in snippets.FILES:
+        path = Path(snippets.__file__).with_name(name)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                places[node.name] = str(path), range(node.lineno, (node.end_lineno or 0) + 1)
+    plain = snippets._without_annotations
+
+    def noting(text: str, node: ast.FunctionDef) -> str:
+        file, lines = places[node.name]
+        noted.setdefault(file, set()).update(lines)
+        return plain(text, node)
+
+    snippets._without_annotations = noting
+    return noted
 
 
 class Reach:
@@ -213,24 +238,12 @@ class Reach:
             found = self._users(names, seen)
             return found or self._anywhere(file)
         if not place.runs:
-            found = self._users([place.name], seen)
-            return found | self._pasted(file)
+            return self._users([place.name], seen)
         if lines[0] <= place.first < lines[1] or lines[0] < place.body:
             lines = (place.body, place.last)
         found = set()
         for line in range(lines[0], lines[1] + 1):
             found |= self._by_line.get((file, line), set())
-        return found or self._pasted(file)
-
-    def _pasted(self, file: str) -> set[str]:
-        if file not in PASTED:
-            return set()
-        other, names = PASTED[file]
-        found = set()
-        for place in self._sources.places[other]:
-            if place.name in names:
-                for line in range(place.body, place.last + 1):
-                    found |= self._by_line.get((other, line), set())
         return found
 
     def _anywhere(self, file: str) -> set[str]:
@@ -238,7 +251,7 @@ class Reach:
         for place in self._sources.places[file]:
             for line in range(place.body, place.last + 1):
                 found |= self._by_line.get((file, line), set())
-        return found | self._pasted(file)
+        return found
 
     def _users(self, names: Iterable[str], seen: set[str]) -> set[str]:
         found = set()

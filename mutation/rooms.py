@@ -6,20 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["COMMON", "PASTED", "ROOMS", "Room"]
+__all__ = ["COMMON", "ROOMS", "Room"]
 
 #: Tests that belong to every room: reference numbers, and the kept modules byte for byte.
 COMMON: Final = ("tests/values", "tests/golden")
-
-#: Files whose functions are pasted as text into generated modules: Python never runs them here, so
-#: they are reached by whatever runs the functions named on the right.
-PASTED: Final = {
-    f"codegen/symderiv_codegen/runtime/{name}.py": (
-        "codegen/symderiv_codegen/runtime/snippets.py",
-        ("pasted", "filled_template"),
-    )
-    for name in ("elementary", "fields", "sign_mean4", "sign_mean4_mpmath", "tensor_mean")
-}
 
 #: Files that hold words for the reader only: sentences, layout of text.
 _WORDS: Final = ("symderiv/gaussian/narrate.py", "symderiv/precision/narration.py")
