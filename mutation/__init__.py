@@ -15,6 +15,7 @@ a test reaches; the rest is small enough to be here.
 * :mod:`mutation.operators`: the changes, and what is left out.
 * :mod:`mutation.rooms`: files and tests of each room.
 * :mod:`mutation.snapshot`: the copy of the project that is changed.
+* :mod:`mutation.needs`: which modules a change of a file can touch.
 * :mod:`mutation.reach`: which tests reach a place.
 * :mod:`mutation.trial`: one change under test, in a forked process.
 * :mod:`mutation.record`: kept results, proved equivalents and the table.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mutation.needs import needs
 from mutation.operators import Mutant, changed_text
 from mutation.process import Ended, allow_seconds, enter, forked
 from mutation.reach import Reach, pytest_words
@@ -67,7 +68,7 @@ def try_all(
             slowest are left out beyond.
         tell: Called with each result in a process of its own: it has to write it to a file.
     """
-    needs, passed = _needs(snapshot), _Passed(snapshot.folder / "passed.jsonl")
+    passed = _Passed(snapshot.folder / "passed.jsonl")
     by_file: dict[str, list[Mutant]] = {}
     for mutant in chosen:
         by_file.setdefault(mutant.file, []).append(mutant)
@@ -75,7 +76,7 @@ def try_all(
 
         def task(file: str = file, group: list[Mutant] = group) -> None:
             enter(snapshot, snapshot.compiled, snapshot.derived)
-            _import_all(name for name, needed in needs.items() if file not in needed)
+            _import_all(name for name, read in needs(snapshot).items() if file not in read)
             # pytest collects garbage twice; what is imported by now need not be looked at
             gc.collect()
             gc.freeze()
@@ -217,37 +218,3 @@ def _import_all(names: Iterator[str]) -> None:
 
     for name in names:
         importlib.import_module(name)
-
-
-def _needs(snapshot: Snapshot) -> dict[str, list[str]]:
-    """Files that each module of the project has read once it is imported; found by importing."""
-    kept = snapshot.folder / "needs.json"
-    if kept.exists():
-        found: dict[str, list[str]] = json.loads(kept.read_text())
-        return found
-    names = []
-    for folder, package in (("symderiv", "symderiv"), ("codegen", "symderiv_codegen")):
-        root = snapshot.top if folder == package else snapshot.top / folder
-        for path in sorted((root / package).rglob("*.py")):
-            parts = path.relative_to(root).with_suffix("").parts
-            names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-    found = {}
-    for name in names:
-        if name.endswith("__main__"):
-            continue
-        answer = forked(lambda name=name: _read_for(snapshot, name), 600).answer
-        if answer is not None:
-            found[name] = answer
-    kept.write_text(json.dumps(found))
-    return found
-
-
-def _read_for(snapshot: Snapshot, name: str) -> list[str]:
-    import importlib
-    import sys
-
-    enter(snapshot, snapshot.compiled, snapshot.derived)
-    importlib.import_module(name)
-    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
-    top = str(snapshot.top) + os.sep
-    return sorted(file[len(top) :] for file in files if file.startswith(top))
