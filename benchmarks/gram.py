@@ -16,8 +16,8 @@ import numpy as np
 from symderiv.dynamics import parse_study, simulate
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.kernels import load_kernel
+from symderiv.dynamics.simulate_study import _weights
 from symderiv.dynamics.simulated_runs import SimulatedRuns
-from symderiv.dynamics.simulation import _weights
 from symderiv.dynamics.study import Study
 
 

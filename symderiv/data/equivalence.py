@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.data.latent import Sampler
+from symderiv.data.latent_teacher import Sampler
 from symderiv.errors import InputError
 
 __all__ = ["BoundTerms", "Gaussianity", "bound_terms", "gaussianity"]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from symderiv.data.blas_threads import one_blas_thread
-from symderiv.data.latent import Sampler
+from symderiv.data.latent_teacher import Sampler
 from symderiv.errors import InputError
 from symderiv.outputs import Output, as_output
 

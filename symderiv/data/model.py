@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symderiv.data.latent_teacher import Latent
 from symderiv.errors import InputError, NotYetError
-
-if TYPE_CHECKING:
-    from symderiv.data.latent import Latent
 
 #: Below this multiplicity the result of an integration carries a warning.
 SMALL_MULTIPLICITY = 10

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from symderiv.dynamics.kernels import load_kernel
     from symderiv.dynamics.latent_chain import with_sampler
     from symderiv.dynamics.moment_form import solve_moments
-    from symderiv.dynamics.output import read_run, write_run, write_simulation
-    from symderiv.dynamics.simulation import Simulation, simulate
+    from symderiv.dynamics.output import read_run
+    from symderiv.dynamics.simulate_study import simulate
+    from symderiv.dynamics.simulation import Simulation, write_simulation
     from symderiv.dynamics.state import State, load_state
     from symderiv.dynamics.study import Study, expand_sweep, load_study, parse_study
-    from symderiv.dynamics.trajectory import Trajectory
+    from symderiv.dynamics.trajectory import Trajectory, write_run
 
 _HOME = {
     "Trajectory": "trajectory",
@@ -25,10 +26,10 @@ _HOME = {
     "load_kernel": "kernels",
     "solve_moments": "moment_form",
     "read_run": "output",
-    "write_run": "output",
-    "write_simulation": "output",
+    "write_run": "trajectory",
+    "write_simulation": "simulation",
     "Simulation": "simulation",
-    "simulate": "simulation",
+    "simulate": "simulate_study",
     "State": "state",
     "load_state": "state",
     "Study": "study",

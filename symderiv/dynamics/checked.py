@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -35,10 +36,23 @@ def _file_or_arrays(value: Any) -> str | Given:
 FileOrArrays = Annotated[str | Given, PlainValidator(_file_or_arrays)]
 
 
+#: The tables of a study by name, each with the classes that may stand for it.
+_TABLES: dict[str, list[type[BaseModel]]] = {}
+
+
 class Table(BaseModel):
-    """A table of checked values; every way to a changed copy checks again."""
+    """A table of checked values; every way to a changed copy checks again.
+
+    A subclass names the table of a study that it stands for: ``class Network(Table,
+    table="network")``; errors then know its keys.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def __init_subclass__(cls, table: str = "", **others: Any) -> None:
+        super().__init_subclass__(**others)
+        if table:
+            _TABLES.setdefault(table, []).append(cls)
 
     def __eq__(self, other: object) -> bool:
         # pydantic would compare arrays that a table has kept beside its fields
@@ -98,8 +112,6 @@ def explained(error: ValidationError) -> InputError:
 
 
 def _reasons(error: ValidationError) -> dict[str, str]:
-    from symderiv.dynamics.input_models import MODELS
-
     found: dict[str, str] = {}
     for item in error.errors(include_url=False, include_context=True):
         kind = item["type"]
@@ -112,7 +124,7 @@ def _reasons(error: ValidationError) -> dict[str, str]:
         elif kind in ("union_tag_not_found", "union_tag_invalid"):
             name += ".model"
             model = item["input"].get("model") if isinstance(item["input"], Mapping) else None
-            reason = f"must be one of {', '.join(MODELS)}" + (
+            reason = f"must be one of {', '.join(_models())}" + (
                 f"; got {short_text(model)}" if kind == "union_tag_invalid" else ", but is missing"
             )
         elif kind == "conflict":
@@ -133,10 +145,8 @@ def conflict(key: str, reason: str) -> PydanticCustomError:
 
 def _name(where: tuple[int | str, ...]) -> str:
     """The full name of a key, without what pydantic adds to it."""
-    from symderiv.dynamics.input_models import MODELS
-
     # the tag of the union of data models, and the branches of "number, list or text"
-    branches = {*MODELS, "str", "float", "list[float]", "constrained-float"}
+    branches = {*_models(), "str", "float", "list[float]", "constrained-float"}
     parts = [
         part
         for part in where
@@ -153,17 +163,24 @@ def _plain(message: str) -> str:
 
 
 def _unknown_key(where: tuple[int | str, ...]) -> str:
-    import difflib
-
-    from symderiv.dynamics.input_models import MODELS
-    from symderiv.dynamics.study_tables import known_keys
-
     name = str(where[-1])
     if len(where) == 3 and where[0] == "data":
-        known = [key for model in MODELS.values() for key in model.model_fields]
+        known = known_keys(("data",))
         if name in known:
             return f'does not belong to model = "{where[1]}"'
     else:
-        known = known_keys(list(where[:-1]))
+        known = known_keys(where[:-1])
     close = difflib.get_close_matches(name, known, n=1)
     return "unknown key" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def known_keys(where: Sequence[int | str]) -> list[str]:
+    """The keys that may stand in a table, or the tables of a study."""
+    if not where:
+        return [*_TABLES, "sweep"]
+    return [name for table in _TABLES.get(str(where[0]), []) for name in table.model_fields]
+
+
+def _models() -> list[str]:
+    """The names of the input models."""
+    return [table.model_fields["model"].default for table in _TABLES.get("data", [])]

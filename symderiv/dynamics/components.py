@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from symderiv.data import DataModel
-from symderiv.dynamics.integrate import REPEATED
 from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
-from symderiv.dynamics.trajectory import Trajectory
+from symderiv.dynamics.trajectory import REPEATED, Trajectory
 from symderiv.errors import InputError, ToleranceError
 
 __all__ = ["solve_components"]

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     File = str | PathLike[str]
 
 __all__ = [
-    "MODELS",
     "Covariance",
     "Data",
     "GaussianMixture",
@@ -122,7 +121,7 @@ def _filling(constructor: Constructor) -> Constructor:
     return constructor
 
 
-class Isotropic(InputModel):
+class Isotropic(InputModel, table="data"):
     """Inputs of independent coordinates of variance 1.
 
     Args:
@@ -146,7 +145,7 @@ class Isotropic(InputModel):
         return isotropic(self.dimension)
 
 
-class Spectrum(InputModel):
+class Spectrum(InputModel, table="data"):
     """Gaussian inputs with the given eigenvalues of their covariance.
 
     Args:
@@ -186,7 +185,7 @@ class Spectrum(InputModel):
         return spectrum(self.eigenvalues, self.weights, self.dimension)
 
 
-class PowerLaw(InputModel):
+class PowerLaw(InputModel, table="data"):
     """Gaussian inputs with eigenvalues ρ_l ∝ l^-(1+β), l = 1…L, of equal weight and mean 1.
 
     Args:
@@ -222,7 +221,7 @@ class PowerLaw(InputModel):
         return power_law(self.distinct_eigenvalues, self.exponent, self.dimension)
 
 
-class Covariance(InputModel):
+class Covariance(InputModel, table="data"):
     """Gaussian inputs with a given covariance, or with that of given samples.
 
     Args:
@@ -288,7 +287,7 @@ class Covariance(InputModel):
         )
 
 
-class HiddenManifold(InputModel):
+class HiddenManifold(InputModel, table="data"):
     """Inputs f(F c/√D) − E f of a latent normal c on which the teacher acts.
 
     Args:
@@ -391,7 +390,7 @@ def _features(
     return found.astype(np.float64)
 
 
-class GaussianMixture(InputModel):
+class GaussianMixture(InputModel, table="data"):
     """Components of inputs, or of the latent vectors that inputs are made from.
 
     With ``eigenvalues`` each component has centred inputs with a spectrum of its own in a common
@@ -511,7 +510,7 @@ class GaussianMixture(InputModel):
         return mixture_manifold(self.dimension, self.nonlinearity, features, mixture)
 
 
-class Generator(InputModel):
+class Generator(InputModel, table="data"):
     """Gaussian inputs with the covariances of a generator's outputs.
 
     Args:
@@ -543,19 +542,6 @@ class Generator(InputModel):
         name = where.name if isinstance(where, Given) else str(self.file)
         return generator(where, name=name)
 
-
-_CLASSES = (
-    Isotropic,
-    Spectrum,
-    PowerLaw,
-    Covariance,
-    HiddenManifold,
-    Generator,
-    GaussianMixture,
-)
-
-#: The classes by the names that study files use.
-MODELS: dict[str, type[InputModel]] = {cls.model_fields["model"].default: cls for cls in _CLASSES}
 
 Data = Annotated[
     Isotropic | Spectrum | PowerLaw | Covariance | HiddenManifold | Generator | GaussianMixture,

@@ -25,7 +25,7 @@ from symderiv.dynamics.initial import Initial, initial
 from symderiv.dynamics.kernels import Kernel
 from symderiv.dynamics.state import State
 from symderiv.dynamics.study import Study
-from symderiv.dynamics.trajectory import Trajectory
+from symderiv.dynamics.trajectory import REPEATED, Trajectory
 from symderiv.errors import InputError
 from symderiv.limits import check_memory
 
@@ -37,7 +37,6 @@ REPEAT_WORK = 10_000_000
 # A generalisation error less certain than this is worth a warning.
 _COARSE = 0.01
 
-REPEATED = "difference to the same integration with a ten times larger tolerance"
 LOCAL_SUM = "sum of the estimated local errors"
 
 Check = Literal["auto", "always", "never"]
@@ -86,6 +85,7 @@ def solve(
     if kernel is None:
         kernel = kernel_for(study, notice=notice)
     if start.data is not None and len(start.data.components) > 1:
+        # SciPy's integrator is loaded for them only
         from symderiv.dynamics.components import solve_components
 
         return solve_components(study, kernel, start.state, start.data, start.warnings)

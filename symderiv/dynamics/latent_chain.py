@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from symderiv.data.latent import Sampler
+from symderiv.data.latent_teacher import Sampler
 from symderiv.dynamics.compiled import MATRIX, SCALAR_FUNCTION, VECTOR, compiled
 from symderiv.dynamics.initial import Initial, LatentVectors
 from symderiv.errors import InputError

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import io
-import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv import __version__
-from symderiv.dynamics.compression import Compression
-from symderiv.dynamics.trajectory import Trajectory
 from symderiv.errors import InputError
 from symderiv.files import kind_of
 from symderiv.outputs import Output, as_output
@@ -21,12 +18,6 @@ from symderiv.seals import is_sealed
 
 if TYPE_CHECKING:
     import xarray
-
-    # a run that simulates nothing should not compile what simulates
-    from symderiv.dynamics.simulation import Simulation
-
-# Arrays per eigenvalue up to this size are written without being asked for.
-_AUTOMATIC_BYTES = 64 * 2**20
 
 _TIME = "time, examples / input dimension"
 
@@ -56,147 +47,56 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-def write_run(
-    path: str | Path | Output,
-    trajectory: Trajectory,
-    *,
-    per_mode: bool | None = None,
-    attributes: Mapping[str, str | float | int] | None = None,
-) -> Path:
-    """Write an integration as ``RUN.nc``; returns the path.
+@dataclass(frozen=True)
+class Contents:
+    """What a result file holds.
+
+    Args:
+        variables: by their names in the file.
+        lengths: of the axes "student", "student_2", "teacher", "teacher_2", "mode", "run".
+        attributes: of the file.
+    """
+
+    variables: Mapping[str, np.ndarray]
+    lengths: Mapping[str, int]
+    attributes: Mapping[str, Any]
+
+
+def write(path: str | Path | Output, contents: Contents) -> Path:
+    """Write a result file; returns the path.
 
     Args:
         path: the file, or the :class:`~symderiv.outputs.Output` that was made for it; replaced if
             symderiv wrote it, never left half written.
-        trajectory: also one that ended early; its cause and time are in the attributes.
-        per_mode: also the overlaps per eigenvalue, which makes the file L times larger; None
-            writes them when they take at most 64 MB.
-        attributes: more attributes of the file.
+        contents: what it is to hold.
 
     Raises:
         InputError: the file must not be replaced, or the folder cannot be written to.
         SymderivError: the disk is full; an older file of this name is as it was.
     """
-    return _write(path, *_run_contents(trajectory, per_mode, attributes))
+    target = as_output(path, "nc")
+    # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
+    content = io.BytesIO()
+    _fill(content, contents)
+    target.write(content.getbuffer())
+    return target.path
 
 
-#: Variables, lengths of the axes, attributes.
-_Contents = tuple[dict[str, np.ndarray], dict[str, int], dict[str, Any]]
-
-
-def _run_contents(
-    t: Trajectory,
-    per_mode: bool | None = None,
-    attributes: Mapping[str, str | float | int] | None = None,
-) -> _Contents:
-    variables = {
-        "alpha": t.alpha,
-        "Q": t.Q,
-        "R": t.R,
-        "T": t.T,
-        "v": t.v,
-        "teacher_weights": t.teacher_weights,
-        "generalization_error": t.generalization_error,
-        "eigenvalue": t.initial.eigenvalue,
-        "weight": t.initial.weight,
-        "teacher_overlap": t.initial.teacher_overlap,
-    }
-    if per_mode is None:
-        per_mode = t.student_overlap.nbytes + t.cross_overlap.nbytes <= _AUTOMATIC_BYTES
-    if per_mode:
-        variables["student_overlap"] = t.student_overlap
-        variables["cross_overlap"] = t.cross_overlap
-    kept: dict[str, Any] = {
-        "title": "Order parameters of online learning, integrated",
-        **_common_attributes(t),
-        "method": t.method,
-        "steps": t.steps,
-        "rejected_steps": t.rejected,
-        "rhs_evaluations": t.rhs_evaluations,
-        "relative_tolerance": t.relative_tolerance,
-        "tolerance_reached": t.tolerance_reached,
-        "tolerance_method": t.tolerance_method,
-        "tolerance_kept": int(t.tolerance_kept),
-        "generalization_error_accuracy": t.error_accuracy,
-        **_compression_attributes(t.compression),
-        **t.attributes,
-        **(attributes or {}),
-    }
-    return variables, _lengths(t.initial.K, t.initial.M, t.initial.L), kept
-
-
-def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
-    if compression is None:
-        return {"compression": "none"}
-    return {
-        "compression": str(compression),
-        "compression_eigenvalues": compression.eigenvalues,
-        "compression_nodes": compression.nodes,
-        "compression_nodes_per_block": compression.nodes_per_block,
-        "compression_error": compression.error,
-    }
-
-
-def write_simulation(
-    path: str | Path | Output,
-    result: Simulation,
-    *,
-    attributes: Mapping[str, str | float | int] | None = None,
-) -> Path:
-    """Write a simulation as ``SIM.nc``: means and, as ``…_standard_error``, their errors.
-
-    The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
-    in front. See :func:`write_run` for the arguments.
-    """
-    return _write(path, *_simulation_contents(result, attributes))
-
-
-def _simulation_contents(
-    r: Simulation, attributes: Mapping[str, str | float | int] | None = None
-) -> _Contents:
-    variables: dict[str, np.ndarray] = {"alpha": r.alpha, "examples": r.examples}
-    for name in ("Q", "R", "v", "generalization_error"):
-        variables[name] = r.mean(name)
-        variables[f"{name}_standard_error"] = r.standard_error(name)
-        variables[f"{name}_run"] = getattr(r, name)
-    variables["T"] = r.T
-    variables["teacher_weights"] = r.teacher_weights
-    kept: dict[str, Any] = {
-        "title": "Order parameters of online learning, simulated",
-        **_common_attributes(r),
-        "runs": r.runs,
-        "method": r.method,
-        "dimension": r.dimension,
-        **(attributes or {}),
-    }
-    K, M = r.R.shape[-2:]
-    lengths = {**_lengths(K, M, r.initial.L if r.initial else 1), "run": r.runs}
-    return variables, lengths, kept
-
-
-def run_dataset(trajectory: Trajectory) -> xarray.Dataset:
-    """An integration as a Dataset, with the names, axes and attributes of ``RUN.nc``."""
-    return _dataset(*_run_contents(trajectory))
-
-
-def simulation_dataset(result: Simulation) -> xarray.Dataset:
-    """A simulation as a Dataset, with the names, axes and attributes of ``SIM.nc``."""
-    return _dataset(*_simulation_contents(result))
-
-
-def _dataset(
-    variables: Mapping[str, np.ndarray], lengths: Mapping[str, int], kept: Mapping[str, Any]
-) -> xarray.Dataset:
+def dataset(contents: Contents) -> xarray.Dataset:
+    """The same with the names, axes and attributes of the file, in memory."""
     import xarray
 
     time = {"long_name": _TIME, "units": "1"}
     data = {}
-    for name, values in variables.items():
+    for name, values in contents.variables.items():
         if name != "alpha":
             axes, meaning = _axes(name)
             data[name] = (axes, values, {"long_name": meaning, "units": "1"})
-    units = {axis: np.arange(1, count + 1) for axis, count in lengths.items() if axis != "mode"}
-    return xarray.Dataset(data, {"alpha": ("alpha", variables["alpha"], time), **units}, dict(kept))
+    units = {
+        axis: np.arange(1, count + 1) for axis, count in contents.lengths.items() if axis != "mode"
+    }
+    alpha = ("alpha", contents.variables["alpha"], time)
+    return xarray.Dataset(data, {"alpha": alpha, **units}, dict(contents.attributes))
 
 
 def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -247,36 +147,6 @@ def _attributes(file: Any) -> dict[str, Any]:
     }
 
 
-def _lengths(K: int, M: int, L: int) -> dict[str, int]:
-    return {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
-
-
-def _common_attributes(result: Trajectory | Simulation) -> dict[str, Any]:
-    return {
-        "Conventions": "symderiv-1",
-        "study": result.study_text,
-        "student_activation": result.student_activation,
-        "teacher_activation": result.teacher_activation,
-        "solver_module": result.kernel_name,
-        "solver_module_sha256": result.kernel_sha256,
-        "symderiv_version": __version__,
-        "python_version": platform.python_version(),
-        "numpy_version": np.__version__,
-        "numba_version": _version("numba"),
-        "alpha_end": result.alpha_end,
-        "end": result.cause,
-        "message": result.message,
-        "warnings": "\n".join(result.warnings),
-        "wall_seconds": result.wall_seconds,
-    }
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import version
-
-    return version(package)
-
-
 def _axes(name: str) -> tuple[tuple[str, ...], str]:
     base = name.removesuffix("_standard_error").removesuffix("_run")
     axes, meaning = _AXES[base]
@@ -287,31 +157,13 @@ def _axes(name: str) -> tuple[tuple[str, ...], str]:
     return axes, meaning
 
 
-def _write(
-    path: str | Path | Output,
-    variables: Mapping[str, np.ndarray],
-    lengths: Mapping[str, int],
-    attributes: Mapping[str, Any],
-) -> Path:
-    target = as_output(path, "nc")
-    # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
-    content = io.BytesIO()
-    _fill(content, variables, lengths, attributes)
-    target.write(content.getbuffer())
-    return target.path
-
-
-def _fill(
-    content: io.BytesIO,
-    variables: Mapping[str, np.ndarray],
-    lengths: Mapping[str, int],
-    attributes: Mapping[str, Any],
-) -> None:
+def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:
     # here, because the integration itself should not wait for HDF5
     import h5netcdf
 
-    with h5netcdf.File(content, "w") as file:
-        file.dimensions = {"alpha": variables["alpha"].size, **lengths}
+    variables = contents.variables
+    with h5netcdf.File(file_in_memory, "w") as file:
+        file.dimensions = {"alpha": variables["alpha"].size, **contents.lengths}
         alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
         alpha.attrs["long_name"] = _TIME
         for name, values in variables.items():
@@ -320,5 +172,5 @@ def _fill(
             axes, meaning = _axes(name)
             variable = file.create_variable(name, axes, data=values)
             variable.attrs["long_name"] = meaning
-        for name, value in attributes.items():
+        for name, value in contents.attributes.items():
             file.attrs[name] = value

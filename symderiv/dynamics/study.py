@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import PrivateAttr, ValidationInfo, model_validator
 
 from symderiv.data.given import Given
-from symderiv.dynamics.checked import Table
+from symderiv.dynamics.checked import Table, known_keys
 from symderiv.dynamics.input_models import Data
 from symderiv.dynamics.study_tables import (
     REPLACED_BY_STATE,
@@ -28,7 +28,6 @@ from symderiv.dynamics.study_tables import (
     Simulation,
     Time,
     Training,
-    known_keys,
 )
 from symderiv.dynamics.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError

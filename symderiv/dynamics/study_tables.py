@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from symderiv.dynamics.checked import (
     NotNegative,
@@ -16,7 +16,6 @@ from symderiv.dynamics.checked import (
     Units,
     conflict,
 )
-from symderiv.dynamics.input_models import MODELS
 
 Weights = Number | list[Number] | str
 
@@ -24,7 +23,7 @@ REPLACED_BY_STATE = ("draw", "student_std", "teacher")
 REPLACED_BY_VALUES = ("end", "points", "spacing")
 
 
-class Network(Table):
+class Network(Table, table="network"):
     """[network]: the student and the teacher."""
 
     activation: str
@@ -36,7 +35,7 @@ class Network(Table):
     train_second_layer: bool = False
 
 
-class Training(Table):
+class Training(Table, table="training"):
     """[training]: the learning rule."""
 
     learning_rate: NotNegative
@@ -47,7 +46,7 @@ class Training(Table):
     label_noise: NotNegative = 0.0
 
 
-class InitialState(Table):
+class InitialState(Table, table="initial"):
     """[initial]: drawn vectors, their mean, or a state file."""
 
     student_std: NotNegative = 0.01
@@ -65,7 +64,7 @@ class InitialState(Table):
         return self
 
 
-class Simulation(Table):
+class Simulation(Table, table="simulation"):
     """[simulation]: one-pass stochastic gradient descent."""
 
     runs: Annotated[int, Field(ge=1, le=100_000)] = 4
@@ -73,7 +72,7 @@ class Simulation(Table):
     end: NotNegative | None = None
 
 
-class Time(Table):
+class Time(Table, table="time"):
     """[time]: where results are wanted and how accurately."""
 
     end: Positive | None = None
@@ -97,18 +96,3 @@ class Time(Table):
         if any(b <= a for a, b in itertools.pairwise(self.values)):
             raise conflict("values", "must be ascending, each given once")
         return self
-
-
-def known_keys(where: list[Any]) -> list[str]:
-    """The keys that may stand in a table, or the tables of a study."""
-    tables: dict[str, list[type[BaseModel]]] = {
-        "network": [Network],
-        "data": [*MODELS.values()],
-        "training": [Training],
-        "initial": [InitialState],
-        "simulation": [Simulation],
-        "time": [Time],
-    }
-    if not where:
-        return [*tables, "sweep"]
-    return [name for model in tables.get(str(where[0]), []) for name in model.model_fields]

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from symderiv.drawing import drawing
 from symderiv.dynamics.compression import Compression
+from symderiv.dynamics.curves import Curves, lengths
+from symderiv.dynamics.output import Contents, write
 from symderiv.dynamics.state import State
 from symderiv.outputs import Output
-from symderiv.showing import Shown, Summary
+from symderiv.showing import Summary
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
+REPEATED = "difference to the same integration with a ten times larger tolerance"
+"""How a tolerance was measured that ``tolerance_reached`` states."""
+
+# Arrays per eigenvalue up to this size are written without being asked for.
+_AUTOMATIC_BYTES = 64 * 2**20
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Trajectory(Shown):
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Trajectory(Curves):
     """Learning curves: the order parameters and the error over time.
 
     Args:
-        alpha: times reached, ascending, shape (P,); all those asked for when ``cause`` is "done".
+        alpha: all times asked for when ``cause`` is "done".
         Q, R, v: shapes (P, K, K), (P, K, M), (P, K).
         T: teacher covariance, shape (M, M).
         teacher_weights: shape (M,).
@@ -47,7 +51,8 @@ class Trajectory(Shown):
             overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
     """
 
-    alpha: np.ndarray
+    TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
+
     Q: np.ndarray
     R: np.ndarray
     T: np.ndarray
@@ -58,13 +63,9 @@ class Trajectory(Shown):
     cross_overlap: np.ndarray
     initial: State
     final: State
-    alpha_end: float
-    cause: str
-    message: str
     steps: int
     rejected: int
     rhs_evaluations: int
-    wall_seconds: float
     relative_tolerance: float
     tolerance_reached: float
     tolerance_method: str
@@ -72,14 +73,6 @@ class Trajectory(Shown):
     error_accuracy: float
     method: str = "explicit"
     compression: Compression | None = None
-    warnings: tuple[str, ...] = ()
-    study_text: str = ""
-    student_activation: str = ""
-    teacher_activation: str = ""
-    kernel_sha256: str = ""
-    kernel_name: str = ""
-    attributes: dict[str, str | float] = field(default_factory=dict)
-    output: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -88,14 +81,12 @@ class Trajectory(Shown):
 
     def failure(self) -> str | None:
         """What was asked for and not reached, in one line; None if nothing."""
-        if self.cause != "done":
-            return f"{self.message}; what was computed before is kept"
-        if not self.tolerance_kept:
+        if self.cause == "done" and not self.tolerance_kept:
             return (
                 f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
                 f"{self.tolerance_reached:.1e} was reached"
             )
-        return None
+        return super().failure()
 
     def to_dict(self) -> dict[str, Any]:
         """What ``symderiv solve --json`` prints."""
@@ -137,53 +128,73 @@ class Trajectory(Shown):
         notes = [f"warning: {warning}" for warning in self.warnings]
         return Summary("Trajectory", rows, notes)
 
-    def to_text(self) -> str:
-        """What ``symderiv solve`` prints."""
-        return rows_of(self.to_dict())
+    def contents(
+        self,
+        per_mode: bool | None = None,
+        attributes: Mapping[str, str | float | int] | None = None,
+    ) -> Contents:
+        """What ``RUN.nc`` holds; see :func:`write_run`."""
+        variables = {
+            "alpha": self.alpha,
+            "Q": self.Q,
+            "R": self.R,
+            "T": self.T,
+            "v": self.v,
+            "teacher_weights": self.teacher_weights,
+            "generalization_error": self.generalization_error,
+            "eigenvalue": self.initial.eigenvalue,
+            "weight": self.initial.weight,
+            "teacher_overlap": self.initial.teacher_overlap,
+        }
+        if per_mode is None:
+            per_mode = self.student_overlap.nbytes + self.cross_overlap.nbytes <= _AUTOMATIC_BYTES
+        if per_mode:
+            variables["student_overlap"] = self.student_overlap
+            variables["cross_overlap"] = self.cross_overlap
+        kept: dict[str, Any] = {
+            **self._common_attributes(),
+            "method": self.method,
+            "steps": self.steps,
+            "rejected_steps": self.rejected,
+            "rhs_evaluations": self.rhs_evaluations,
+            "relative_tolerance": self.relative_tolerance,
+            "tolerance_reached": self.tolerance_reached,
+            "tolerance_method": self.tolerance_method,
+            "tolerance_kept": int(self.tolerance_kept),
+            "generalization_error_accuracy": self.error_accuracy,
+            **_compression_attributes(self.compression),
+            **self.attributes,
+            **(attributes or {}),
+        }
+        return Contents(variables, lengths(self.initial.K, self.initial.M, self.initial.L), kept)
 
-    def plot(self, *others: Any, ax: Axes | None = None) -> Axes:
-        """Draw ε_g(α); ``others`` are further trajectories, and simulations as points.
 
-        Args:
-            others: :class:`Trajectory` as lines, :class:`Simulation` as means with standard errors.
-            ax: Matplotlib axes to draw into; None makes new ones.
+def write_run(
+    path: str | Path | Output,
+    trajectory: Trajectory,
+    *,
+    per_mode: bool | None = None,
+    attributes: Mapping[str, str | float | int] | None = None,
+) -> Path:
+    """Write an integration as ``RUN.nc``; returns the path.
 
-        Returns:
-            The axes.
-        """
-        axes: Axes = drawing("axes").error_axes([self, *others], ax)
-        return axes
-
-    def to_xarray(self) -> xarray.Dataset:
-        """Q, R, T, v, ε_g and the eigenvalues with named dimensions, units and meanings."""
-        from symderiv.dynamics.output import run_dataset
-
-        return run_dataset(self)
-
-    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Trajectory:
-        """Write ``RUN.nc``, whole or not at all; :func:`symderiv.open` reads it.
-
-        Args:
-            path: the file; its folder is made if needed.
-            force: replace a file also if symderiv did not write it.
-
-        Returns:
-            The same trajectory, which knows where it was written.
-        """
-        from symderiv.dynamics.output import write_run
-
-        target = path if isinstance(path, Output) else Output(path, "nc", force=force)
-        return replace(self, output=str(write_run(target, self)))
+    Args:
+        path: see :func:`~symderiv.dynamics.output.write`, also for the errors raised.
+        trajectory: also one that ended early; its cause and time are in the attributes.
+        per_mode: also the overlaps per eigenvalue, which makes the file L times larger; None
+            writes them when they take at most 64 MB.
+        attributes: more attributes of the file.
+    """
+    return write(path, trajectory.contents(per_mode, attributes))
 
 
-def rows_of(found: dict[str, Any]) -> str:
-    """A result's JSON object as aligned lines; warnings one by one."""
-    width = max(len(name) for name in found)
-    lines = []
-    for name, value in found.items():
-        if name == "warnings":
-            lines += [f"{'warning':<{width}}  {warning}" for warning in value]
-        else:
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-            lines.append(f"{name.replace('_', ' '):<{width}}  {shown}")
-    return "\n".join(lines) + "\n"
+def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
+    if compression is None:
+        return {"compression": "none"}
+    return {
+        "compression": str(compression),
+        "compression_eigenvalues": compression.eigenvalues,
+        "compression_nodes": compression.nodes,
+        "compression_nodes_per_block": compression.nodes_per_block,
+        "compression_error": compression.error,
+    }

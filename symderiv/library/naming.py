@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from symderiv.dynamics.study_tables import known_keys
+# the second and the third because they state which tables there are
+from symderiv.dynamics import input_models, study_tables  # noqa: F401
+from symderiv.dynamics.checked import known_keys
 from symderiv.errors import InputError
 
 __all__ = ["argument_of", "key_of", "naming_arguments"]

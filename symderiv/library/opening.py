@@ -124,9 +124,7 @@ def _trajectory(
             float(attributes["compression_error"]),
         )
     kept: dict[str, Any] = {
-        name: attributes[name]
-        for name in ("activation_method", "activation_error", "activation_derivative_error")
-        if name in attributes
+        name: value for name, value in attributes.items() if name.startswith("activation_")
     }
     return Trajectory(
         alpha=variables["alpha"],

@@ -417,7 +417,7 @@ class Problem(Shown):
         Raises:
             InputError: an argument is not acceptable, or the inputs have no dimension.
         """
-        from symderiv.dynamics.simulation import simulate
+        from symderiv.dynamics.simulate_study import simulate
         from symderiv.library.starts import start_of
 
         times = given({"end": end, "values": alpha, "points": points, "spacing": spacing})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from symderiv.derivation import Section, Step
+from symderiv.report.integral_steps import expectation_steps, integral_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,6 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
         mixtures,
         quadrature,
     )
-    from symderiv.report.derivations import integral_sections
 
     if not has_holes(problem):
         found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
@@ -219,7 +219,6 @@ def _integral(
     import sympy as sp
 
     from symderiv import gaussian
-    from symderiv.report.derivations import expectation_steps
 
     x = sp.Symbol("x", real=True)
     fields = _fields_of(kind)

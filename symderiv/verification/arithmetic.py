@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from symderiv.errors import FormulaError
+from symderiv.verification.ball_integrals import ball_integral
 from symderiv.verification.statement import Range
+from symderiv.verification.values import Indexed, OutOfRangeError, Values, extended
 
 __all__ = ["Indexed", "OutOfRangeError", "Values", "evaluate", "extended", "index_values"]
 
@@ -32,62 +33,6 @@ _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 #: Functions of matrices (mpmath's), by the name they have in statements.
 _MATRIX: Final = ("transpose", "inverse", "det", "trace", "kron", "identity", "expm")
-
-
-class OutOfRangeError(FormulaError):
-    """An index is outside the range that its quantity has."""
-
-
-class Indexed:
-    """A quantity with indices that start where the paper starts them.
-
-    Args:
-        values: A nested sequence, a matrix, or a function of the indices.
-        *ranges: First and last value of each index.
-    """
-
-    def __init__(self, values: Any, *ranges: tuple[int, int]) -> None:
-        self.values = values
-        self.ranges = ranges
-
-    def __getitem__(self, indices: tuple[int, ...]) -> Any:
-        if len(indices) != len(self.ranges):
-            raise OutOfRangeError(f"{len(self.ranges)} indices are needed, not {len(indices)}")
-        for index, (first, last) in zip(indices, self.ranges, strict=True):
-            if not first <= index <= last:
-                raise OutOfRangeError(f"index {index} is outside {first}..{last}")
-        if callable(self.values):
-            return self.values(*indices)
-        value = self.values
-        offsets = [i - first for i, (first, _) in zip(indices, self.ranges, strict=True)]
-        if hasattr(value, "rows") and len(offsets) == 2:
-            return value[offsets[0], offsets[1]]
-        for offset in offsets:
-            value = value[offset]
-        return value
-
-
-class Values(Mapping[str, Any]):
-    """Names and what they stand for at one point; a value given as ``lazy`` is computed once."""
-
-    def __init__(
-        self,
-        known: Mapping[str, Any] | None = None,
-        lazy: Mapping[str, Callable[[], Any]] | None = None,
-    ) -> None:
-        self._known = dict(known or {})
-        self._lazy = dict(lazy or {})
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._known and name in self._lazy:
-            self._known[name] = self._lazy[name]()
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._known, *self._lazy]))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
 
 
 def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
@@ -120,11 +65,6 @@ def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterat
         bound = extended(values, {head.name: index})
         for others in index_values(tuple(rest), bound):
             yield {head.name: index, **others}
-
-
-def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values with more names in front; lazy ones stay lazy."""
-    return ChainMap(dict(names), values)  # type: ignore[arg-type]
 
 
 class _Evaluator:
@@ -342,8 +282,6 @@ class _Evaluator:
     def _integral_in_balls(
         self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
     ) -> Any:
-        from symderiv.verification.ball_integrals import ball_integral
-
         def integrand(numbers: Any, middles: Mapping[str, Any], points: Any) -> Any:
             bound = extended(middles, dict(zip(names, points, strict=True)))
             return _Evaluator(numbers).value(body, bound)

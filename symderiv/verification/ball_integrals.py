@@ -13,7 +13,7 @@ from typing import Any, Final
 from flint import arb
 
 from symderiv.precision.contexts import numbers as arithmetic
-from symderiv.verification.arithmetic import Indexed
+from symderiv.verification.values import Indexed
 
 __all__ = ["ball_integral"]
 
