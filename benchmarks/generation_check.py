@@ -1,41 +1,51 @@
 """What size of error the check of generated modules notices; prints the tables of its note.
 
-    python benchmarks/generation_check.py
+    python benchmarks/generation_check.py [STUDENT|TEACHER ...]
 
-Every scalar function of a module is multiplied by 1 + e in turn; then single signs, numbers and
-indices of the text are changed at random places (some of these changes change no value).
+Every scalar function of a module is made wrong by e in parts of its value in turn (by e itself
+where it is 0); then single signs, numbers and indices of the text are changed at random places
+(some of these changes change no value).
 """
 
 from __future__ import annotations
 
 import random
 import re
+import sys
 import time
+from bisect import bisect
+from collections.abc import Callable
+from functools import partial
 
 from symderiv.learning.generated_check import GeneratedError, check_generated
-from symderiv.learning.problem import LearningProblem, learning_problem
-from symderiv.learning.recipes import generate
+from symderiv.learning.problem import learning_problem
+from symderiv.learning.recipes import unchecked
 
-PAIRS = (("erf", "erf"), ("relu", "relu"), ("quadratic", "erf"), ("relu", "tanh"))
+PAIRS = (
+    *("erf|erf", "relu|relu", "quadratic|erf", "relu|tanh", "relu|x/(1+Abs(x))"),
+    *("Max(x,x/10)|x/(1+Abs(x))", "x/(1+Abs(x))|x/(1+Abs(x))", "silu|atan(x)"),
+)
 SIZES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 CHANGES = ((" + ", " - "), (" - ", " + "), (" * ", " / "), ("0.5", "0.6"), ("2.0", "3.0"))
 CHANGES += (("[i, j]", "[j, j]"), ("[i, n]", "[j, n]"), ("c12", "c11"), ("c13", "c12"))
 
 
-def noticed(text: str, problem: LearningProblem) -> bool:
+def noticed(check: Callable[[str], None], text: str) -> bool:
     """Whether a text is refused."""
     try:
-        check_generated(text, problem)
+        check(text)
     except (GeneratedError, ArithmeticError, LookupError, NameError, SyntaxError, TypeError):
         return True
     return False
 
 
-def scaled(text: str, name: str, size: float) -> str:
-    """The text with one of its functions multiplied by ``1 + size``."""
+def off(text: str, name: str, size: float) -> str:
+    """The text with one of its functions wrong by a relative ``size``."""
     lines = (
         f"\n_right = {name}",
-        f"def _wrong(*a): return {1 + size!r} * _right(*a)",
+        "def _wrong(*a):",
+        "    value = _right(*a)",
+        f"    return value + {size!r} * (abs(value) if abs(value) > 1e-12 else 1.0)",
         "_wrong.__doc__ = _right.__doc__",
         f"{name} = _wrong\n",
     )
@@ -44,15 +54,18 @@ def scaled(text: str, name: str, size: float) -> str:
 
 def main() -> None:
     """Both tables."""
-    for student, teacher in PAIRS:
+    for pair in sys.argv[1:] or PAIRS:
+        student, teacher = pair.split("|")
         problem = learning_problem(student, teacher)
-        text = generate("module", student, teacher)
+        text, compiled = unchecked("module", problem)
+
+        check = partial(check_generated, problem=problem, compiled=compiled)
         start = time.process_time()
-        check_generated(text, problem)
-        print(f"{student}|{teacher}: {time.process_time() - start:.2f} s")
+        check(text)
+        print(f"{pair}: {time.process_time() - start:.2f} CPU s", flush=True)
         for name in re.findall(r"^def (i\d\w*)\(", text, re.M):
-            least = next((s for s in SIZES if noticed(scaled(text, name, s), problem)), None)
-            print(f"    {name:14} {least if least is not None else 'nothing up to 1'}")
+            found = bisect(SIZES, False, key=lambda size: noticed(check, off(text, name, size)))
+            print(f"    {name:14} {SIZES[found] if found < len(SIZES) else 'nothing up to 1'}")
         rng, found, body = random.Random(1), [], text.index("\ndef i2")
         while len(found) < 40:
             old, new = rng.choice(CHANGES)
@@ -64,7 +77,7 @@ def main() -> None:
             if '"""' in line or line.lstrip().startswith("#"):
                 continue
             wrong = text[:place] + new + text[place + len(old) :]
-            found.append(noticed(wrong, problem))
+            found.append(noticed(check, wrong))
             if not found[-1]:
                 print(f"      not noticed: {old.strip()!r} -> {new.strip()!r}: {line.strip()[:70]}")
         print(f"    changes of the text noticed: {sum(found)} of {len(found)}")

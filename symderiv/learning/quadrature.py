@@ -200,13 +200,13 @@ class Quadrature:
         uncached = text.replace("cache=True, ", "")
         exec(uncached, names)  # text that was printed here, nothing from outside
         if not self.kinked:
-            return Search(names["quadrature_factor"], None, self.means)
+            return Search(names["quadrature_factor"], None, self.means, text)
         student, teacher = (np.array(of.kinks) for of in (self.student, self.teacher))
 
         def kinks(kind: int) -> np.ndarray:
             return student if kind < _TEACHER else teacher
 
-        return Search(names["quadrature_factor"], njit(kinks), self.means)
+        return Search(names["quadrature_factor"], njit(kinks), self.means, text)
 
     @property
     def means(self) -> list[Kinds]:

@@ -9,14 +9,12 @@ missed; ``benchmarks/quadrature_errors.py`` compares that with independent integ
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Iterator, Sequence
-from importlib import resources
-from typing import Any
 
 import numpy as np
 
+from symderiv.learning.compiled_means import compiled_means
 from symderiv.learning.field_covariances import Matrix, field_covariance, nearby, structured
 from symderiv.learning.quadrature_rules import Rule, finer
 
@@ -30,7 +28,6 @@ _SEED = 1995
 _SAMPLES = {2: 150, 4: 30}
 _AROUND = {2: 60, 4: 12}
 _FARTHEST = 30.0
-_FILES = ("tensor_mean.py", "kinked_mean.py")
 
 Kinds = tuple[int, ...]
 
@@ -43,6 +40,7 @@ class Search:
         factor: Callable[[int, float], float],
         kinks: Callable[[int], np.ndarray] | None,
         kinds: Sequence[Kinds],
+        activations: str = "",
     ) -> None:
         """Compiles the means.
 
@@ -50,19 +48,18 @@ class Search:
             factor: The factors by number, compiled.
             kinks: Their kinks by number, compiled; None for analytic factors.
             kinds: The factors of every mean that occurs.
+            activations: The text from which ``factor`` was compiled.
         """
         self.kinked = kinks is not None
         self.factor, self.kinks = factor, kinks
         self.kinds = tuple(kinds)
-        prefix = "_kinked" if self.kinked else ""
-        space = compiled_means(factor, kinks)
-        self._means = {size: space[f"{prefix}_mean_of_{size}"] for size in (2, 4)}
+        self.compiled = compiled_means(activations, factor, kinks)
 
     def mean(self, rule: Rule, kinds: Kinds, covariance: Matrix) -> float:
         """A mean as a module with this rule computes it."""
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
         upper = covariance[np.triu_indices(len(kinds))]
-        return float(self._means[len(kinds)](numbers, *kinds, *upper))
+        return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper))
 
     def tail(self, negligible: float) -> float:
         """The t beyond which the integrand of aligned fields of LARGEST_VARIANCE is negligible."""
@@ -121,25 +118,3 @@ class Search:
                     if error > climbed:
                         climbed, place = error, covariance
                         yield error
-
-
-def compiled_means(
-    factor: Callable[[int, float], float], kinks: Callable[[int], np.ndarray] | None
-) -> dict[str, Any]:
-    """The functions of the runtime files, compiled with factors and kinks by number."""
-    from numba import njit
-
-    space: dict[str, Any] = {"__name__": "searched", "quadrature_factor": factor}
-    if kinks is not None:
-        space["quadrature_kinks"] = kinks
-    functions: list[str] = []
-    for file in _FILES if kinks is not None else _FILES[:1]:
-        text = resources.files("symderiv_codegen.runtime").joinpath(file).read_text("utf-8")
-        exec(compile(text, file, "exec"), space)  # the package's own text
-        nodes = ast.parse(text).body
-        functions += [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
-    for name in functions:
-        if name.startswith("_"):
-            space[name].__annotations__ = {}
-            space[name] = njit(error_model="numpy")(space[name])
-    return space

@@ -13,7 +13,8 @@ from symderiv_codegen import PrinterError, print_numba
 from symderiv.errors import InputError, NotYetError
 from symderiv.files import write_whole
 from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
-from symderiv.learning.equations import Equations, derive_equations
+from symderiv.learning.compiled_means import CompiledMeans
+from symderiv.learning.equations import derive_equations
 from symderiv.learning.generated_check import check_generated
 from symderiv.learning.problem import LearningProblem, learning_problem
 from symderiv.learning.program import solver_program
@@ -56,8 +57,8 @@ def generate(
         GeneratedError: The text was derived and fails its check, which would be an error of ours.
     """
     problem = learning_problem(student, teacher)
-    text = _printed(name, problem, derive_equations(problem), tolerance, limited)
-    check_generated(text, problem)
+    text, compiled = unchecked(name, problem, tolerance, limited)
+    check_generated(text, problem, compiled)
     return text
 
 
@@ -99,22 +100,23 @@ def check_module_name(name: str, folder: Path | None = None) -> None:
 _TAKEN = frozenset({"np", "numba", "math", "numpy"})
 
 
-def _printed(
-    name: str,
-    problem: LearningProblem,
-    equations: Equations,
-    tolerance: float | None,
-    limited: bool,
-) -> str:
+def unchecked(
+    name: str, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
+) -> tuple[str, CompiledMeans | None]:
+    """The text of a solver module before its check, and its means by quadrature if it has any.
+
+    See :func:`generate`.
+    """
+    equations = derive_equations(problem)
     if not has_holes(problem):
         found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
-            return str(print_numba(solver_program(equations, name, found)))
+            return str(print_numba(solver_program(equations, name, found))), None
         except (NotYetError, PrinterError):
             pass  # there is another way
     rules = quadrature(problem, tolerance, limited)
     try:
-        return str(print_numba(solver_program(equations, name, rules)))
+        return str(print_numba(solver_program(equations, name, rules))), rules.search.compiled
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Sequence
-from types import ModuleType, SimpleNamespace
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def uncompiled(text: str) -> SimpleNamespace:
+def uncompiled(
+    text: str, compiled: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+) -> SimpleNamespace:
     """The names of a generated module.
+
+    Args:
+        text: Of the module.
+        compiled: Functions to take in the place of its own, by name.
 
     Its functions give what the compiled ones give up to rounding, except where those divide by zero
     or take roots of negative numbers: Python raises there.
@@ -30,7 +36,7 @@ def uncompiled(text: str) -> SimpleNamespace:
         "__builtins__": {**vars(builtins), "__import__": _imported},
     }
     exec(compile(text, "<generated module>", "exec"), scope)
-    for name, function in _COMPILED_ONLY.items():
+    for name, function in {**_COMPILED_ONLY, **compiled}.items():
         if name in scope:
             scope[name] = function
     return SimpleNamespace(**scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from types import SimpleNamespace
 
 import mpmath
@@ -13,16 +14,23 @@ from symderiv_codegen import print_numba
 
 from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.learning import derive_equations, generate, learning_problem, solver_program
+from symderiv.learning.generated_check import GeneratedError, check_generated
 from symderiv.learning.quadrature import Quadrature
 
 
 @functools.cache
-def by_quadrature(student: str, teacher: str | None = None, tolerance: float = 1e-6):
-    """The module by quadrature, also where the means have closed forms."""
+def derived(student: str, teacher: str | None, tolerance: float):
+    """Text by quadrature, also where the means have closed forms, what for, and its means."""
     problem = learning_problem(student, teacher)
     rules = Quadrature(problem, tolerance)
     program = solver_program(derive_equations(problem), "tested", rules)
-    return plain_module(print_numba(program))
+    return print_numba(program), problem, rules.search.compiled
+
+
+@functools.cache
+def by_quadrature(student: str, teacher: str | None = None, tolerance: float = 1e-6):
+    """The module of it."""
+    return plain_module(derived(student, teacher, tolerance)[0])
 
 
 @functools.cache
@@ -103,14 +111,51 @@ def test_means_of_independent_fields_are_products(text):
     assert m.i2(1.9, 1.9, 1.9) == pytest.approx(float(mean(lambda x: g(x) ** 2, 1.9)), abs=1e-5)
 
 
-@pytest.mark.parametrize("text", ["silu", "Max(x,0)+tanh(x)/3"])
-def test_price_derivatives_are_those_of_the_mean(text):
-    m = by_quadrature(text, None, 1e-4)
+@pytest.mark.parametrize(("text", "tolerance"), [("softplus", 1e-5), ("Max(x,0)+tanh(x)/3", 1e-4)])
+def test_price_derivatives_are_those_of_the_mean(text, tolerance):
+    m = by_quadrature(text, None, tolerance)
     c11, c12, c22, h = 0.8, -0.5, 1.7, 0.02
     by_covariance = (m.i2(c11, c12 + h, c22) - m.i2(c11, c12 - h, c22)) / (2 * h)
     by_variance = (m.i2(c11 + h, c12, c22) - m.i2(c11 - h, c12, c22)) / (2 * h)
     assert m.i2_12(c11, c12, c22) == pytest.approx(by_covariance, abs=3e-4)
     assert m.i2_11(c11, c12, c22) == pytest.approx(by_variance, abs=3e-4)
+
+
+def test_the_check_of_a_module_by_quadrature_takes_under_a_second():
+    text, problem, compiled = derived("erf", "relu", 1e-4)
+
+    def seconds() -> float:
+        begin = time.process_time()
+        check_generated(text, problem, compiled)
+        return time.process_time() - begin
+
+    assert any(seconds() < 1 for _ in range(3))
+
+
+def replaced(name: str, body: str) -> str:
+    """Another function in the place of one, which can call it as ``right``."""
+    head = f"\nright = {name}\ndef wrong(*a):\n    {body}\n"
+    return f"{head}wrong.__doc__ = right.__doc__\n{name} = wrong\n"
+
+
+KINKS = "TEACHER_KINKS = np.array([\n    0."
+WRONG = {
+    "a mean of four": ("", replaced("i4_st", "return 1.2 * right(*a)"), r"i4_st\(.*but its defin"),
+    "a bound": ("", replaced("i4_tt", "return 9.0"), r"i4_tt\(.*Cauchy-Schwarz"),
+    "Gamma": ("", replaced("noise", "right(*a); a[-1][0] *= 1.001"), "noise .* differs"),
+    "a rule": ("half, middle = 0.5 * ", "half, middle = 0.4 * ", "_panels is not what the error"),
+    "kinks": (KINKS + "0", KINKS + "1", "quadrature_kinks is not what the error"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_in_a_module_by_quadrature_is_named(case):
+    text, problem, compiled = derived("erf", "relu", 1e-4)
+    old, new, message = WRONG[case]
+    wrong = text.replace(old, new) if old else text + new
+    assert wrong != text
+    with pytest.raises(GeneratedError, match=message):
+        check_generated(wrong, problem, compiled)
 
 
 @pytest.mark.parametrize("x", [0.0, 1e-12, 1e-5, 0.2499999, 0.2500001, -0.24, 3.0])

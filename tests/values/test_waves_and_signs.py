@@ -31,6 +31,10 @@ MEANS = [
     ("sin|erf", "i2_12_st", "cos(x)*" + SLOPE.format("y")),
     ("sin|erf", "i4_tt", f"cos(x)*cos(y)*{ERF.format('z')}*{ERF.format('w')}"),
     ("relu|sin", "i4_tt", "Heaviside(x)*Heaviside(y)*sin(z)*sin(w)"),
+    ("sin|sin", "i4", "cos(x)*cos(y)*sin(z)*sin(w)"),
+    ("sin|relu", "i2_st", "sin(x)*Max(y,0)"),
+    ("sin|relu", "i4_st", "cos(x)*cos(y)*sin(z)*Max(w,0)"),
+    ("sin|relu", "i4_tt", "cos(x)*cos(y)*Max(z,0)*Max(w,0)"),
 ]
 
 
@@ -52,7 +56,7 @@ def covariance(size: int, near: tuple[int, int] | None, sign: int = 1) -> list[l
 
 
 @pytest.mark.parametrize("case", MEANS, ids=lambda case: f"{case[0]} {case[1]}")
-@pytest.mark.parametrize("aligned", [0, 1])
+@pytest.mark.parametrize("aligned", [0, 1, -1])
 def test_means_agree_with_certified_ones_also_where_fields_align(
     case: tuple[str, str, str], aligned: int
 ) -> None:
@@ -63,7 +67,9 @@ def test_means_agree_with_certified_ones_also_where_fields_align(
     assert expected.certified
     arguments = [float(c[a][b]) for a in range(size) for b in range(a, size)]
     found = getattr(module(pair), name)(*arguments)
-    assert found == pytest.approx(float(expected.value), rel=1e-11, abs=1e-13)
+    # waves next to two kinks: see docs/notes/conditional-covariances.md
+    allowed = 1e-13 + 1e-16 / NEAR if pair == "sin|relu" and aligned else 1e-13
+    assert found == pytest.approx(float(expected.value), rel=1e-11, abs=float(allowed))
 
 
 def test_dawsons_integral_keeps_its_digits() -> None:

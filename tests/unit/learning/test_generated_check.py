@@ -10,7 +10,7 @@ import pytest
 
 from symderiv.dynamics.kernels import load_kernel
 from symderiv.errors import SymderivError
-from symderiv.learning import generated_check, plain_learning, recipes
+from symderiv.learning import checked_means, plain_learning, recipes
 from symderiv.learning.generated_check import GeneratedError, check_generated
 from symderiv.learning.plain_learning import LearningProblem, Units, one_step, sample
 from symderiv.learning.problem import learning_problem
@@ -126,7 +126,7 @@ def test_other_examples_do_not_refuse_a_right_module(monkeypatch: pytest.MonkeyP
             return drawn(c, n, seed + 100 * shift)
 
         monkeypatch.setattr(plain_learning, "sample", other)
-        monkeypatch.setattr(generated_check, "sample", other)
+        monkeypatch.setattr(checked_means, "sample", other)
         check_generated(text, problem)
 
 

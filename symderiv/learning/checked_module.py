@@ -1,0 +1,111 @@
+"""A generated module that is checked: its text run as it stands, and how far it may be off."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from symderiv.errors import SymderivError
+from symderiv.learning.compiled_means import CompiledMeans
+from symderiv.learning.plain_learning import REPLICATES, Functions
+from symderiv.learning.problem import LearningProblem
+from symderiv.learning.uncompiled import uncompiled
+
+FALSE_ALARMS = 1e-6
+"""Probability that a right module is refused, over the randomisation of the examples."""
+COMPARISONS = 200
+"""More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
+LIMIT = float(student_t.isf(FALSE_ALARMS / COMPARISONS / 2, REPLICATES - 1))
+
+
+class GeneratedError(SymderivError):
+    """A generated module gives numbers that cannot be right; it was not written."""
+
+
+@dataclass(frozen=True)
+class CheckedModule:
+    """A module and what it is judged by.
+
+    Attributes:
+        names: Of the module, as plain Python.
+        functions: The activations on examples.
+        quadrature: Whether its means are rules of quadrature.
+        stated: Error of any mean of factors of order one, as the module states it.
+        stated_of_two: The same of the means of two factors, from which errors and drifts are made.
+        work: How often the innermost loop of the largest sum over a mixture turns.
+    """
+
+    names: SimpleNamespace
+    functions: Functions
+    quadrature: bool
+    stated: float
+    stated_of_two: float
+    work: int
+
+    def agree(self, what: str, value: Any, expected: Any, error: Any) -> None:
+        """Two numbers (or arrays) within what the sample and the module's error allow.
+
+        Raises:
+            GeneratedError: They are not.
+        """
+        value, expected, error = np.asarray(value), np.asarray(expected), np.asarray(error)
+        allowed = LIMIT * error + 10 * self.stated + 1e-7 * (1 + np.abs(expected))
+        far = ~(np.abs(value - expected) <= allowed)
+        if far.any():
+            place = tuple(int(n) for n in np.argwhere(far)[0])
+            raise GeneratedError(
+                f"{what}{list(place) if place else ''} = {value[place]:.6g}, but its definition "
+                f"gives {expected[place]:.6g} ± {error[place]:.1g} on examples"
+            )
+
+
+def checked_module(
+    text: str, problem: LearningProblem, compiled: CompiledMeans | None
+) -> CheckedModule:
+    """A module that can be run.
+
+    Args:
+        text: The module.
+        problem: What it was derived for.
+        compiled: Its means by quadrature, where it has any.
+
+    Raises:
+        GeneratedError: Its means by quadrature are not those that were compiled, of which the error
+            was searched for.
+    """
+    names = uncompiled(text)
+    if compiled is not None:
+        _same_rules(text, names, compiled)
+        names = uncompiled(text, compiled.functions)
+    method = getattr(names, "ACTIVATION_METHOD", "closed form")
+    stated = of_two = 0.0
+    if method != "closed form":
+        stated = float(names.ACTIVATION_ERROR) + float(names.ACTIVATION_DERIVATIVE_ERROR)
+        of_two = float(getattr(names, "ACTIVATION_PAIR_ERROR", stated))
+    rules = method == "quadrature"
+    return CheckedModule(names, Functions(problem), rules, stated, of_two, _work(text, names))
+
+
+def _same_rules(text: str, names: SimpleNamespace, compiled: CompiledMeans) -> None:
+    name = compiled.differs(text)
+    if name is None and compiled.kinks is not None:
+        for kind in range(5):
+            if not np.array_equal(names.quadrature_kinks(kind), compiled.kinks(kind)):
+                name = "quadrature_kinks"
+    if name is not None:
+        raise GeneratedError(
+            f"{name} is not what the error of the means by quadrature was searched for"
+        )
+
+
+def _work(text: str, module: SimpleNamespace) -> int:
+    loops = re.findall(r"for k(\d+)\w* in range\((\w+)\)", text)
+    depth = max((int(number) for number, _ in loops), default=0)
+    # A mean of waves and signs is itself a sum.
+    inner = 32 if depth and "_tilted_signs(" in text else 1
+    return inner * int(max((getattr(module, size) for _, size in loops), default=0) ** depth)
