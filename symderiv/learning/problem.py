@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symderiv.expressions import Activation, activation
+from symderiv.learning.admissible import check_real
 
 
 @dataclass(frozen=True)
@@ -13,10 +14,17 @@ class LearningProblem:
 
     Numbers of units, learning rates, label noise, weight decay and the spectrum of the inputs stay
     symbols: one derivation serves them all.
+
+    Raises:
+        FormulaError: An activation is not real everywhere.
     """
 
     student: Activation
     teacher: Activation
+
+    def __post_init__(self) -> None:
+        check_real(self.student, "activation")
+        check_real(self.teacher, "teacher_activation")
 
     @property
     def same_activation(self) -> bool:

@@ -23,7 +23,7 @@ from symderiv_codegen import (
     print_numba,
 )
 
-from symderiv.errors import DivergentError, ToleranceError
+from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.gaussian import existence
 from symderiv.learning.numeric_activation import NumericActivation, X
 from symderiv.learning.patterns import Kind, Pattern
@@ -181,9 +181,14 @@ class Quadrature:
             error = _stated(search.error(rule, self.tolerance))
             if error <= self.tolerance:
                 return rule, error
+            if not math.isfinite(error):
+                raise NotYetError(
+                    f"not yet: a mean of the activations {self.problem.student.text!r} and "
+                    f"{self.problem.teacher.text!r} is not finite in double precision"
+                )
         # what the finest one does, all of the search
         error = _stated(search.error(rules[-1], math.inf))
-        if limited and math.isfinite(error):
+        if limited:
             return rules[-1], error
         raise ToleranceError(
             f"tolerance {self.tolerance:g}: the best affordable quadrature for "

@@ -12,6 +12,7 @@ from symderiv_codegen import PrinterError, print_numba
 
 from symderiv.errors import InputError, NotYetError
 from symderiv.files import write_whole
+from symderiv.learning.admissible import check_power, check_range
 from symderiv.learning.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.learning.compiled_means import CompiledMeans
 from symderiv.learning.equations import derive_equations
@@ -50,13 +51,20 @@ def generate(
         limited: Take the finest affordable quadrature where the tolerance is out of its reach.
 
     Raises:
-        FormulaError: An activation is outside the allow-list.
+        FormulaError: An activation is outside the allow-list, not real, or too large or too small
+            for double precision.
         DivergentError: The student's activation is too rough for gradient descent.
         NotYetError: An activation has properties that no method can treat, with the reason.
         ToleranceError: The tolerance is out of reach; the message says what can be had.
         GeneratedError: The text was derived and fails its check, which would be an error of ours.
     """
     problem = learning_problem(student, teacher)
+    for argument, each in (
+        ("activation", problem.student),
+        ("teacher_activation", problem.teacher),
+    ):
+        check_range(each, argument)
+        check_power(each, argument)
     text, compiled = unchecked(name, problem, tolerance, limited)
     check_generated(text, problem, compiled)
     return text
@@ -114,8 +122,8 @@ def unchecked(
             return str(print_numba(solver_program(equations, name, found))), None
         except (NotYetError, PrinterError):
             pass  # there is another way
-    rules = quadrature(problem, tolerance, limited)
     try:
+        rules = quadrature(problem, tolerance, limited)
         return str(print_numba(solver_program(equations, name, rules))), rules.search.compiled
     except PrinterError as error:
         raise NotYetError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Sequence
 
 import sympy as sp
@@ -9,6 +11,7 @@ import sympy as sp
 from symderiv_codegen import many
 from symderiv_codegen.assigned_once import check_names, check_text
 from symderiv_codegen.blocks import sums_long_range
+from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
 from symderiv_codegen.loops import Block, Fill, Groups, Invoke
@@ -66,7 +69,13 @@ class NumbaExpressions(ExpressionPrinter):
     namespace = "math"
 
     def number(self, value: sp.Rational) -> Printed:
-        """Floating-point text; a fraction that is no short binary one stays a quotient."""
+        """Floating-point text; a fraction that is no short binary one stays a quotient.
+
+        Raises:
+            PrinterError: No double is near the number.
+        """
+        if _is_long(value):
+            return Printed(Text(repr(_double(value))), ATOM)
         if value.q == 1:
             return Printed(
                 Text(f"{value.p}.0" if value.p < 10**15 else f"{float(value.p)!r}"), ATOM
@@ -77,7 +86,7 @@ class NumbaExpressions(ExpressionPrinter):
 
     def splits_fractions(self, value: sp.Rational) -> bool:
         """Only fractions that binary numbers cannot hold."""
-        return bool(value.q != 1 and not _is_short_binary(value))
+        return bool(value.q != 1 and not _is_short_binary(value) and not _is_long(value))
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
         """``Q[i, j]``."""
@@ -86,6 +95,22 @@ class NumbaExpressions(ExpressionPrinter):
 
 def _is_short_binary(value: sp.Rational) -> bool:
     return value.q in (2, 4, 8, 16) and value.p < 1000
+
+
+def _is_long(value: sp.Rational) -> bool:
+    """Whether numerator or denominator are beyond the doubles, or near."""
+    return bool(max(abs(value.p), value.q).bit_length() > 1000)
+
+
+def _double(value: sp.Rational) -> float:
+    """The nearest double, with all of its bits."""
+    try:
+        found = value.p / value.q  # of integers: rounded once
+    except OverflowError:
+        found = math.inf
+    if not sys.float_info.min <= abs(found) < math.inf:
+        raise PrinterError(f"{sp.N(value, 3)} is outside the range of double precision")
+    return found
 
 
 class NumbaModule(ModulePrinter):

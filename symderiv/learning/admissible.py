@@ -1,0 +1,161 @@
+"""Activations that have no dynamics in double precision, refused before anything is derived.
+
+A formula may be acceptable as text and still be complex on half of the axis (``x**x``,
+``log(1+x)``) or made of numbers whose products no double holds (``1e-320``). The means that would
+be derived from it do not exist, or a module would compute with zero or infinity in their place.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import sympy as sp
+
+from symderiv.errors import FormulaError, NotYetError
+from symderiv.expressions import Activation
+from symderiv.expressions.reader import quoted
+
+__all__ = ["check_power", "check_range", "check_real"]
+
+X = sp.Symbol("x", real=True)
+
+CONSTANTS = (1e-60, 1e60)
+"""Between these in modulus: the product of four of them is far from the ends of the doubles."""
+
+OUTPUTS = (1e-3, 1e5)
+"""Largest modulus for |x| < 3. Beyond, rounding of label noise of order one beside fourth powers of
+the activation, or the other way round, is what a module would compute."""
+
+LARGEST_POWER = 6
+"""Of x: the means of four factors have four times as many, and more terms than can be handled."""
+
+_DIGITS = 20
+# no point is a simple fraction, where formulas have their jumps and holes
+_NEAR = [sp.Rational(16 * n + 5, 128) for n in range(-48, 48)]
+_FAR = [sp.Rational(37 * n, 8) for n in range(-9, 10) if abs(n) > 1]
+
+
+def check_real(activation: Activation, argument: str) -> None:
+    """Refuse an activation that is complex at a real x.
+
+    Args:
+        activation: g.
+        argument: its name in the error.
+
+    Raises:
+        FormulaError: with an x at which g is complex; exact, but looked for at some points only.
+    """
+    place = _complex_at(activation.expression)
+    if place is not None:
+        raise FormulaError(
+            f"{quoted(activation.text)} is not real at x = {float(place):g}; an activation must be "
+            "real for every x (Abs(x) in place of x may help)",
+            argument=argument,
+        )
+
+
+def check_range(activation: Activation, argument: str) -> None:
+    """Refuse an activation whose numbers are too large or too small for a generated module.
+
+    Args:
+        activation: g.
+        argument: its name in the error.
+
+    Raises:
+        FormulaError: a constant in g is outside of CONSTANTS, or the largest |g| outside of
+            OUTPUTS.
+    """
+    g = activation.expression
+    for constant in sorted(_constants(g), key=sp.default_sort_key):
+        if not _within(constant, CONSTANTS):
+            raise FormulaError(
+                f"{_shown(constant)} in {quoted(activation.text)}: constants of activations must "
+                f"be zero or between {CONSTANTS[0]:g} and {CONSTANTS[1]:g} in modulus",
+                argument=argument,
+            )
+    values = [_value(g, place) for place in _NEAR[::4] if abs(place) < 3]
+    largest = max((abs(value) for value in values if value is not None), default=sp.Integer(1))
+    if not _within(largest, OUTPUTS):
+        raise FormulaError(
+            f"{quoted(activation.text)} is at most {_shown(largest)} for |x| < 3; solver modules "
+            f"are made for {OUTPUTS[0]:g} to {OUTPUTS[1]:g}: scale output weights instead",
+            argument=argument,
+        )
+
+
+def check_power(activation: Activation, argument: str) -> None:
+    """Refuse an activation with a power that no module is made for.
+
+    Args:
+        activation: g.
+        argument: its name in the error.
+
+    Raises:
+        NotYetError: base and exponent of a power contain x, or a power of x outside of functions
+            is above LARGEST_POWER.
+    """
+    for each in activation.expression.atoms(sp.Pow):
+        if each.base.has(X) and each.exp.has(X):
+            raise NotYetError(
+                f"not yet: {quoted(activation.text)} has x in base and exponent of a power, whose "
+                "growth is not known; write it with exp",
+                argument=argument,
+            )
+    power = _power(activation.expression)
+    if power > LARGEST_POWER:
+        raise NotYetError(
+            f"not yet: {quoted(activation.text)} has x to the power {power}; modules are made for "
+            f"powers up to {LARGEST_POWER}",
+            argument=argument,
+        )
+
+
+def _power(g: sp.Expr) -> int:
+    """The largest power of x, counting those of Abs, Max and Min, and in no other function."""
+    if g == X:
+        return 1
+    if isinstance(g, sp.Mul):
+        return sum(_power(part) for part in g.args)
+    if isinstance(g, sp.Pow):
+        times = max(0, int(sp.ceiling(g.exp))) if g.exp.is_number else 0
+        return times * _power(g.base)
+    if isinstance(g, sp.Add | sp.Abs | sp.Max | sp.Min):
+        return max(_power(part) for part in g.args)
+    return 0
+
+
+@lru_cache(maxsize=64)
+def _complex_at(g: sp.Expr) -> sp.Rational | None:
+    places = sorted([*_NEAR, *_FAR], key=abs)
+    regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
+    regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+    function = sp.lambdify(X, regular, ["scipy", "numpy"])
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(function(np.array([float(p) for p in places])), len(places))
+    # not a number may also be an overflow; what is complex is known exactly
+    suspects = [p for p, value in zip(places, values, strict=True) if not np.isfinite(value)]
+    return next((p for p in suspects if _imaginary(g, p)), None)
+
+
+def _imaginary(g: sp.Expr, place: sp.Rational) -> bool:
+    value = sp.N(g.xreplace({X: place}), _DIGITS)
+    return bool(value.is_number and value.is_finite is not False and sp.im(value) != 0)
+
+
+def _constants(g: sp.Expr) -> set[sp.Expr]:
+    """All pieces without x, and the pieces of these."""
+    return {part for part in sp.preorder_traversal(g) if part.is_number}
+
+
+def _value(g: sp.Expr, place: sp.Rational) -> sp.Expr | None:
+    value = sp.N(g.xreplace({X: place}), _DIGITS)
+    return value if value.is_comparable and value.is_finite else None
+
+
+def _within(number: sp.Expr, limits: tuple[float, float]) -> bool:
+    return bool(number == 0 or limits[0] <= abs(sp.N(number, _DIGITS)) <= limits[1])
+
+
+def _shown(number: sp.Expr) -> str:
+    return str(sp.N(number, 3))

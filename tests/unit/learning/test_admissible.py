@@ -1,0 +1,78 @@
+"""Activations without dynamics in doubles are refused at once, their nearest neighbours are not."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import sympy as sp
+from symderiv_codegen import PrinterError
+from symderiv_codegen.printers.numba import NumbaExpressions
+
+from symderiv import generate
+from symderiv.errors import FormulaError, InputError, NotYetError
+from symderiv.expressions import activation
+from symderiv.learning.admissible import check_power, check_range, check_real
+
+
+@pytest.mark.parametrize(
+    ("complex_", "real"),
+    [
+        ("x**x", "x**2"),
+        ("x**pi", "Abs(x)**pi"),
+        ("log(1+x)", "log(1+exp(x))"),
+        ("sqrt(100-x**2)", "sqrt(100+x**2)"),
+        ("tanh(x)**(1/3)", "Abs(tanh(x))**(1/3)"),
+        ("1/log(x)", "1/log(2+x**2)"),
+        ("log(sin(x))", "log(2+sin(x))"),
+    ],
+)
+def test_activations_that_are_complex_somewhere_are_refused(complex_: str, real: str) -> None:
+    with pytest.raises(FormulaError, match="not real at x"):
+        check_real(activation(complex_), "activation")
+    check_real(activation(real), "activation")
+
+
+@pytest.mark.parametrize(
+    ("extreme", "plain"),
+    [
+        ("1e-320", "1e-2"),
+        ("erf(x) + 1e-200", "erf(x) + 1e-50"),
+        ("x*exp(-1000)", "x*exp(-3)"),
+        ("exp(x-1000)", "exp(x-1)"),
+        ("x*1e200", "x*1e4"),
+        ("(1e-50*x)**6", "(x/2)**6"),
+        ("x*" + "9" * 400, "x*0." + "9" * 400),
+    ],
+)
+def test_constants_that_no_product_of_doubles_holds_are_refused(extreme: str, plain: str) -> None:
+    with pytest.raises(FormulaError, match=r"between|are made for"):
+        check_range(activation(extreme), "activation")
+    check_range(activation(plain), "activation")
+
+
+def test_powers_without_known_means_are_refused() -> None:
+    for text in ("x**7", "Abs(x)**x", "(1+x**2)**x", "x**4*Max(0,x)**3"):
+        with pytest.raises(NotYetError):
+            check_power(activation(text), "activation")
+    for text in ("x**6", "2**x", "x**3*erf(x)**5", "exp(-x**8)"):
+        check_power(activation(text), "activation")
+
+
+def test_the_argument_with_the_activation_is_named() -> None:
+    with pytest.raises(InputError) as found:
+        generate("linear", "g", teacher_activation="1e-320", output=None)
+    assert found.value.argument == "teacher_activation"
+    with pytest.raises(InputError) as found:
+        generate("x**x", "g", output=None)
+    assert found.value.argument == "activation"
+
+
+def test_numbers_in_modules_are_doubles_or_refused() -> None:
+    printer = NumbaExpressions()
+    for value in (sp.Rational(10**400 + 1, 3 * 10**400), sp.Rational(1, 7), sp.Integer(10) ** 300):
+        number = eval(printer.text(value))  # text printed here
+        assert abs(number - float(value)) <= 2 * sys.float_info.epsilon * number
+    for value in (sp.Integer(10) ** 320, sp.Rational(1, 10**320), sp.Rational(1, 10**400)):
+        with pytest.raises(PrinterError, match="outside the range"):
+            printer.text(value)
