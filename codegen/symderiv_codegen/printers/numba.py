@@ -105,7 +105,7 @@ def _is_long(value: sp.Rational) -> bool:
 def _double(value: sp.Rational) -> float:
     """The nearest double, with all of its bits."""
     try:
-        found = value.p / value.q  # of integers: rounded once
+        found: float = value.p / value.q  # of integers: rounded once
     except OverflowError:
         found = math.inf
     if not sys.float_info.min <= abs(found) < math.inf:
