@@ -5,7 +5,8 @@ may be replaced without asking, and what is read from it is what was computed. A
 off, damaged, edited or written by anything else is not.
 
 The mark is one line of text in a place where its format has room for it: a comment, a key of JSON
-at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5, .npy and PDF.
+at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5, .npy, pickles
+and PDF.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
     "txt": (b"\n", b"\n"),
     "nc": (b"\n", b"\n"),
     "npy": (b"\n", b"\n"),
+    "pickle": (b"\n", b"\n"),
 }
 
 #: Formats that are text and can go to standard output.
@@ -50,8 +52,8 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
 
     Args:
         content: a whole file without one; JSON is an object that is not empty.
-        format: its ending: html, svg, tex, py, toml, pdf, txt, nc, npy, json,
-            png, npz.
+        format: its ending: html, svg, tex, py, toml, pdf, txt, nc, npy, pickle,
+            json, png, npz.
     """
     if format in _FRAMES:
         before, after, skipped = _FRAMES[format](bytes(content))

@@ -26,6 +26,7 @@ from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
 
 from symderiv.errors import SymderivError
+from symderiv.kept import kept
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning import symbols as s
 from symderiv.learning.equations import Equations
@@ -94,7 +95,7 @@ class MomentSystem:
         return shift, source
 
 
-@lru_cache(maxsize=1)
+@kept("expressions", "gaussian", "learning", "analysis")
 def linear_system() -> LinearSystem:
     """The system of the eigenspaces.
 
@@ -133,7 +134,7 @@ def linear_system() -> LinearSystem:
     )
 
 
-@lru_cache(maxsize=1)
+@kept("expressions", "gaussian", "learning", "analysis")
 def moment_system() -> MomentSystem:
     """The system of the moments.
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import mpmath
@@ -51,6 +50,7 @@ from symderiv.analysis.symmetric import (
 )
 from symderiv.errors import InputError, SymderivError
 from symderiv.gaussian.evaluate import number
+from symderiv.kept import kept
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning import symbols as s
 
@@ -216,7 +216,7 @@ def _exact(value: Any) -> sp.Expr:
     return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
 
 
-@lru_cache(maxsize=8)
+@kept("expressions", "gaussian", "learning", "analysis")
 def perfect_learning(activation: str) -> PerfectLearning:
     """The linearisation of an activation (a name or a formula in ``x``).
 
@@ -346,3 +346,11 @@ def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
     """A matrix at given T and D, entries simplified, symbolic in M."""
     values = {T: sp.sympify(T1[0]), D: sp.sympify(T1[1])}
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
+
+
+@kept("expressions", "gaussian", "learning", "analysis")
+def tidied_matrices(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, sp.Matrix]:
+    """G, H and F of an activation at given T and D, as :func:`tidied` writes them."""
+    theory = perfect_learning(activation)
+    named = {"G": theory.G, "H": theory.H, "F": theory.F}
+    return {name: tidied(matrix, (T1, D1)) for name, matrix in named.items()}

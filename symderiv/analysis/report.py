@@ -26,6 +26,7 @@ from symderiv.analysis.symmetric import reduced_equations
 from symderiv.analysis.teacher import HomogeneousTeacher
 from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.expressions import Activation
+from symderiv.kept import kept
 from symderiv.learning import Equations, LearningProblem, derive_equations
 from symderiv.precision import ball_at, written
 from symderiv.precision.decimals import arithmetic
@@ -317,16 +318,17 @@ def _equations(activation: Activation) -> Equations:
     return derive_equations(LearningProblem(activation, activation))
 
 
-@lru_cache(maxsize=8)
+@kept("expressions", "gaussian", "learning", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation))
 
 
-@lru_cache(maxsize=8)
+@kept("expressions", "gaussian", "learning", "analysis")
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)
     forms = plateau_forms(equations)
+    _ = forms.closed  # kept with them
     reduced = reduced_equations(equations, paired=True, noise=False)
     return forms, linearised_matrices(reduced, forms)
 

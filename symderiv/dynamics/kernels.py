@@ -11,7 +11,6 @@ import ast
 import hashlib
 import importlib
 import importlib.util
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from symderiv import __version__
+from symderiv import __version__, kept
 from symderiv.dynamics.code_cache import kept_code, tell_once, temporary_folder
 from symderiv.errors import SymderivError
 from symderiv.expressions import activation
@@ -160,11 +159,8 @@ def _load(
 
 
 def cache_folder() -> Path:
-    """Where derived modules are kept: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
-    configured = os.environ.get("XDG_CACHE_HOME", "")
-    # the standard says that a relative path there is to be ignored
-    base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
-    return base / "symderiv" / "kernels"
+    """Where derived modules are kept; see :func:`symderiv.kept.cache_folder`."""
+    return kept.cache_folder() / "kernels"
 
 
 def _tree(formula: str) -> str:
@@ -202,21 +198,13 @@ def _cached_path(student: str, teacher: str, *approximation: str) -> Path:
     return cache_folder() / f"kernel_{digest.hexdigest()[:24]}.py"
 
 
-@lru_cache(maxsize=1)
 def _engine_digest() -> str:
     """A digest of SymPy's version and of the sources that derive and print modules."""
-    import importlib.metadata
-
-    digest = hashlib.sha256(importlib.metadata.version("sympy").encode())
-    engine = Path(__file__).resolve().parent.parent
     codegen = importlib.util.find_spec("symderiv_codegen")
-    folders = [engine / name for name in ("expressions", "gaussian", "learning")]
-    if codegen is not None:
-        folders += [Path(place) for place in codegen.submodule_search_locations or []]
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    places = codegen.submodule_search_locations or [] if codegen is not None else []
+    return kept.sources_digest(
+        "expressions", "gaussian", "learning", also=tuple(Path(place) for place in places)
+    )
 
 
 def _derive(

@@ -194,13 +194,12 @@ def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[s
 
 def _matrices(found: Asymptotics) -> dict[str, Any]:
     """G, H, F symbolic in M at these T and D, and the equation they stand in."""
-    from symderiv.analysis.perfect_learning import tidied
+    from symderiv.analysis.perfect_learning import tidied_matrices
 
-    theory = found.theory
-    named = {"G": theory.G, "H": theory.H, "F": theory.F}
+    matrices = tidied_matrices(found.theory.activation, *found.teacher_moments)
     texts: dict[str, Any] = {
         name: [[str(entry) for entry in matrix.row(i)] for i in range(4)]
-        for name, matrix in ((n, tidied(m, found.teacher_moments)) for n, m in named.items())
+        for name, matrix in matrices.items()
     }
     texts["equation"] = (
         "dx_k/d alpha = -eta*rho_k*(G*x_k + H*X) + eta**2*rho_k*F*X, X = sum_k w_k*rho_k*x_k, "

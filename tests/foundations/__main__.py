@@ -15,6 +15,7 @@ import argparse
 import sys
 
 from foundations.table import Rows, computed, counts, defects, read, tried, written
+from symderiv import kept
 from symderiv.verification.library import names
 
 
@@ -25,6 +26,7 @@ def main() -> int:
     parser.add_argument("--paper", help="only this paper")
     parser.add_argument("--unnamed", action="store_true", help="only claims that name nothing")
     options = parser.parse_args()
+    kept.enabled = False  # what a changed engine derives is nobody else's
     stored = {} if options.anew else read()
 
     def keep(words: str, rows: Rows) -> None:

@@ -22,6 +22,7 @@ LEVELS = {
     "limits": 1,
     "seals": 1,
     "outputs": 2,
+    "kept": 2,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,

@@ -1,0 +1,97 @@
+"""Derivations that are kept on disk: what was derived once is read when it is asked for again.
+
+A derivation depends on its arguments, the sources of the rooms that make it, and the versions of
+SymPy and Python. The file's name is a digest of all of them, so nothing is ever out of date, and
+the file carries the mark of :mod:`symderiv.seals`: one that is damaged is derived anew. The folder
+is the user's own cache, as for compiled code; results are pickled there, so whoever can write to it
+could run code as that user. ``SYMDERIV_CACHE=off`` derives everything anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import os
+import pickle
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from symderiv import __version__
+from symderiv.files import replace_file
+from symderiv.seals import is_sealed, sealed
+
+__all__ = ["cache_folder", "kept", "sources_digest"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Processes that change the engine under test neither read nor write.
+enabled = True
+
+_ENGINE = Path(__file__).resolve().parent
+
+
+def cache_folder() -> Path:
+    """Where derived things are kept: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    # the standard says that a relative path there is to be ignored
+    base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
+    return base / "symderiv"
+
+
+@functools.lru_cache(maxsize=8)
+def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
+    """A digest of SymPy's version and of all Python files in rooms of the engine and folders."""
+    digest = hashlib.sha256(importlib.metadata.version("sympy").encode())
+    for folder in (*(_ENGINE / room for room in rooms), *also):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep what a function returns, in this process and on disk.
+
+    Args:
+        rooms: of ``symderiv/``, whose sources the result depends on.
+
+    The function's arguments must be hashable and be told apart by their ``repr``; what it returns
+    must survive pickling. Errors are not kept.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.lru_cache(maxsize=8)
+        def found(*args: P.args, **kwargs: P.kwargs) -> T:
+            if not enabled or os.environ.get("SYMDERIV_CACHE") == "off":
+                return function(*args, **kwargs)
+            path = _place(function, rooms, repr((args, sorted(kwargs.items()))))
+            with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
+                content = path.read_bytes()
+                if is_sealed(content):
+                    return pickle.loads(content)  # type: ignore[no-any-return]
+            result = function(*args, **kwargs)
+            with suppress(OSError):  # a cache that cannot be written to costs time only
+                replace_file(path, sealed(pickle.dumps(result), "pickle"))
+            return result
+
+        return functools.update_wrapper(found, function)
+
+    return decorate
+
+
+def _place(function: Callable[..., object], rooms: tuple[str, ...], arguments: str) -> Path:
+    digest = hashlib.sha256()
+    for part in (
+        __version__,
+        platform.python_version(),
+        sources_digest(*rooms),
+        f"{function.__module__}.{function.__qualname__}",
+        arguments,
+    ):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return cache_folder() / "derived" / f"{digest.hexdigest()[:32]}.pickle"

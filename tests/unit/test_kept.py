@@ -1,0 +1,91 @@
+"""Derivations on disk are those of the same arguments and sources, or they are made again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from symderiv import kept
+from symderiv.analysis.perfect_learning import perfect_learning
+
+calls: list[tuple[object, ...]] = []
+
+
+def _noted(*args: object) -> tuple[object, ...]:
+    calls.append(args)
+    return args
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(kept, "enabled", True)
+    monkeypatch.delenv("SYMDERIV_CACHE", raising=False)
+    calls.clear()
+    return tmp_path / "symderiv" / "derived"
+
+
+def _anew():
+    """The function as a new process has it."""
+    return kept.kept("expressions")(_noted)
+
+
+def test_what_was_derived_is_read_by_the_next_process(folder):
+    assert _anew()("erf", 1) == _anew()("erf", 1) == ("erf", 1)
+    assert calls == [("erf", 1)]
+    _anew()("erf", 2)
+    assert len(calls) == len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"cut", b"cos\nsystem\n(S'false'\ntR."])
+def test_a_damaged_file_is_derived_anew_and_never_read(folder, damage):
+    _anew()("erf")
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage)
+    assert _anew()("erf") == ("erf",)
+    assert len(calls) == 2
+    assert path.read_bytes() == whole
+
+
+def test_changed_sources_are_derived_anew(folder, monkeypatch, tmp_path):
+    room = tmp_path / "room"
+    room.mkdir()
+    (room / "rule.py").write_text("RULE = 1\n")
+    monkeypatch.setattr(kept, "_ENGINE", tmp_path)
+    for text in ("RULE = 1\n", "RULE = 2\n", "RULE = 2\n"):
+        (room / "rule.py").write_text(text)
+        kept.sources_digest.cache_clear()
+        kept.kept("room")(_noted)("erf")
+    kept.sources_digest.cache_clear()
+    assert len(calls) == 2
+
+
+def test_nothing_is_kept_where_it_is_switched_off_or_cannot_be(folder, monkeypatch):
+    monkeypatch.setenv("SYMDERIV_CACHE", "off")
+    _anew()("erf")
+    assert not folder.exists()
+    monkeypatch.delenv("SYMDERIV_CACHE")
+    folder.parent.mkdir()
+    folder.write_text("a file where the folder should be")
+    assert _anew()("erf") == ("erf",)
+    assert len(calls) == 2
+
+
+def test_a_linearisation_that_was_read_is_the_one_that_was_derived(folder):
+    derived = perfect_learning.__wrapped__("x + x**3/3")
+    code = "from symderiv.analysis.perfect_learning import perfect_learning as p; p('x + x**3/3')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (path,) = folder.iterdir()
+    before = path.stat().st_mtime_ns
+    perfect_learning.cache_clear()
+    read = perfect_learning("x + x**3/3")
+    assert path.stat().st_mtime_ns == before
+    for name in ("G", "H", "F", "stiffness", "error_curvature"):
+        difference = getattr(read, name) - getattr(derived, name)
+        # SymPy may write the same entry in two ways
+        assert difference.applyfunc(sp.simplify).is_zero_matrix, name
