@@ -18,7 +18,7 @@ import platform
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 from symderiv import __version__
 from symderiv.files import replace_file
@@ -78,7 +78,7 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 replace_file(path, sealed(pickle.dumps(result), "pickle"))
             return result
 
-        return functools.update_wrapper(found, function)
+        return cast("Callable[P, T]", functools.update_wrapper(found, function))
 
     return decorate
 
