@@ -53,33 +53,39 @@ class Excused:
         proof: A sentence that proves it.
         effort: It changes how much is computed (nodes, steps, time), and what is promised of the
             result holds as before; otherwise nothing changes at all.
+        occurrence: Of which place among equal ones in the function; None for every one.
     """
 
     proof: str
     effort: bool
+    occurrence: int | None = None
 
 
-def equivalents(path: Path = _EQUIVALENT) -> dict[tuple[str, str, str, str], Excused]:
+_Known = dict[tuple[str, str, str, str], list[Excused]]
+
+
+def equivalents(path: Path = _EQUIVALENT) -> _Known:
     """By file, function, text before and text after.
 
     Raises:
         ValueError: An entry has no proof.
     """
-    found = {}
+    found: _Known = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []):
         if len(entry["proof"]) < 20:
             raise ValueError(f"{path}: {entry} has no proof")
-        excused = Excused(entry["proof"], entry.get("effort", False))
+        excused = Excused(entry["proof"], entry.get("effort", False), entry.get("occurrence"))
         for change in entry["changes"]:
             before, _, after = change.partition(" -> ")
-            found[entry["file"], entry["function"], before.strip(), after.strip()] = excused
+            key = entry["file"], entry["function"], before.strip(), after.strip()
+            found.setdefault(key, []).append(excused)
     return found
 
 
-def _excused(
-    entry: dict[str, Any], known: dict[tuple[str, str, str, str], Excused]
-) -> Excused | None:
-    return known.get((entry["file"], entry["function"], entry["before"], entry["after"]))
+def _excused(entry: dict[str, Any], known: _Known) -> Excused | None:
+    places = known.get((entry["file"], entry["function"], entry["before"], entry["after"]), [])
+    here = (p for p in places if p.occurrence in (None, entry["occurrence"]))
+    return next(here, None)
 
 
 def table(record: Record) -> str:
@@ -120,7 +126,7 @@ def survivors_text(record: Record, room: str = "") -> str:
     lines = []
     for e in record.read().values():
         if e["verdict"] == "survived" and room in ("", e["room"]) and _excused(e, known) is None:
-            where = f"{e['file']}:{e['line']} {e['function']}"
+            where = f"{e['file']}:{e['line']} {e['function']} place {e['occurrence']}"
             tests = f"{e['tests']} tests reach it, {e['left']} not run"
             lines += [f"{e['id']} {where} [{e['operator']}]", f"    {e['before']}"]
             lines += [f" -> {e['after']}", f"    {tests}"]

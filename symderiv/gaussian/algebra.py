@@ -265,7 +265,7 @@ class Algebra:
             if not 1 < len(minor) < len(poly):
                 continue
             quotient, rest = divmod(poly, minor)
-            if len(quotient) != 1 or not rest:
+            if len(quotient) != 1:
                 continue
             parts = [self._primitive(p, {}) for p in (quotient, minor, rest)]
             scale = parts[2][0]

@@ -88,7 +88,13 @@ def _check_entry(value: sp.Expr, argument: str, entry: str) -> None:
 
 
 def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
-    """Exact symmetric elimination of the largest numeric block."""
+    """The variances, and exact symmetric elimination of the largest numeric block."""
+    for i, row in enumerate(entries):
+        if sign_of(row[i]) == -1:
+            raise InputError(
+                f"is not positive semidefinite: the variance of field {i + 1} is {row[i]}",
+                argument="covariance",
+            )
     numeric = [
         i for i in range(len(entries))
         if all(entries[i][j].is_number for j in range(len(entries)) if entries[j][j].is_number)

@@ -15,7 +15,7 @@ import sympy as sp
 from mpmath import mp
 from symderiv_codegen.runtime.snippets import pasted
 
-from symderiv.gaussian.functions import OwenT, SignMean4
+from symderiv.gaussian.functions import OwenT, SignMean2, SignMean4
 
 R = sp.Rational
 PAIRS = list(combinations(range(4), 2))
@@ -70,6 +70,18 @@ def test_exchanging_fields_gives_the_same_expression() -> None:
         assert SignMean4(*exchanged) == reference
 
 
+def test_fields_without_correlation_are_exchanged_and_turned_round_as_others_are() -> None:
+    a, b, c, d = sp.symbols("a:d", real=True)
+    table = dict(zip(PAIRS, (a, b, 0, c, d, 0), strict=True))
+    reference = SignMean4(*table.values())
+    for order in permutations(range(4)):
+        for turned in range(4):
+            sign = {pair: -1 if turned in pair else 1 for pair in PAIRS}
+            moved = {pair: tuple(sorted(order[i] for i in pair)) for pair in PAIRS}
+            other = SignMean4(*(sign[pair] * table[moved[pair]] for pair in PAIRS))  # type: ignore[index]
+            assert other == -reference
+
+
 def test_changing_the_sign_of_a_field_changes_the_sign_of_the_mean() -> None:
     symbols = sp.symbols("r0:6", real=True)
     for flipped in range(4):
@@ -112,10 +124,12 @@ def test_the_plackett_integral_in_terms_of_partial_correlations_gives_the_same_d
 
 def test_rewriting_as_an_integral_gives_the_same_digits() -> None:
     value = SignMean4(*GENERIC)
-    (integral,) = value.rewrite(sp.Integral).atoms(sp.Integral)
+    rewritten = value.rewrite(sp.Integral)
+    (integral,) = rewritten.atoms(sp.Integral)
     (t, *_), integrand = integral.limits[0], integral.function
     with mp.workdps(30):
-        total = 4 / mp.pi**2 * mp.quad(sp.lambdify(t, integrand, "mpmath"), [0, 1])
+        factor = as_mpf(rewritten / integral, 30)
+        total = factor * mp.quad(sp.lambdify(t, integrand, "mpmath"), [0, 1])
         assert abs(total - as_mpf(value, 30)) < mp.mpf(10) ** -28
 
 
@@ -160,6 +174,14 @@ def test_nearly_equal_fields_tend_to_the_merged_mean() -> None:
     merged = 2 / sp.pi * sp.asin(R(1, 5))
     gap = difference(near, merged, 40)
     assert 0 < gap < 4e-12  # at most (2/pi) (pi/2 - asin(1 - tiny)), twice
+
+
+def test_fields_equal_to_more_than_the_digits_asked_for_are_merged() -> None:
+    near = 1 - R(1, 10**60)
+    r, s, t = R(1, 3), R(-1, 5), R(1, 7)
+    for sign in (1, -1):
+        value = SignMean4(sign * near, r, s, sign * r, sign * s, t)
+        assert abs(value.evalf(15) - sign * 2 / sp.pi * sp.asin(t)) < 1e-14
 
 
 def test_numbers_that_are_no_correlation_matrix_give_nan() -> None:
@@ -369,3 +391,25 @@ def test_owens_t_with_symbols_stays_and_prints() -> None:
     assert OwenT(h, a).evalf() == OwenT(h, a)
     assert sp.latex(OwenT(h, a)) == r"T\!\left(h,\, a\right)"
     assert OwenT(h, a).rewrite(sp.Integral).has(sp.Integral)
+
+
+@pytest.mark.parametrize(("h1", "h2"), [(R(1, 2), R(4, 3)), (0, R(-3, 4)), (R(5, 2), 1)])
+@pytest.mark.parametrize("rho", [R(-2, 5), R(7, 10)])
+def test_two_signs_at_imaginary_places_obey_price(h1: sp.Expr, h2: sp.Expr, rho: sp.Expr) -> None:
+    """Independent they are erf(i h_1/√2) erf(i h_2/√2); the slope is 4 times the density."""
+    with mp.workdps(30):
+        a, b, end = (mp.mpf(sp.Rational(value).p) / sp.Rational(value).q for value in (h1, h2, rho))
+
+        def density(r: mpmath.mpf) -> mpmath.mpf:
+            square = (a * a - 2 * r * a * b + b * b) / (1 - r * r)
+            return mp.exp(square / 2) / (2 * mp.pi * mp.sqrt(1 - r * r))
+
+        start = -mp.erfi(a / mp.sqrt(2)) * mp.erfi(b / mp.sqrt(2))
+        expected = start + 4 * mp.quad(density, mp.linspace(0, end, 4))
+        assert abs(as_mpf(SignMean2(h1, h2, rho), 20) - expected) < mp.mpf(10) ** -18
+
+
+def test_two_signs_at_imaginary_places_of_one_field() -> None:
+    assert float(SignMean2(R(1, 2), R(1, 2), 1).evalf(20)) == 1
+    assert float(SignMean2(R(1, 2), R(-1, 2), -1).evalf(20)) == -1
+    assert SignMean2(sp.Symbol("h"), 1, 0).evalf() == SignMean2(sp.Symbol("h"), 1, 0)

@@ -88,3 +88,18 @@ def test_covariances_with_many_digits_do_not_need_the_factors_of_their_determina
     assert gap == pytest.approx(2 / math.pi * math.sqrt(525e-38), rel=1e-6)
     hinges = expectation(sp.Max(x, 0) * sp.Max(y, 0), [x, y], matrix).evaluate(20)
     assert hinges.value.startswith("0.5000000000000000000")
+
+
+def test_sums_of_five_terms_and_more_are_split_by_a_known_minor() -> None:
+    c = covariance_symbols(3)
+    made = Algebra(list(c), {})
+    made.choose_reference(c.tolist())
+    minor = c[0, 0] * c[1, 1] - c[0, 1] ** 2
+    made.declare_positive(made.element(minor))
+    whole = sp.expand(c[2, 2] * minor + c[1, 2] ** 2 * c[0, 0] + c[0, 2] ** 2 * c[1, 1] + 1)
+    split = made.expression(made.element(whole))
+    assert split.has(minor)
+    assert sp.expand(split - whole) == 0
+    # four terms are left as they are, and so is what only several multiples of the minor make up
+    for other in (c[2, 2] * minor + c[1, 2] + 1, (c[2, 2] + c[0, 2]) * minor + c[1, 2] ** 2):
+        assert made.expression(made.element(sp.expand(other))) == sp.expand(other)

@@ -111,3 +111,17 @@ def test_symbols_of_a_covariance_are_symmetric_with_positive_variances() -> None
     assert c[0, 1].is_real
     assert c[0, 1].is_positive is None
     assert str(c[1, 2]) == "c23"
+
+
+def test_fields_of_no_variance_may_not_be_correlated() -> None:
+    with pytest.raises(InputError, match="zero variance"):
+        validated(sp.Matrix([[0, 1], [1, 0]]), None, 2)
+    r = sp.Symbol("r", real=True)
+    assert validated(sp.Matrix([[0, r], [r, 0]]), None, 2)[0][0][1] == r  # r may be zero
+
+
+def test_a_negative_variance_is_refused_whatever_it_is_correlated_with() -> None:
+    r = sp.Symbol("r", real=True)
+    for matrix in ([[1, r], [r, -1]], [[r, 1], [1, R(-1, 3)]]):
+        with pytest.raises(InputError, match="the variance of field 2 is -"):
+            validated(sp.Matrix(matrix), None, 2)

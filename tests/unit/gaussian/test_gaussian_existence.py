@@ -28,6 +28,8 @@ R = sp.Rational
         (sp.tanh(x), sp.oo),
         (sp.exp(sp.Abs(x)), sp.oo),
         (sp.exp(sp.Abs(x) ** 3), 0),
+        (sp.Abs(sp.exp(x**2) - 1), R(1, 2)),
+        (sp.Max(sp.exp(2 * x**2), x), R(1, 4)),
         (sp.Integer(2), sp.oo),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import latex2mathml.converter
@@ -153,3 +154,30 @@ def test_odd_oscillating_products_need_no_signs() -> None:
     assert result.value == expectation(sp.sin(x) * sp.erf(y), FIELDS, C).value / 2
     assert result.sign_factors == 1
     assert "Owen's T" not in {step.rule for step in result.steps}
+
+
+def test_the_error_of_a_number_is_one_unit_of_its_last_digit() -> None:
+    value = evaluated(sp.sqrt(2) + sp.pi / 10**30, 12, "closed-form")
+    assert value.value == "1.41421356237"
+    assert float(value.error_bound) == pytest.approx(1e-11, rel=1e-9)
+    value = evaluated(sp.sqrt(2) / 100, 4, "closed-form")
+    assert (value.value, float(value.error_bound)) == ("0.01414", pytest.approx(1e-5, rel=1e-9))
+
+
+def test_thousands_of_digits() -> None:
+    digits = 4000
+    value = evaluated(sp.sqrt(2), digits, "closed-form").value
+    assert int(value.replace(".", "")[:-1]) == math.isqrt(2 * 10 ** (2 * digits - 4))
+
+
+def test_named_entries_number_the_fields_and_the_signs() -> None:
+    folded = expectation(sp.erf(x) * sp.erf(y) * z**2, FIELDS, C, folded=True)
+    names = {"c_s1_3_given_s2", "c_s2_3_given_s1", "c_s2_s2_given_s1"}
+    assert {s.name for s, _ in folded.definitions} == names
+
+
+def test_shifted_variances_are_written_as_such() -> None:
+    """det(C + 1/2) is short in c11 + 1/2 and c22 + 1/2, and six terms without them."""
+    value = expectation(sp.erf(x) * sp.erf(y) * x * y, [x, y], C[:2, :2]).value
+    root = sp.sqrt((2 * C[0, 0] + 1) * (2 * C[1, 1] + 1) - 4 * C[0, 1] ** 2)
+    assert value.has(root) or value.has(1 / root)

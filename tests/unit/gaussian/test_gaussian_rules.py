@@ -170,3 +170,16 @@ def test_odd_products_vanish() -> None:
     assert mean_of(sp.erf(x) * y**2, 2) == 0
     assert mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3) == 0
     assert mean_of(sp.sin(x) * sp.cos(y), 2) == 0
+
+
+@pytest.mark.parametrize("orders", [(1, 1), (2, 1), (1, 3)])
+def test_derivatives_of_two_deltas_are_those_of_the_joint_density(orders: tuple[int, int]) -> None:
+    at = sp.symbols("t1:3", real=True)
+    mean = sp.Matrix([R(1, 3), -R(1, 2)])
+    cov = sp.Matrix([[2, R(1, 2)], [R(1, 2), 1]])
+    away = sp.Matrix(at) - mean
+    density = sp.exp(-(away.T * cov.inv() * away)[0] / 2) / (2 * sp.pi * sp.sqrt(cov.det()))
+    slope = sp.diff(density, at[0], orders[0], at[1], orders[1]).subs(dict.fromkeys(at, 0))
+    e = sp.DiracDelta(x, orders[0]) * sp.DiracDelta(y, orders[1])
+    found = mean_of(e, 2, list(mean), cov)
+    assert sp.simplify(found / ((-1) ** sum(orders) * slope)) == 1

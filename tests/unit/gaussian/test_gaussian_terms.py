@@ -34,6 +34,15 @@ def test_absolute_values_and_extrema_become_signs() -> None:
     assert sp.expand(read(sp.Max(x, y) + sp.Min(x, y)) - x - y) == 0
 
 
+def test_signs_of_products_and_powers_are_those_of_their_factors() -> None:
+    assert read(sp.sign(x * y)) == sp.sign(x) * sp.sign(y)
+    assert read(sp.sign(x**3)) == sp.sign(x)
+    assert read(sp.sign((x + y) ** 2)) == 1
+    assert read(sp.sign(-(x**2) * y)) == -sp.sign(y)
+    assert read(sp.sign(sp.exp(x - y))) == 1
+    assert sp.expand(read(sp.erf(sp.Abs(x))) - sp.erf(x) * sp.sign(x)) == 0
+
+
 def test_delta_functions_are_scaled() -> None:
     assert read(sp.DiracDelta(-2 * x)) == sp.DiracDelta(x) / 2
     assert read(sp.DiracDelta(-2 * x, 1)) == -sp.DiracDelta(x, 1) / 4

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import mpmath
 import pytest
 import sympy as sp
+from flint import arb
 
 from symderiv.errors import ToleranceError
-from symderiv.gaussian.mixture import TanhForm, mixture, tanh_form
+from symderiv.gaussian.mixture import (
+    TanhForm,
+    _difference,
+    _precision,
+    _proved,
+    mixture,
+    tanh_form,
+)
 
 x = sp.Symbol("x", real=True)
 HALF = sp.Rational(1, 2)
@@ -88,3 +99,45 @@ def test_a_mixture_is_the_same_to_the_last_digit_every_time() -> None:
 def test_what_is_out_of_reach_is_refused_with_the_best_bound() -> None:
     with pytest.raises(ToleranceError, match=r"tolerance 1e-13: .* has the error 1\.6e-12"):
         mixture(TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0)), 1e-13)
+
+
+def test_the_error_of_the_slope_counts_as_that_of_the_function() -> None:
+    form = TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0))
+    first = mixture(form, 1e-3)
+    tolerance = 0.95 * max(first.error, first.derivative_error)
+    found = mixture(form, tolerance)
+    assert max(found.error, found.derivative_error) <= tolerance
+
+
+def test_coefficients_and_remainder_are_those_of_taylor() -> None:
+    with mpmath.workdps(60):
+        place = mpmath.mpf(3) / 8
+        expected = mpmath.taylor(
+            lambda z: 2 * mpmath.tanh(z / 2) - mpmath.mpf("0.75") * mpmath.erf(z / 4), place, 16
+        )
+    with _precision():
+        found = _difference(arb(2), arb("0.5"), [(arb("0.75"), arb("0.25"))], arb("0.375"))
+    assert len(found) == 17
+    for ours, theirs in zip(found, expected, strict=True):
+        assert float(ours) == pytest.approx(float(theirs), rel=1e-12)
+
+
+def test_the_proof_leaves_no_place_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells from 0 to where the tails begin; there each term counts in full, with its own bound."""
+    cells: list[tuple[float, float]] = []
+
+    def noted(height: object, rate: object, terms: object, middle: arb, half: arb) -> tuple:
+        cells.append((float(middle) - float(half), float(middle) + float(half)))
+        return arb(0), arb(0)
+
+    monkeypatch.setattr("symderiv.gaussian.mixture._cell", noted)
+    scale = 0.2
+    with _precision():
+        error, slope = _proved(arb(0), arb(2), (1.0, -1.0), (scale, scale))
+    assert cells[0][0] <= 0
+    assert all(a[1] >= b[0] for a, b in pairwise(cells))
+    end = cells[-1][1]
+    rest = 2 * math.erfc(scale * end)
+    steep = 4 * scale / math.sqrt(math.pi) * math.exp(-((scale * end) ** 2))
+    assert rest * 0.999 <= error <= 1.1 * rest
+    assert steep * 0.999 <= slope <= 1.1 * steep
