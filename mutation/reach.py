@@ -65,9 +65,10 @@ def measure(
     tests: Iterable[str],
     kept: Path,
     until: Callable[[], bool] = lambda: False,
+    without: Iterable[str] = (),
 ) -> list[Reached]:
     """Tests in files and folders with the lines they reach; what ``kept`` has is not run again."""
-    files = _files(snapshot, tests)
+    files = [path for path in _files(snapshot, tests) if path not in without]
     for path in files:
         digest = _digest(snapshot, path)
         if digest in {entry.digest for entry in _read(kept)}:

@@ -23,6 +23,7 @@ class Room:
         name: As on the command line.
         folder: Its sources.
         tests: Files and folders of its own tests, relative to the project.
+        unasked: Files among them that no change of the room can fail, and that cost much.
         derives: Whether kept derived solvers depend on its text, so that each change derives anew.
     """
 
@@ -30,6 +31,7 @@ class Room:
     folder: str
     tests: tuple[str, ...]
     derives: bool = False
+    unasked: tuple[str, ...] = ()
 
     def files(self, top: Path) -> list[str]:
         """Its sources without those that hold words only."""
@@ -38,9 +40,15 @@ class Room:
         return [n for n in names if n not in _WORDS and not n.endswith("__init__.py")]
 
 
-def _room(name: str, *more: str, folder: str = "", derives: bool = False) -> Room:
+def _room(
+    name: str,
+    *more: str,
+    folder: str = "",
+    derives: bool = False,
+    unasked: tuple[str, ...] = (),
+) -> Room:
     tests = (f"tests/unit/{name}", *more)
-    return Room(name, folder or f"symderiv/{name}", tests, derives)
+    return Room(name, folder or f"symderiv/{name}", tests, derives, unasked)
 
 
 ROOMS: Final = {
@@ -51,7 +59,18 @@ ROOMS: Final = {
         _room("gaussian", "tests/property/test_gaussian_symmetries.py", derives=True),
         _room("analysis"),
         _room("dynamics"),
-        _room("codegen", folder="codegen/symderiv_codegen", derives=True),
-        _room("learning", derives=True),
+        # what is pasted into modules is also tried by itself beside its meaning
+        _room(
+            "codegen",
+            "tests/unit/gaussian/test_functions.py",
+            folder="codegen/symderiv_codegen",
+            derives=True,
+        ),
+        # the kept modules: a change of what derives them does not touch them
+        _room(
+            "learning",
+            derives=True,
+            unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
+        ),
     )
 }

@@ -13,6 +13,8 @@ Three rules, term by term:
 
 from __future__ import annotations
 
+from itertools import product
+
 import sympy as sp
 
 from symderiv.gaussian.functions import SignMean2
@@ -68,26 +70,28 @@ def _term(term: sp.Expr) -> sp.Expr:
 
 
 def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
-    """Pairs of exponentials with opposite coefficients as differences."""
+    """Pairs of exponentials with opposite coefficients as differences, the most alike first."""
     found: list[sp.Expr] = []
-    waiting: dict[sp.Expr, list[sp.Expr]] = {}
+    waiting: dict[sp.Expr, tuple[list[sp.Expr], list[sp.Expr]]] = {}
     for term in terms:
         key, exponent = _split(term)
         if exponent is None:
             found.append(term)
-        elif waiting.get(-key):
-            partner = max(waiting[-key], key=lambda other: _alike(other, exponent))
-            waiting[-key].remove(partner)
-            first, second, factor = partner, exponent, -key
-            if factor.could_extract_minus_sign():
-                first, second, factor = exponent, partner, key
-            found.append(factor * ExpDifference(first, second))
+        elif key.could_extract_minus_sign():
+            waiting.setdefault(-key, ([], []))[1].append(exponent)
         else:
-            waiting.setdefault(key, []).append(exponent)
-    return [*found, *(key * sp.exp(e) for key, left in waiting.items() for e in left)]
+            waiting.setdefault(key, ([], []))[0].append(exponent)
+    for key, (plus, minus) in waiting.items():
+        while plus and minus:
+            first, second = max(product(plus, minus), key=lambda pair: _alike(*pair))
+            plus.remove(first)
+            minus.remove(second)
+            found.append(key * ExpDifference(first, second))
+        found += [key * sp.exp(e) for e in plus] + [-key * sp.exp(e) for e in minus]
+    return found
 
 
-def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str]:
+def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str, str]:
     """How many terms two exponents share."""
     shared = set(sp.Add.make_args(first)) & set(sp.Add.make_args(second))
-    return len(shared), str(first)
+    return len(shared), str(first), str(second)

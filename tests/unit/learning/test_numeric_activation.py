@@ -1,0 +1,103 @@
+"""Activations for doubles: the same function, no overflow, holes filled, kinks where they are."""
+
+from __future__ import annotations
+
+import mpmath
+import pytest
+import sympy as sp
+
+from symderiv.errors import DivergentError, NotYetError
+from symderiv.learning.numeric_activation import NumericActivation, SoftPlus, X
+
+SAME = {
+    "log(1 + exp(x))": sp.log(1 + sp.exp(X)),
+    "log(1 + exp(-2*x))": sp.log(1 + sp.exp(-2 * X)) + X,
+    "x/(1 + exp(-x))": X / (1 + sp.exp(-X)),
+    "exp(x)/(1 + exp(x))": sp.exp(X) / (1 + sp.exp(X)),
+    "(1 - exp(-4*x))/(1 + exp(-4*x))": (1 - sp.exp(-4 * X)) / (1 + sp.exp(-4 * X)),
+    "exp(x) + exp(-3*x)": sp.exp(X) + sp.exp(-3 * X),
+    "exp(-x**2)*x": sp.exp(-(X**2)) * X,
+    "exp(x)/(1 + exp(7*x))": sp.exp(X) / (1 + sp.exp(7 * X)),
+    "sin(x)/x": sp.sin(X) / X,
+    "x/(1 + Abs(x))": X / (1 + sp.Abs(X)),
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_derivatives_are_those_of_the_formula(text: str) -> None:
+    given = SAME[text]
+    found = NumericActivation(given, text)
+    exact = sp.lambdify(X, given, "mpmath")
+    with mpmath.workdps(50):
+        for order in range(3):
+            derivative = found.derivative(order, between_kinks=True)
+            for place in (
+                sp.Rational(-7, 5),
+                sp.Rational(1, 8),
+                sp.Rational(26, 100),
+                sp.Integer(3),
+            ):
+                value = derivative.subs(X, place).evalf(20)
+                expected = mpmath.diff(exact, mpmath.mpf(place.p) / place.q, order)
+                assert abs(value - sp.Float(str(expected), 25)) < 1e-15, (order, place)
+
+
+@pytest.mark.parametrize("text", [text for text in SAME if "/(1 + exp" in text][:3])
+def test_logistic_functions_have_no_large_exponentials(text: str) -> None:
+    value = NumericActivation(SAME[text], text).derivative(0)
+    assert not value.has(sp.exp)
+    assert value.has(sp.tanh)
+
+
+def test_softplus_is_a_function_of_its_own() -> None:
+    value = NumericActivation(SAME["log(1 + exp(x))"], "softplus").derivative(0)
+    assert value == SoftPlus(X)
+    assert SoftPlus(X).is_extended_real
+    assert float(SoftPlus(sp.Integer(2)).evalf()) == pytest.approx(2.1269280110429727, rel=1e-14)
+
+
+def test_a_hole_is_filled_by_the_limit() -> None:
+    found = NumericActivation(SAME["sin(x)/x"], "sin(x)/x")
+    assert found.holes == [0]
+    for order, limit in enumerate((1, 0, -sp.Rational(1, 3))):
+        assert found.derivative(order).subs(X, 0) == limit
+    assert NumericActivation((sp.exp(X) - 1) / (X - 2) ** 2, "g").holes == [2]
+    assert NumericActivation(X / sp.sinh(X), "g").holes == [0]
+    assert NumericActivation(X / sp.cosh(X), "g").holes == []
+
+
+def test_poles_are_no_holes() -> None:
+    with pytest.raises(DivergentError, match="not finite at x = 2"):
+        NumericActivation(1 / (X - 2), "1/(x-2)").derivative(0)
+    with pytest.raises(NotYetError, match="0/0 at 0 and has kinks"):
+        NumericActivation(sp.sin(X) / X + sp.Abs(X - 1), "s").derivative(0)
+
+
+@pytest.mark.parametrize(
+    ("g", "kinks", "jumps"),
+    [
+        (sp.Max(X, X / 10), (0.0,), (0.9,)),
+        (sp.Abs(X - 1) + sp.Abs(X + 2) / 2, (-2.0, 1.0), (1.0, 2.0)),
+        (X / (1 + sp.Abs(X)), (0.0,), (0.0,)),
+        (sp.Max(X, 0, -X - 3), (-3.0, -1.5, 0.0), (1.0, 0.0, 1.0)),
+        (sp.Heaviside(X - 1) * (X - 1), (1.0,), (1.0,)),
+        (sp.tanh(X), (), ()),
+    ],
+)
+def test_kinks_and_jumps_of_the_slope(
+    g: sp.Expr, kinks: tuple[float, ...], jumps: tuple[float, ...]
+) -> None:
+    found = NumericActivation(g, str(g))
+    assert found.kinks == pytest.approx(kinks)
+    assert found.jumps_of_slope == pytest.approx(jumps, abs=1e-20)
+    assert found.slope_jumps == any(jumps)
+    assert not found.jumps
+
+
+def test_what_jumps_has_no_derivative() -> None:
+    found = NumericActivation(sp.sign(X - 1), "sign(x-1)")
+    assert found.jumps
+    with pytest.raises(NotYetError, match="is no function"):
+        found.derivative(1)
+    with pytest.raises(NotYetError, match="not at roots of a polynomial"):
+        _ = NumericActivation(sp.Abs(sp.sin(X)), "Abs(sin(x))").kinks

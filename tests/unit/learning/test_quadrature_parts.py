@@ -1,0 +1,325 @@
+"""What rules of quadrature are chosen from, where they are tried, and which one is taken."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import erfc
+
+from symderiv.errors import DivergentError, NotYetError, ToleranceError
+from symderiv.learning import approximation, quadrature_error
+from symderiv.learning.approximation import mixtures
+from symderiv.learning.field_covariances import field_covariance, nearby, structured
+from symderiv.learning.problem import learning_problem
+from symderiv.learning.quadrature import Quadrature
+from symderiv.learning.quadrature_error import SAFETY, Search
+from symderiv.learning.quadrature_rules import Rule, finer, kinked_rule, smooth_rule
+
+
+def finer_steps(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[0] and a[1] < b[1] and a[2] > b[2] and a[3] < b[3]
+
+
+def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    shorter = all(a[n] < b[n] for n in (0, 1, 3, 4, 5, 6))
+    return shorter and a[2] > b[2]
+
+
+def test_finer_rules_are_finer_in_everything() -> None:
+    smooth, kinked = smooth_rule(0.5, 1e-6, 3.0), kinked_rule(2.0, 1e-4, 3.0, True)
+    for rule, is_kinked, less in ((smooth, False, finer_steps), (kinked, True, finer_panels)):
+        reference = finer(rule, is_kinked)
+        assert reference.step < rule.step
+        assert less(reference.four, rule.four)
+        assert less(reference.two, rule.two)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
+def test_what_rules_leave_of_the_weight_is_below_the_tolerance(tolerance: float) -> None:
+    """Beyond the reach, and by the sum instead of the integral: exp(-2 π²/step²)."""
+    for rule in (smooth_rule(0.7, tolerance, 0.0), kinked_rule(2.0, tolerance, 0.0, False)):
+        for numbers in (rule.four, rule.two):
+            assert erfc(numbers[2] / math.sqrt(2)) < tolerance / 50
+    rule = smooth_rule(0.7, tolerance, 0.0)
+    for numbers in (rule.four, rule.two):
+        assert math.exp(-2 * math.pi**2 / numbers[1] ** 2) < tolerance / 50
+        assert numbers[0] <= 0.7
+    assert smooth_rule(0.7, tolerance, 30.0).four[2] >= 30
+    assert kinked_rule(2.0, tolerance, 30.0, True).four[2] >= 30
+    assert kinked_rule(2.0, tolerance, 30.0, True).two[2] >= 30
+
+
+def test_layers_taken_for_kinks_are_thinner_where_slopes_jump() -> None:
+    """Width w of a layer changes a mean by w where both factors jump, else by w²."""
+    for tolerance in (1e-3, 1e-5):
+        jumping = kinked_rule(2.0, tolerance, 0.0, True).four[4]
+        smooth = kinked_rule(2.0, tolerance, 0.0, False).four[4]
+        assert jumping < 0.1 * tolerance
+        assert jumping < smooth < 0.2 * math.sqrt(tolerance)
+
+
+def eigenvalues(covariance: np.ndarray) -> np.ndarray:
+    return np.linalg.eigvalsh(covariance)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_tried_covariances_are_some_and_of_every_kind(size: int) -> None:
+    rng = np.random.default_rng(3)
+    tried = [field_covariance(rng, size, 2.0) for _ in range(150)]
+    tried += list(structured(size, 2.0))
+    tried += [nearby(rng, start, 2.0) for start in tried[:150]]
+    for c in tried:
+        np.testing.assert_allclose(c, c.T, atol=1e-15)
+        assert eigenvalues(c)[0] > -1e-14
+        assert np.diag(c).max() <= 2 * (1 + 1e-14)
+        assert np.isfinite(c).all()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = np.array([c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]) for c in tried[:150]])
+    rho = rho[np.isfinite(rho)]
+    assert (1 - np.abs(rho) < 1e-12).any()
+    assert ((1 - np.abs(rho) > 1e-12) & (1 - np.abs(rho) < 1e-2)).any()
+    assert (np.abs(rho) < 0.5).any()
+    assert (rho > 0.9).any()
+    assert (rho < -0.9).any()
+    largest = [np.diag(c).max() for c in tried[:150]]
+    least = [np.diag(c).min() for c in tried[:150]]
+    assert np.isclose(largest, 2.0).sum() > 10
+    assert min(least) == 0.0
+    assert sum(0 < value < 1e-4 for value in least) > 3
+    assert sum(value > 0.1 for value in largest) > 100
+    ranks = [np.linalg.matrix_rank(c, tol=1e-9) for c in tried[:150]]
+    assert len(set(ranks)) >= size - 1
+
+
+def test_structured_covariances_are_groups_of_equal_and_opposite_fields() -> None:
+    found = list(structured(2, 2.0))
+    pairs = {(round(c[0, 0], 12), round(c[0, 1], 12)) for c in found}
+    assert all(c[0, 0] == c[1, 1] for c in found)
+    assert {(2.0, 2.0), (2.0, -2.0), (2.0, 0.0), (1.0, 1.0), (2e-6, 2e-6)} <= pairs
+    four = [c for c in structured(4, 2.0) if c[0, 0] == 2]
+    expected = np.kron(np.eye(2), np.ones((2, 2))) * 2
+    assert any(np.array_equal(c, expected) for c in four)
+    assert any(np.array_equal(c, 2 * np.eye(4)) for c in four)
+    assert any(np.array_equal(c, 2 * np.ones((4, 4))) for c in four)
+
+
+def test_a_covariance_nearby_is_near() -> None:
+    rng = np.random.default_rng(5)
+    start = np.array([[1.0, 0.3], [0.3, 0.5]])
+    apart = np.array([np.abs(nearby(rng, start, 2.0) - start).max() for _ in range(60)])
+    assert (apart > 0).all()
+    assert np.median(apart) < 0.2
+    assert apart.min() < 1e-3
+    assert apart.max() > 0.1
+    # nearly proportional fields stay so half of the time
+    line = np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]])
+    moved = [nearby(rng, line, 2.0) for _ in range(60)]
+    left = np.array([eigenvalues(c)[0] / np.trace(c) for c in moved])
+    assert (left < 1e-9).sum() > 15
+    assert (left > 1e-9).sum() > 5
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled, and little is tried."""
+    monkeypatch.setattr("numba.njit", lambda *f, **_: f[0] if f else (lambda function: function))
+    monkeypatch.setattr(quadrature_error, "_SAMPLES", {2: 6, 4: 1})
+    monkeypatch.setattr(quadrature_error, "_AROUND", {2: 9, 4: 3})
+
+
+def waves(kind: int, x: float) -> float:
+    return math.cos((kind + 1) * x)
+
+
+@pytest.mark.usefixtures("plain")
+def test_means_of_waves_are_gaussian_and_their_error_is_found() -> None:
+    search = Search(waves, None, [(0, 1)])
+    c = np.array([[1.0, 0.4], [0.4, 0.6]])
+    k = np.array([1.0, 2.0])
+    plus, minus = k @ c @ k, k @ (c * [[1, -1], [-1, 1]]) @ k
+    expected = (math.exp(-plus / 2) + math.exp(-minus / 2)) / 2
+    rule = smooth_rule(0.4, 1e-10, 6.0)
+    assert search.mean(rule, (0, 1), c) == pytest.approx(expected, abs=1e-10)
+    coarse = Rule(2.0, (2.0, 1.5, 4.0, 0.2), (2.0, 1.5, 4.0, 0.2))
+    errors = [
+        abs(search.mean(coarse, (0, 1), c) - search.mean(finer(coarse, False), (0, 1), c))
+        for c in structured(2, 2.0)
+    ]
+    found = search.error(coarse, math.inf)
+    assert found >= SAFETY * max(errors) > 1e-3
+    assert search.error(coarse, math.inf, sizes=(4,)) == 0.0
+    # the search may stop as soon as the error is too large
+    assert 0 < search.error(coarse, 1e-9) <= found
+    assert search.error(rule, math.inf) < 1e-8
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(waves, None, [(0, 0)])
+    coarse = Rule(2.0, (), (2.0, 1.5, 4.0, 0.2))
+    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c: rule.step * c[0, 0] ** 3)
+    monkeypatch.setattr(quadrature_error, "finer", lambda rule, kinked: Rule(0.0, (), ()))
+    errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
+    tried = len(list(structured(2, 2.0))) + 4 * 6
+    assert max(errors) == pytest.approx(16.0)
+    assert errors[:tried] == pytest.approx([abs(e) for e in errors[:tried]])
+    climbs = errors[tried:]
+    assert all(error > 0 for error in climbs)
+    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c: rule.step * (c[0, 1] + 0.1))
+    errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
+    assert len(errors) > tried or max(errors[:tried]) == max(errors)
+    monkeypatch.setattr(Search, "mean", lambda self, *_: math.nan)
+    assert search.error(coarse, 1.0) == math.inf
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_tail_of_the_integrand() -> None:
+    """∫ e^{-t²/2} beyond t on both sides is sqrt(2π) erfc(t/√2)."""
+    one = Search(lambda kind, x: 1.0, None, [(0, 0)])
+    for negligible in (1e-3, 1e-8):
+        tail = one.tail(negligible)
+        beyond = [math.sqrt(2 * math.pi) * erfc(t / math.sqrt(2)) for t in (tail - 0.1, tail + 0.1)]
+        assert beyond[0] > negligible > beyond[1]
+    # of several means the longest tail: e^{√2 t} moves it by √2
+    both = Search(lambda kind, x: math.exp(x) if kind else 1.0, None, [(0, 0), (0, 1), (0, 0)])
+    assert both.tail(1e-8) == pytest.approx(one.tail(1e-8) + math.sqrt(2), abs=0.3)
+
+
+class Known:
+    """A search whose result is known."""
+
+    def __init__(self, error: float) -> None:
+        self.largest, self.asked = error, []
+
+    def tail(self, negligible: float) -> float:
+        return 1.0
+
+    def error(self, rule: Rule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
+        self.asked.append((rule.step, sizes))
+        return self.largest * rule.step**8 * (1e-3 if sizes == (2,) else 1)
+
+
+def chosen(
+    monkeypatch: pytest.MonkeyPatch, student: str, teacher: str | None, error: float, **more: object
+) -> Quadrature:
+    monkeypatch.setattr(Quadrature, "search", Known(error))
+    return Quadrature(learning_problem(student, teacher), **{"tolerance": 1e-4, **more})
+
+
+def test_the_coarsest_rule_that_does_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = chosen(monkeypatch, "log(1+exp(x))", None, 1e-2)
+    asked = [step for step, sizes in rules.search.asked if sizes == (2, 4)]
+    assert all(a > b for a, b in pairwise(asked))
+    assert rules.rule.step == asked[-1]
+    errors = [1e-2 * step**8 for step in asked]
+    assert errors[-1] <= 1e-4 < errors[-2]
+    assert errors[-1] < rules.error <= 1.2 * errors[-1]
+    assert rules.pair_error == pytest.approx(rules.error / 1000, rel=0.1)
+    constants = rules.constants
+    assert constants["ACTIVATION_ERROR"] == rules.error
+    assert constants["ACTIVATION_PAIR_ERROR"] == rules.pair_error
+    assert constants["ACTIVATION_METHOD"] == "quadrature"
+    assert constants["QUADRATURE_RULE"] == rules.rule.four
+    assert constants["QUADRATURE_PAIR_RULE"] == rules.rule.two
+    assert "STUDENT_KINKS" not in constants
+    assert rules.recipe["tolerance"] == "0.0001"
+
+
+def test_what_no_rule_reaches_is_refused_or_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ToleranceError, match="the best affordable quadrature"):
+        chosen(monkeypatch, "log(1+exp(x))", None, 1e6)
+    rules = chosen(monkeypatch, "log(1+exp(x))", None, 1e6, limited=True)
+    assert rules.error > 1e-4
+    with pytest.raises(ToleranceError):
+        chosen(monkeypatch, "log(1+exp(x))", None, math.inf, limited=True)
+
+
+def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = chosen(monkeypatch, "Max(x, x/10)", "x/(1+Abs(x-1))", 1e-7)
+    assert rules.kinked
+    assert rules.constants["STUDENT_KINKS"] == (0.0,)
+    assert rules.constants["TEACHER_KINKS"] == (1.0,)
+    assert rules.constants["STUDENT_SLOPE_JUMPS"] == (0.9,)
+    means = rules.means
+    assert {len(kinds) for kinds in means} == {2, 4}
+    # ε and both gradients, of the student and the teacher; Γ with 0, 1 and 2 teachers
+    assert {(0, 0), (1, 1), (2, 0), (0, 3), (3, 3), (1, 4), (2, 3)} == {
+        kinds for kinds in means if len(kinds) == 2
+    }
+    assert {(1, 1, 0, 0), (1, 1, 0, 3), (1, 1, 3, 3)} == {k for k in means if len(k) == 4}
+    same = chosen(monkeypatch, "x/(1+Abs(x))", None, 1e-7)
+    assert set(same.means) == {(0, 0), (1, 1), (2, 0), (1, 1, 0, 0)}
+    names = [function.name for function in same.activation_functions()]
+    assert names == [
+        "student_activation",
+        "student_activation_derivative",
+        "student_activation_curvature",
+        "teacher_activation",
+        "quadrature_factor",
+        "quadrature_kinks",
+    ]
+    assert "teacher_activation_derivative" in [f.name for f in rules.activation_functions()]
+
+
+@pytest.mark.parametrize(
+    ("student", "teacher", "error"),
+    [
+        ("sign(x)", "x/(1+Abs(x))", DivergentError),
+        ("exp(x**2/9)/(1+Abs(x))", None, DivergentError),
+        ("Abs(sin(x))", None, NotYetError),
+    ],
+)
+def test_means_that_do_not_exist_or_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, student: str, teacher: str | None, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        chosen(monkeypatch, student, teacher, 1e-9)
+
+
+def test_tolerances_of_quadrature_by_default_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    made = SimpleNamespace()
+
+    def noted(problem: object, tolerance: float, limited: bool = False) -> object:
+        asked.append((tolerance, limited))
+        return made
+
+    monkeypatch.setattr(approximation, "Quadrature", noted)
+    smooth, kinked = learning_problem("log(1+exp(x))"), learning_problem("x", "x/(1+Abs(x))")
+    for problem in (smooth, kinked):
+        for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
+            approximation.quadrature(problem, tolerance, limited)
+    assert asked == [
+        (1e-6, False),
+        (1e-7, True),
+        (1e-3, True),
+        (1e-12, False),
+        (1e-4, False),
+        (1e-6, True),
+        (1e-3, True),
+        (1e-12, False),
+    ]
+    assert approximation.has_holes(learning_problem("x", "sin(x)/x"))
+    assert not approximation.has_holes(smooth)
+
+
+def test_mixtures_of_two_activations_state_the_larger_error() -> None:
+    assert mixtures(learning_problem("erf"), 1e-2) is None
+    found = mixtures(learning_problem("tanh", "3*tanh(x)+x"), 1e-1)
+    assert found is not None
+    student, teacher = (found.tables[key].mixture for key in (False, True))
+    assert found.error == max(student.error, teacher.error)
+    assert found.derivative_error == max(student.derivative_error, teacher.derivative_error)
+    assert found.constants["STUDENT_MIXTURE_TERMS"] == student.terms
+    assert found.constants["TEACHER_MIXTURE_SCALE"] == teacher.scales
+    assert found.constants["ACTIVATION_METHOD"] == "mixture"
+    assert found.recipe["error functions"] == f"{student.terms}, {teacher.terms}"
+    alone = mixtures(learning_problem("erf", "tanh"), 1e-1)
+    assert list(alone.tables) == [True]
+    assert alone.constants["MIXTURE_WEIGHT"] == alone.tables[True].mixture.weights
+    shared = mixtures(learning_problem("tanh"), 1e-1)
+    assert list(shared.tables) == [False]
