@@ -154,14 +154,14 @@ def _average(
 
 def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple[np.ndarray, float]:
     """Averages on grids and their cell: around each kink if the width is small, else on one."""
+    if width == 0.0:
+        return np.empty((0, 1)), 1.0
     kinks = quadrature_kinks(kind)
     layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
     thin = width < rule[6]
     cell = width / 6.0 if thin else min(rule[3], width / 6.0)
     half = math.ceil((rule[2] * width if thin else spread) / cell) + 3
     rows = kinks.size if thin else 1
-    if width == 0.0:
-        rows, half = 0, 0
     values = np.empty((rows, 2 * half + 1))
     for k in range(rows):
         middle = kinks[k] if thin else 0.0

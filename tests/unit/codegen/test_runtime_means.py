@@ -1,0 +1,271 @@
+"""Quadrature as it is pasted into modules, run as plain Python, against other integrals."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import symderiv_codegen.runtime.kinked_mean as kinked
+import symderiv_codegen.runtime.tensor_mean as tensor
+from scipy.integrate import quad
+
+FREQUENCIES = (0.5, 1.0, 0.7, 0.8, 0.6)
+SMOOTH_RULE = np.array([0.45, 0.9, 7.0, 0.05])
+KINKED_RULE = np.array([1.5, 2.0, 7.5, 0.05, 1e-5, 1.3, 0.1])
+COARSE_RULE = np.array([3.0, 3.0, 6.0, 0.2, 1e-2, 1.5, 0.2])
+PLACES = (0.3, -0.2, 0.0, 0.5, -0.4)
+
+
+def upper(c: np.ndarray) -> np.ndarray:
+    return c[np.triu_indices(len(c))]
+
+
+def wave(kind: int, x: float) -> float:
+    return math.cos(FREQUENCIES[kind] * x + 0.3 * kind)
+
+
+def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray) -> float:
+    """cos is half the sum of two exponentials."""
+    total = 0.0
+    for signs in product((1, -1), repeat=len(kinds)):
+        k = np.array([s * FREQUENCIES[n] for s, n in zip(signs, kinds, strict=True)])
+        phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True))
+        total += math.cos(phase) * math.exp(-k @ c @ k / 2)
+    return total / 2 ** len(kinds)
+
+
+@pytest.fixture
+def waves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor, "quadrature_factor", wave, raising=False)
+
+
+LOADS = np.array([[1.0, 0.2, 0.0, 0.3], [0.3, 0.8, 0.1, 0.0],
+                  [-0.5, 0.4, 0.6, 0.2], [0.2, -0.6, 0.5, 0.4]])  # fmt: skip
+COVARIANCES = {
+    "generic": LOADS @ LOADS.T * 0.6,
+    "rank two": (line := LOADS[:, :2]) @ line.T,
+    "equal and opposite": (same := LOADS[[0, 1, 0, 1]] * [[1], [1], [-1], [1]]) @ same.T,
+    "one without variance": (still := LOADS * [[1], [0], [1], [1]]) @ still.T * 0.5,
+    "none": np.zeros((4, 4)),
+}
+
+
+@pytest.mark.usefixtures("waves")
+@pytest.mark.parametrize("name", COVARIANCES)
+def test_means_of_waves_by_equal_steps(name: str) -> None:
+    c = COVARIANCES[name]
+    for kinds in ((0, 1), (3, 2)):
+        for places in ([0, 1], [2, 0], [1, 3]):
+            part = c[np.ix_(places, places)]
+            found = tensor._mean_of_2(SMOOTH_RULE, *kinds, *upper(part))
+            assert found == pytest.approx(mean_of_waves(kinds, part), abs=1e-9)
+    rule = np.array([0.9, 1.3, 5.5, 0.1]) if name == "generic" else SMOOTH_RULE
+    found = tensor._mean_of_4(rule, 1, 0, 3, 4, *upper(c))
+    assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
+
+
+def test_interpolation_is_exact_for_polynomials_of_order_five() -> None:
+    half = 6
+    grid = np.arange(-half, half + 1, dtype=float)
+    for degree in range(6):
+        for place in (-3.0, -1.37, 0.0, 0.25, 2.9):
+            found = tensor._between(grid**degree, place)
+            assert found == pytest.approx(place**degree, rel=1e-12, abs=1e-12)
+
+
+def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
+    rule = np.array([0.5, 1.0, 6.0, 0.1])
+    nodes, weights = tensor._equal_steps(0.0, 0.0, 0.0, 0.0, rule)
+    assert (nodes.tolist(), weights.tolist()) == ([0.0], [1.0])
+    for fields in ((2.0, -0.1, 0.3, 0.0), (0.1, 0.0, 0.0, -0.2), (1.0, 1.0, -1.0, 1.0)):
+        nodes, weights = tensor._equal_steps(*fields, rule)
+        step = nodes[1] - nodes[0]
+        assert step * max(map(abs, fields)) <= 0.5 + 1e-12
+        assert step <= 1 / math.sqrt(1 + sum(m * m for m in fields)) + 1e-12
+        assert nodes[-1] >= 6.0
+        assert nodes[-1] < 6.0 + step
+        np.testing.assert_allclose(nodes, -nodes[::-1])
+        assert weights.sum() == pytest.approx(1.0, abs=1e-8)
+
+
+def test_rounding_is_no_variance_and_no_share_is_above_its_bound() -> None:
+    assert tensor._root_left(4.0, 5.0) == 2.0
+    assert tensor._root_left(1e-17, 1.0) == 0.0
+    assert tensor._root_left(1e-14, 1.0) == pytest.approx(1e-7)
+    assert tensor._root_left(-1e-17, 1.0) == 0.0
+    assert tensor._share_left(0.6, 2.0, 1.0) == pytest.approx(0.3)
+    assert tensor._share_left(3.0, 2.0, 1.0) == 1.0
+    assert tensor._share_left(-3.0, 2.0, 1.0) == -1.0
+    assert tensor._share_left(0.1, 1.0, -1e-18) == 0.0
+    assert tensor._share_left(0.5, 0.0, 1.0) == 0.0
+
+
+# --- kinks ------------------------------------------------------------------------------------
+
+
+def distance(kind: int, x: float) -> float:
+    """|x - place|."""
+    return abs(x - PLACES[kind])
+
+
+@pytest.fixture
+def kinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinked, "quadrature_factor", distance, raising=False)
+    kinks_of = {k: np.array([PLACES[k]]) for k in range(5)}
+    monkeypatch.setattr(kinked, "quadrature_kinks", kinks_of.__getitem__, raising=False)
+
+
+def density(t: float) -> float:
+    return math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+
+
+def mean_distance(mean: float, deviation: float) -> float:
+    """E|mean + deviation t|."""
+    if deviation == 0.0:
+        return abs(mean)
+    h = mean / deviation
+    return mean * math.erf(h / math.sqrt(2)) + 2 * deviation * density(h)
+
+
+def mean_of_two(kinds: tuple[int, int], c: np.ndarray) -> float:
+    """Over the first field; the second one given it is a closed form."""
+    root = math.sqrt(c[0, 0])
+    if root == 0.0:
+        return abs(PLACES[kinds[0]]) * mean_distance(-PLACES[kinds[1]], math.sqrt(c[1, 1]))
+    slope = c[0, 1] / root
+    rest = math.sqrt(max(c[1, 1] - slope**2, 0.0))
+
+    def inside(t: float) -> float:
+        other = mean_distance(slope * t - PLACES[kinds[1]], rest)
+        return density(t) * distance(kinds[0], root * t) * other
+
+    points = [PLACES[kinds[0]] / root] + ([PLACES[kinds[1]] / slope] if slope else [])
+    return quad(inside, -9, 9, points=points, epsabs=1e-12, epsrel=1e-12, limit=200)[0]
+
+
+@pytest.mark.usefixtures("kinks")
+@pytest.mark.parametrize("rho", [0.0, 0.5, -0.9, 1 - 1e-5, 1 - 1e-9, 1.0, -1.0])
+def test_means_of_two_distances(rho: float) -> None:
+    for first, second in ((1.0, 0.7), (0.3, 1.2), (1e-3, 0.8)):
+        c = np.array([[first**2, rho * first * second], [0.0, second**2]])
+        c[1, 0] = c[0, 1]
+        for kinds in ((0, 1), (2, 3)):
+            found = kinked._kinked_mean_of_2(KINKED_RULE, *kinds, *upper(c))
+            assert found == pytest.approx(mean_of_two(kinds, c), abs=2e-8), (first, second)
+
+
+@pytest.mark.usefixtures("kinks")
+def test_fields_without_variance_are_values() -> None:
+    found = kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, 0.0, 0.0, 0.0)
+    assert found == pytest.approx(0.3 * 0.2)
+    found = kinked._kinked_mean_of_4(KINKED_RULE, 0, 1, 3, 4, *[0.0] * 10)
+    assert found == pytest.approx(0.3 * 0.2 * 0.5 * 0.4)
+
+
+@pytest.mark.usefixtures("kinks")
+def test_four_distances_of_one_variable() -> None:
+    """All fields a t: panels end where any of the factors has its kink."""
+    loads = np.array([0.8, -0.5, 0.6, 1.1])
+
+    def inside(t: float) -> float:
+        return density(t) * math.prod(
+            distance(k, a * t) for k, a in zip((0, 1, 3, 4), loads, strict=True)
+        )
+
+    places = [PLACES[k] / a for k, a in zip((0, 1, 3, 4), loads, strict=True)]
+    expected = quad(inside, -9, 9, points=places, epsabs=1e-12, epsrel=1e-12)[0]
+    found = kinked._kinked_mean_of_4(KINKED_RULE, 0, 1, 3, 4, *upper(np.outer(loads, loads)))
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.usefixtures("kinks")
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 3, 0, 1), (0, 2, 1, 3), (3, 0, 2, 1)])
+def test_two_pairs_that_know_nothing_of_each_other(order: tuple[int, ...]) -> None:
+    """The mean of four is the product of means of two, in whatever order they come."""
+    pair = np.array([[0.8, 0.3], [0.3, 0.5]])
+    line = np.array([[0.6, -0.6], [-0.6, 0.6]])
+    whole = np.zeros((4, 4))
+    whole[:2, :2], whole[2:, 2:] = pair, line
+    kinds = np.array([0, 1, 3, 4])[list(order)]
+    c = whole[np.ix_(order, order)]
+    expected = mean_of_two((0, 1), pair) * mean_of_two((3, 4), line)
+    found = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c))
+    assert found == pytest.approx(expected, rel=2e-4)
+
+
+@pytest.mark.parametrize("mean", [-1.3, 0.0, 0.29, 0.3, 0.31, 0.5])
+@pytest.mark.parametrize("width", [0.0, 1e-4, 0.05, 0.7])
+@pytest.mark.usefixtures("kinks")
+def test_the_average_over_the_last_variable(mean: float, width: float) -> None:
+    expected = mean_distance(mean - PLACES[0], width)
+    values, cell = kinked._averages(0, width, 3.0, KINKED_RULE)
+    assert kinked._averaged(0, mean, width, values, cell, KINKED_RULE) == pytest.approx(
+        expected, abs=1e-6
+    )
+
+
+@pytest.mark.usefixtures("kinks")
+def test_a_delta_function_at_a_place() -> None:
+    """E[δ(a - s) |b - k|]: the density of a at s times the mean of b given it."""
+    c11, c12, c22, place = 0.8, 0.3, 0.5, 0.4
+    rest = math.sqrt(c22 - c12**2 / c11)
+    weight = density(place / math.sqrt(c11)) / math.sqrt(c11)
+    expected = weight * mean_distance(c12 / c11 * place - PLACES[1], rest)
+    found = kinked._mean_at(KINKED_RULE, 1, place, c11, c12, c22)
+    assert found == pytest.approx(expected, rel=1e-8)
+    assert kinked._mean_at(KINKED_RULE, 1, 0.4, 0.0, 0.0, 1.0) == 0.0
+    assert kinked._mean_at(KINKED_RULE, 1, 0.0, 0.0, 0.0, 1.0) == math.inf
+
+
+def panels(layers: list[tuple[float, float]], longest: float, rule: np.ndarray) -> np.ndarray:
+    """Nodes of one t, eight to a row."""
+    nodes, weights = np.empty(8192), np.empty(8192)
+    array = np.array(layers, dtype=float).reshape(-1, 2)
+    used = kinked._panels(array, len(layers), longest, rule, nodes, weights)
+    assert weights[:used].sum() == pytest.approx(1.0, abs=1e-7)
+    return nodes[:used].reshape(-1, 8)
+
+
+def test_panels_end_at_kinks_and_grow_out_of_layers() -> None:
+    even = panels([], 1.0, KINKED_RULE)
+    lengths = np.diff(even.mean(axis=1))
+    assert lengths.max() <= 1.5 + 1e-12
+    sharp = panels([(0.4, 0.0)], 1.0, KINKED_RULE)
+    assert not ((sharp.min(axis=1) < 0.4) & (sharp.max(axis=1) > 0.4)).any()
+    width = 1e-3
+    layer = panels([(0.4, width)], 1.0, KINKED_RULE)
+    half = (layer.max(axis=1) - layer.min(axis=1)) / 2 / 0.9602898564975363
+    gap = np.abs(layer.mean(axis=1) - 0.4)
+    # no panel is longer than its distance from the layer and its width allow
+    assert (2 * half <= 1.3 * (width + gap + half) * 1.001).all()
+    assert len(layer) < len(even) + 45
+    # a layer as wide as a panel is no layer
+    assert len(panels([(0.4, 2.0)], 1.0, KINKED_RULE)) == len(even)
+    # narrow fields take few points, and longer fields shorter panels
+    nodes, weights = np.empty(8192), np.empty(8192)
+    assert kinked._panels(np.empty((0, 2)), 0, 0.05, KINKED_RULE, nodes, weights) == 7
+    assert weights[:7] @ nodes[:7] ** 4 == pytest.approx(3.0)
+    assert np.diff(panels([], 4.0, KINKED_RULE).mean(axis=1)).max() <= 0.5 + 1e-12
+    assert kinked._panels(np.empty((0, 2)), 0, 1.0, KINKED_RULE, nodes[:16], weights[:16]) == -1
+
+
+def test_layers_are_where_fields_meet_kinks() -> None:
+    layers = np.zeros((9, 2))
+    places = np.array([0.3, -0.6])
+    assert kinked._with_layers(layers, 1, places, 0.1, 0.0, 1.0, KINKED_RULE) == 1
+    assert kinked._with_layers(layers, 1, places, 0.1, 2.0, 0.5, KINKED_RULE) == 3
+    np.testing.assert_allclose(layers[1:3], [[0.1, 0.25], [-0.35, 0.25]])
+    # narrower than the floor: a kink; wider than any panel: nothing; beyond the reach: nothing
+    assert kinked._with_layers(layers, 0, places, 0.0, -1.0, 1e-6, KINKED_RULE) == 2
+    np.testing.assert_allclose(layers[:2], [[-0.3, 0.0], [0.6, 0.0]])
+    assert kinked._with_layers(layers, 0, places, 0.0, 0.1, 1.0, KINKED_RULE) == 0
+    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.01, KINKED_RULE) == 0
+    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.4, KINKED_RULE) == 2
+    # where z - 2 y meets the kinks of z with y at its own
+    found = kinked._with_crossings(
+        layers, 0, places, np.array([0.5]), 2.0, 0.1, 1.0, 0.2, KINKED_RULE
+    )
+    assert found == 2
+    np.testing.assert_allclose(layers[:2, 0], places - 0.1 - 2 * 0.5)
