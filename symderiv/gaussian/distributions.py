@@ -9,6 +9,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symderiv.errors import InputError
+from symderiv.gaussian.pieces import without_nesting
 
 X = sp.Symbol("x", real=True)
 
@@ -35,6 +36,7 @@ def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
     """Expanded form with H² = H, sgn² = 1, |f|² = f², |f| sgn(f) = f, and f δ reduced."""
     if not g.has(sp.Heaviside, sp.sign, sp.Abs, sp.DiracDelta, sp.Max, sp.Min):
         return g
+    g = without_nesting(g, x)
     g = g.replace(sp.Max, _extremum).replace(sp.Min, lambda *a: -_extremum(*(-b for b in a)))
     return sp.Add(*(_reduced_term(term, x) for term in sp.Add.make_args(sp.expand(g))))
 

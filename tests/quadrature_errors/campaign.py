@@ -35,6 +35,7 @@ ACTIVATIONS = {
     "sin(x)/x": 1e-6,
     "Max(x,0)+exp(Min(x,0))-1": 1e-4,
     "Max(x,0)+tanh(x)/3": 1e-4,
+    "Max(-1,Min(1,x))": 1e-4,
     "tanh(x)*exp(x/4)": 1e-5,
     "softplus|Abs": 1e-4,
     "x/(1+Abs(x))|erf": 1e-5,

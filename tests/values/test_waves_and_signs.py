@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 from functools import cache
@@ -11,6 +12,9 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.special import owens_t
+from symderiv_codegen.runtime.owen import _owen_t
+from symderiv_codegen.runtime.owen_mpmath import _owen_t_mpmath
 from symderiv_codegen.runtime.waves import _dawson, _exp_difference, _tilted_signs
 from symderiv_codegen.runtime.waves_mpmath import _tilted_signs_mpmath
 
@@ -35,6 +39,7 @@ MEANS = [
     ("sin|relu", "i2_st", "sin(x)*Max(y,0)"),
     ("sin|relu", "i4_st", "cos(x)*cos(y)*sin(z)*Max(w,0)"),
     ("sin|relu", "i4_tt", "cos(x)*cos(y)*Max(z,0)*Max(w,0)"),
+    ("exp(x/4)|sign", "i4_tt", "exp(x/4)*exp(y/4)*sign(z)*sign(w)/16"),
 ]
 
 
@@ -82,6 +87,19 @@ def test_dawsons_integral_keeps_its_digits() -> None:
             else:
                 exact = 1 / (2 * mpmath.mpf(x)) * (1 + 1 / (2 * mpmath.mpf(x) ** 2))
             assert abs(_dawson(x) - exact) <= 2e-15 * abs(exact)
+
+
+def test_owens_function_keeps_its_digits() -> None:
+    rng = np.random.default_rng(5)
+    h = rng.normal(size=3000) * 10 ** rng.uniform(-3, 1, 3000)
+    a = rng.normal(size=3000) * 10 ** rng.uniform(-4, 4, 3000)
+    for points in (zip(h, a, strict=True), [(0.0, -2.0), (1.3, math.inf), (0.0, math.inf)]):
+        for x, y in points:
+            assert abs(_owen_t(x, y) - owens_t(x, y)) <= 2e-16
+    with mpmath.workdps(25):
+        for x, y in zip(h[:12], a[:12], strict=True):
+            exact = _owen_t_mpmath(mpmath.mp, mpmath.mpf(x), mpmath.mpf(y))
+            assert abs(exact - owens_t(x, y)) <= 2e-16
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0, 12.0])

@@ -43,6 +43,7 @@ RUNTIME = {
     "Dawson": "_dawson",
     "TiltedSigns": "_tilted_signs",
     "ExpDifference": "_exp_difference",
+    "OwenT": "_owen_t",
     **conditionals.RUNTIME,
 }
 BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}

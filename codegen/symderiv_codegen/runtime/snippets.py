@@ -18,6 +18,8 @@ FILES = (
     "sign_mean4_mpmath.py",
     "waves.py",
     "waves_mpmath.py",
+    "owen.py",
+    "owen_mpmath.py",
     "tensor_mean.py",
     "kinked_mean.py",
 )
