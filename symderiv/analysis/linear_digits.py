@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-from flint import arb
 
 from symderiv.analysis.linear import eigendirections, generalization_error, stability_limit
 from symderiv.analysis.linear_exact import Balls, ExactLinear, sum_of_exponentials
@@ -38,7 +37,11 @@ _GUARD: Final = 20
 
 @dataclass(frozen=True)
 class DigitsAnswer:
-    """Numbers with ``digits`` digits, as balls without radius.
+    """Numbers with ``digits`` digits.
+
+    The numbers of the secular equation are balls that contain the exact ones. Other methods round
+    as they go: the middles of their balls are shown, and what is proved of them is their distance
+    from the balls of ``enclosures``.
 
     Attributes:
         rates: s_j, ascending.
@@ -51,6 +54,7 @@ class DigitsAnswer:
         difference_from_secular: largest relative difference of ``generalization_error`` from the
             certified one of the secular equation; None for that method itself.
         reason: why so many digits.
+        enclosures: balls that contain the exact rates, weights and errors, in this order.
     """
 
     rates: Balls
@@ -62,6 +66,7 @@ class DigitsAnswer:
     agreement: int
     difference_from_secular: float | None
     reason: str
+    enclosures: Balls
 
 
 def linear_digits(
@@ -113,6 +118,7 @@ def linear_digits(
 
     agreed = computed_twice(compute, working, digits, fixed=working_digits is not None)
     values = list(agreed.values)
+    enclosures = values
     difference = None
     if method != "secular":
         certified = _certified(problem, alpha, digits)
@@ -121,19 +127,21 @@ def linear_digits(
             difference = _largest_difference(values[len(values) - count :], certified[2 * number :])
         if method == "moments":
             values = [*certified[: 2 * number], *values]
+        enclosures = certified
     with working_bits(bits_of(digits + _GUARD)):
-        small = [problem.small_learning_rate(time).mid() for time in alpha]
+        small = [problem.small_learning_rate(time) for time in alpha]
         _, limit = problem.amplitude_and_limit()
     return DigitsAnswer(
         values[:number],
         values[number : 2 * number],
         values[2 * number :],
         small,
-        limit.mid(),
+        limit,
         agreed.digits_used,
         agreed.agreement,
         difference,
         reason,
+        enclosures,
     )
 
 
@@ -202,8 +210,3 @@ def _digits_below_start(curve: Callable[[float], Any], time: float) -> int:
     if not end > 0.0:
         return 330
     return max(0, math.ceil(math.log10(start / end)))
-
-
-def text_of(value: Any, digits: int) -> str:
-    """A number with so many significant digits."""
-    return str(arb(value).str(digits, radius=False))

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import sympy as sp
@@ -28,11 +28,10 @@ from symderiv.errors import InputError, NotYetError, ToleranceError
 from symderiv.expressions import Activation
 from symderiv.kept import kept
 from symderiv.learning import Equations, LearningProblem, derive_equations
-from symderiv.precision import ball_at, written
-from symderiv.precision.decimals import arithmetic
+from symderiv.precision import ball_at
+from symderiv.precision.decimals import Outward
 from symderiv.precision.working import working_bits
 
-_DOUBLE_DIGITS = 15
 _BITS_PER_DIGIT = 3.33
 _M, _T, _D = SYMBOLS
 _T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
@@ -69,26 +68,26 @@ class PlateauReport:
     full: FullPlateau | None = None
     equal: FullPlateau | None = None
 
+    @cached_property
+    def _outward(self) -> Outward:
+        return Outward(self.digits)
+
     def text_of(self, value: Any) -> str:
         """A ball as a decimal with the asked number of digits."""
-        if value.is_zero():
-            return "0"
         with working_bits(4 * self.digits + 200):
             # Neutral directions of a secular equation are zero up to a proved bound.
-            if value.contains(0):
-                return "0"
-            return written(value, None, self.digits, "").value
+            return self._outward.text(value)
 
     def number(self, value: Any) -> Any:
         """A ball for JSON: a number if a double holds it, else text."""
-        text = self.text_of(value)
-        return float(text) if self.digits <= _DOUBLE_DIGITS else text
+        with working_bits(4 * self.digits + 200):
+            return self._outward.number(value)
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the interface."""
         numbers = self.numbers
         escape = numbers.escape_time
-        return {
+        found = {
             "activation": self.activation,
             "units": self.teacher.units,
             "learning_rate": str(self.learning_rate),
@@ -107,9 +106,8 @@ class PlateauReport:
             "full_flow_equal_students": self._state(self.equal),
             "warnings": [SPREAD] if self.spread is not None else [],
             "digits": self.digits,
-            "certified": True,
-            "arithmetic": arithmetic(),
         }
+        return {**found, **self._outward.record()}
 
     def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:
         if state is None:
@@ -179,6 +177,11 @@ class PlateauReport:
             if found is not None:
                 rows_of = ", ".join(f"{key} = {value}" for key, value in found.items())
                 yield from textwrap.wrap(f"{name:<22}{rows_of}", _LINE, subsequent_indent=" " * 22)
+        proved = self.to_json()
+        yield (
+            f"{'certified':<22}numbers to {proved['relative_error_bound']} of themselves, zeros to "
+            f"{proved['zero_bound']}; {proved['arithmetic']}"
+        )
         yield ""
         yield "eigenvalues of the linearised flow (order η), in groups"
         for group in numbers.groups:

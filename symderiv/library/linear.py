@@ -47,6 +47,9 @@ class LinearCurve(DrawnAnswer):
         stability_limit: the largest η.
         final_error: what is left for α → ∞.
         digits_used: with which the numbers were computed.
+        relative_error_bound, zero_bound, arithmetic: with ``digits`` or another method, what is
+            proved of these numbers (each is so close to the exact one, relative to itself; those
+            shown as zero are not larger), and the libraries of balls that prove it.
     """
 
     _title = "Exact mean error of a linear network"
@@ -288,31 +291,37 @@ def _many_digits(
     exact: tuple[Spectrum, int], numbers: tuple[float, Any, list[float]], method: str,
     digits: int, working_digits: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    from symderiv.analysis.linear_digits import linear_digits, text_of
+    from symderiv.analysis.linear_digits import linear_digits
     from symderiv.analysis.linear_exact import ExactLinear
+    from symderiv.precision.decimals import Outward
 
     learning_rate, deviation, times = numbers
     problem = ExactLinear(*exact, exact_decimal(learning_rate), deviation)
     alpha = [exact_decimal(time) for time in times]
     found = linear_digits(problem, alpha, cast(Any, method), digits, working_digits)
 
-    def listed(values: list[Any]) -> list[Any]:
-        texts = [text_of(value, digits) for value in values]
-        return texts if digits > _DOUBLE else [float(text) for text in texts]
+    outward = Outward(digits)
 
-    (final,) = listed([found.final_error])
+    def listed(values: list[Any], enclosures: list[Any]) -> list[float | str]:
+        return [outward.number(*pair) for pair in zip(values, enclosures, strict=True)]
+
+    number, rest = len(found.rates), found.enclosures
+    shown = {
+        "generalization_error": listed(found.generalization_error, rest[2 * number :]),
+        "small_learning_rate": listed(found.small_learning_rate, found.small_learning_rate),
+        "final_error": outward.number(found.final_error),
+        "rates": listed(found.rates, rest[:number]),
+        "weights": listed(found.weights, rest[number : 2 * number]),
+    }
     return {
-        "generalization_error": listed(found.generalization_error),
-        "small_learning_rate": listed(found.small_learning_rate),
-        "final_error": final,
+        **shown,
         "method": method,
         "digits": digits,
         "digits_used": found.digits_used,
         "digits_reason": found.reason,
         "agreement_digits": found.agreement,
         "difference_from_secular": found.difference_from_secular,
-        "rates": listed(found.rates),
-        "weights": listed(found.weights),
+        **outward.record(),
     }
 
 

@@ -24,7 +24,7 @@ class Agreed:
     """Numbers that two computations agree on.
 
     Attributes:
-        values: Midpoints of the second computation's balls.
+        values: The second computation's balls.
         digits_used: Digits of the first computation.
         agreement: Decimal digits, relative, in which the two agree for every value and which the
             balls of the first leave.
@@ -72,8 +72,7 @@ def computed_twice(
             # the computation itself found that it has too few digits
             agreement, reason = 0, f" ({error})"
         if agreement >= digits:
-            values = tuple(value.mid() for value in second)
-            return Agreed(values, working, min(agreement, working))
+            return Agreed(tuple(second), working, min(agreement, working))
         working += max(2 * (digits - agreement), working // 2)
     raise ToleranceError(
         f"only {agreement} of {digits} digits agree between two computations, the second with "

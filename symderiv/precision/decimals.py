@@ -7,6 +7,7 @@ interval that contains the exact value.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -14,16 +15,31 @@ from typing import Any, Final
 
 import flint
 import sympy as sp
+from flint import arb
 from mpmath import libmp
 
 from symderiv.errors import ToleranceError
 from symderiv.gaussian import Value
 
-__all__ = ["Digits", "arithmetic", "ends", "nearest_float", "upwards", "written", "zero"]
+__all__ = [
+    "Digits",
+    "Outward",
+    "arithmetic",
+    "ends",
+    "nearest_float",
+    "upwards",
+    "written",
+    "zero",
+]
 
 _BITS_PER_DIGIT: Final = math.log2(10)
 #: Numbers whose logarithm to base 2 is larger than this are not written out.
 _LARGEST_EXPONENT: Final = 1_000_000
+#: Numbers of an answer that are smaller than 2 to this power are shown as zeros.
+_ZERO_EXPONENT: Final = -900_000
+#: Decimal digits that a double keeps, whatever the number.
+DOUBLE_DIGITS: Final = 15
+_LEAST_DOUBLE: Final = sys.float_info.min
 
 
 def arithmetic() -> str:
@@ -59,6 +75,61 @@ def written(enclosed: Any, exact: sp.Rational | None, digits: int, method: str) 
 def zero(enclosed: Any, method: str) -> Value:
     """A ball that cannot be told from zero, as zero with the ball's size as error."""
     return Value("0", upwards(enclosed), True, method, ends(enclosed))
+
+
+class Outward:
+    """Shows the numbers of one answer, and says how far the worst of them is from the exact one.
+
+    Attributes:
+        digits: Significant digits of every number.
+        relative: No number shown is farther from the exact one than this times itself.
+        zero: Numbers shown as zero, those that cannot be told from it, are not larger.
+    """
+
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+        self.relative = Fraction(0)
+        self.zero = Fraction(0)
+
+    def text(self, middle: Any, enclosed: Any = None) -> str:
+        """A ball as text.
+
+        Args:
+            middle: What is shown: the middle of this ball.
+            enclosed: A ball with the exact number; the same when left out.
+        """
+        return str(self._shown(middle, enclosed)[0])
+
+    def number(self, middle: Any, enclosed: Any = None) -> float | str:
+        """The same for JSON: a double if one holds all digits, else text."""
+        text, double = self._shown(middle, enclosed)
+        return text if double is None else double
+
+    def record(self) -> dict[str, Any]:
+        """What has been proved of all numbers shown so far, and by which arithmetic."""
+        return {
+            "certified": True,
+            "relative_error_bound": _upwards(self.relative),
+            "zero_bound": _upwards(self.zero),
+            "arithmetic": arithmetic(),
+        }
+
+    def _shown(self, middle: Any, enclosed: Any) -> tuple[str, float | None]:
+        known = middle if enclosed is None else enclosed
+        if known.contains(0) or abs(known) < arb((1, _ZERO_EXPONENT)):
+            small = abs(known) < arb((1, _ZERO_EXPONENT))
+            low, high = ends(arb((1, _ZERO_EXPONENT)) if small else known)
+            self.zero = max(self.zero, abs(low), abs(high)) if not known.is_zero() else self.zero
+            return "0", 0.0 if self.digits <= DOUBLE_DIGITS else None
+        text = written(middle, None, self.digits, "").value
+        double = float(text) if self.digits <= DOUBLE_DIGITS else None
+        if double is not None and not _LEAST_DOUBLE <= abs(double) < math.inf:
+            double = None
+        low, high = ends(known)
+        for shown in (Fraction(text), *(() if double is None else (Fraction(double),))):
+            error = max(abs(low - shown), abs(high - shown))
+            self.relative = max(self.relative, error / abs(shown))
+        return text, double
 
 
 def ends(enclosed: Any) -> tuple[Fraction, Fraction]:

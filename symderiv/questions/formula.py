@@ -26,6 +26,7 @@ from symderiv.questions.means import INTEGRALS, asked_integral
 from symderiv.questions.numbers import FIRST_FIELDS, without_floats
 from symderiv.showing import Shown, Summary
 from symderiv.verification import Check, Comparison, check_by_quadrature, check_formula
+from symderiv.verification.run import arithmetic as arithmetic_of
 
 __all__ = ["FormulaCheck", "check"]
 
@@ -83,6 +84,14 @@ class FormulaCheck(Shown):
         return self.found.digits
 
     @property
+    def arithmetic(self) -> str:
+        """What the verdict rests on: the libraries in which both sides were computed."""
+        if self.found.evaluated is None:
+            return arithmetic()
+        libraries = f"{arithmetic_of('mpmath')} and {arithmetic_of('sympy')}"
+        return f"{self.found.evaluated} digits of {libraries}, not enclosed"
+
+    @property
     def correct_form(self) -> sp.Expr | None:
         """The engine's own closed form; None if it has none."""
         return None if self.found.expectation is None else self.found.expectation.value
@@ -97,7 +106,8 @@ class FormulaCheck(Shown):
             "counterexample": _shown(found.counterexample),
             "digits": found.digits,
             "method": found.method,
-            "arithmetic": arithmetic() if found.expectation is None else None,
+            "arithmetic": self.arithmetic,
+            "certified": found.evaluated is None,
             "correct_form": None if right is None else str(right),
             "correct_form_latex": None if right is None else sp.latex(right),
             "statement": f"{self.what.statement} = {sp.latex(formula)}",
@@ -142,8 +152,7 @@ class FormulaCheck(Shown):
         if self.correct_form is None and record["digits"] is not None:
             evidence += f", to {record['digits']} digits"
         rows.append(("evidence", evidence))
-        if self.correct_form is None:
-            rows.append(("method", f"{record['method']} ({record['arithmetic']})"))
+        rows.append(("method", f"{record['method']} ({record['arithmetic']})"))
         if record["max_relative_error"] is not None:
             rows.append(("largest error", f"{record['max_relative_error']:.3g} (relative)"))
         rows += _failure(record)

@@ -40,6 +40,12 @@ def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[
         else:
             yield _line("power law", "at no α: the spectrum is too short")
     yield _line("method", _method(record))
+    if "relative_error_bound" in record:
+        yield _line(
+            "certified",
+            f"ε_g, η → 0, rates and weights to {record['relative_error_bound']} of themselves, "
+            f"with balls of {record['arithmetic']}",
+        )
     if "finite_dimension" in record:
         yield _line(
             "finite N",

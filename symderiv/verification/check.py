@@ -80,6 +80,8 @@ class Check:
         digits: To how many digits both sides agree wherever the formula is right; None if it was
             compared with zeros only.
         method: How the values were computed.
+        evaluated: Digits with which both sides of closed forms were evaluated, without enclosing
+            them; None where they are enclosed.
     """
 
     formula: sp.Expr
@@ -90,6 +92,7 @@ class Check:
     suggestion: str = field(default="")
     digits: int | None = None
     method: str = "closed form"
+    evaluated: int | None = None
 
     @property
     def verdict(self) -> str:
@@ -169,6 +172,7 @@ def check_formula(
         tuple(skipped),
         is_identity(formula, sides.symbolic.value),
         digits=-round(math.log10(sides.tolerance)),
+        evaluated=sides.digits,
     )
     if check.counterexample is None or not suggest or not inside:
         return check

@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import pytest
 import sympy as sp
 from flint import arb, fmpz
 
+import symderiv as sd
 from symderiv.gaussian import Value
 from symderiv.gaussian.mixture import _rounded_up
-from symderiv.precision.decimals import Digits, ends, nearest_float, upwards, written, zero
+from symderiv.precision.decimals import Digits, Outward, ends, nearest_float, upwards, written, zero
 from symderiv.precision.working import working_bits
 from symderiv.questions.expectation import Expectation, Question
 from symderiv.questions.fields import Law
@@ -93,6 +95,25 @@ def through_accessors(number: Value) -> dict[str, tuple[Fraction, Fraction]]:
     return intervals
 
 
+def through_an_answer(ball: Any, digits: int) -> dict[str, tuple[Fraction, Fraction]]:
+    """The interval that an answer with one bound for all of its numbers shows of one of them."""
+    outward = Outward(digits)
+    shown_as = {"in an answer": outward.text(ball)}
+    number = outward.number(ball)
+    if isinstance(number, float):
+        # as it is, and as JSON writes it
+        shown_as |= {"a double in an answer": number, "its JSON": json.dumps(number)}  # type: ignore[dict-item]
+    record = outward.record()
+    return {name: around(Fraction(value), record) for name, value in shown_as.items()}
+
+
+def around(value: Fraction, record: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """What the bounds of an answer say of a number in it."""
+    bound = abs(value) * Fraction(record["relative_error_bound"])
+    bound = bound if value else Fraction(record["zero_bound"])
+    return value - bound, value + bound
+
+
 def tried(rng: random.Random, count: int, *, every: int = 20) -> dict[str, int]:
     """How often each way was tried; raises at the first interval that does not contain."""
     counts: dict[str, int] = {}
@@ -115,6 +136,8 @@ def tried(rng: random.Random, count: int, *, every: int = 20) -> dict[str, int]:
                 holds("as a float", (-bound, bound), low, high)
             bound = Fraction(upwards(abs(ball)))
             holds("upwards", (-bound, bound), low, high)
+            for name, within in through_an_answer(ball, digits).items():
+                holds(name, within, low, high)
             nought = zero(ball, "a method")
             holds("zero", shown(nought.value, nought.error_bound), low, high)
         exact = sp.Rational(middle.numerator, middle.denominator)
@@ -161,8 +184,70 @@ def _nearest(number: Fraction) -> float:
 
 
 def test_every_way_of_showing_a_certified_number_contains_it() -> None:
-    counts = tried(random.Random(SEED), BALLS // 10)
-    assert min(counts.values()) >= BALLS // 400
+    counts = tried(random.Random(SEED), BALLS // 25)
+    assert min(counts.values()) >= BALLS // 1000
+
+
+LINEAR = {"learning_rate": 0.5, "exponent": 1, "distinct_eigenvalues": 5, "student_std": 0.1}
+NUMBERS = ("generalization_error", "small_learning_rate", "rates", "weights")
+
+
+@pytest.mark.parametrize("method", ["secular", "companion", "moments"])
+def test_digits_of_linear_networks_contain_those_with_more_digits(method: Any) -> None:
+    alpha, digits = [0, 3, 40], 24
+    many = sd.linear(**LINEAR, alpha=alpha, digits=70).to_dict()  # type: ignore[arg-type]
+    for asked in (16, digits) if method == "secular" else (4, 15, digits):
+        curve = sd.linear(**LINEAR, alpha=alpha, method=method, digits=asked)  # type: ignore[arg-type]
+        record = json.loads(json.dumps(curve.to_dict()))
+        assert "FLINT" in record["arithmetic"]
+        assert record["arithmetic"] in curve.to_text()
+        assert record["relative_error_bound"] in curve.to_text()
+        for name in NUMBERS:
+            for shown_as in (record[name], list(getattr(curve, name))):
+                for value, exact in zip(shown_as, many[name], strict=True):
+                    low, high = around(Fraction(value), record)
+                    assert low <= Fraction(exact) <= high
+        for text, exact in zip(record["generalization_error"], many[NUMBERS[0]], strict=True):
+            assert str(text)[:6] in curve.to_text()
+            assert abs(Fraction(text) / Fraction(exact) - 1) < Fraction(1, 10 ** (asked - 1))
+
+
+def test_a_plateau_contains_that_with_more_digits() -> None:
+    def numbers(digits: int) -> dict[str, Any]:
+        found = sd.plateau(units=3, distinct_eigenvalues=3, exponent=1, digits=digits).to_dict()
+        return dict(json.loads(json.dumps(found)))
+
+    many = numbers(60)
+    for digits in (15, 25):
+        record = numbers(digits)
+        values = dict(leaves(record))
+        exact = dict(leaves(many))
+        assert set(values) == set(exact)
+        assert len(values) > 40
+        for place, value in values.items():
+            low, high = around(Fraction(value), record)
+            if value and not exact[place]:
+                continue  # below what the one with more digits resolves
+            assert low <= Fraction(exact[place]) <= high, place
+
+
+#: What an answer says of itself, and what was asked.
+OTHERS = {"relative_error_bound", "zero_bound", "digits", "units", "multiplicity", "learning_rate"}
+
+
+def leaves(tree: Any, *place: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The numbers of a JSON object, texts of numbers included, with their places."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in OTHERS and not isinstance(value, bool):
+                yield from leaves(value, *place, key)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from leaves(value, *place, index)
+    elif isinstance(tree, float) or (
+        isinstance(tree, str) and re.fullmatch(r"-?\d+\.\d+(e\S+)?|0", tree)
+    ):
+        yield place, tree
 
 
 def test_decimals_keep_their_text_and_mix_with_floats() -> None:

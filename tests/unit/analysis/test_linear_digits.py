@@ -14,13 +14,14 @@ import pytest
 from symderiv_codegen import print_mpmath
 
 from symderiv.analysis.linear import eigendirections, generalization_error
-from symderiv.analysis.linear_digits import linear_digits, text_of
+from symderiv.analysis.linear_digits import linear_digits
 from symderiv.analysis.linear_exact import ExactLinear, exact_power_law, exact_spectrum
 from symderiv.analysis.moment_exact import moment_matrix
 from symderiv.analysis.secular_exact import secular_rates
 from symderiv.errors import InputError, ToleranceError
 from symderiv.learning import derive_equations, learning_problem, moment_program
 from symderiv.learning.moments import closure_coefficients
+from symderiv.precision.decimals import Outward
 
 ALPHA = [Fraction(0), Fraction(1, 3), Fraction(20)]
 
@@ -86,8 +87,9 @@ def test_moments_agree_with_the_secular_equation(
     assert two.difference_from_secular is not None
     assert two.difference_from_secular < 1e-30
     for name in ("rates", "weights", "generalization_error", "small_learning_rate"):
-        pairs = zip(getattr(one, name), getattr(two, name), strict=True)
-        assert [text_of(x, 30) for x, _ in pairs] == [text_of(y, 30) for y in getattr(two, name)]
+        shown = Outward(30)
+        texts = [[shown.text(x) for x in getattr(found, name)] for found in (one, two)]
+        assert texts[0] == texts[1]
     directions = eigendirections(
         np.array([float(x) for x in problem.spectrum()[0]]),
         np.array([float(w) for w in problem.spectrum()[1]]),
