@@ -2,11 +2,11 @@
 
 Changed are arithmetic (other operator, dropped term or factor, dropped minus), numbers (one more,
 one less, doubled), indices and ranges (off by one), comparisons, conditions (negated, removed),
-pairs of functions such as min and max, arguments (exchanged, a keyword left out), and statements
-(left out). Left out on purpose, because a change there is no change of what is computed: docstrings
-and all other text (names, messages, formulas as LaTeX, f-strings), what is raised and asserted,
-annotations, decorators, imports, ``__all__``, ``__repr__``, and calls that tell the reader
-something (logging, notices, steps of a derivation).
+pairs of functions such as min and max, arguments (exchanged where their order matters, a keyword
+left out), and statements (left out). Left out on purpose, because a change there is no change of
+what is computed: docstrings and all other text (names, messages, formulas as LaTeX, f-strings),
+what is raised and asserted, annotations, decorators, imports, ``__all__``, ``__repr__``, and calls
+that tell the reader something (logging, notices, steps of a derivation).
 """
 
 from __future__ import annotations
@@ -132,6 +132,9 @@ _PAIRS: Final = {
     )
     for name, other in (pair, pair[::-1])
 }
+
+#: Functions that do not depend on the order of their arguments.
+_SYMMETRIC: Final = {"gcd", "hypot", "isclose", "max", "maximum", "min", "minimum"}
 
 #: Names of types: a name for one of their forms computes nothing.
 _TYPES: Final = {
@@ -440,7 +443,7 @@ def _call(node: ast.Call) -> _Changes:
         low, high, *step = plain if len(plain) > 1 else [ast.Constant(0), *plain]
         yield "index", _called(node, [_plus(low, 1), high, *step])
         yield "index", _called(node, [low, _plus(high, -1), *step])
-    elif len(plain) >= 2 and len(plain) == len(node.args) and name != "isinstance":
+    elif len(plain) >= 2 and len(plain) == len(node.args) and name not in _SYMMETRIC:
         for i in range(len(plain) - 1):
             args = list(node.args)
             args[i], args[i + 1] = args[i + 1], args[i]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from symderiv.data import covariance
 from symderiv.data.covariance import read_spectrum
+from symderiv.data.given import Given
 from symderiv.dynamics import expand_sweep, parse_study
 from symderiv.dynamics.initial import initial
 from symderiv.dynamics.study import load_study
@@ -107,6 +108,18 @@ def test_a_square_table_without_symmetry_is_samples_and_a_nearly_symmetric_one_i
     C[0, 1] += 1e-4
     with pytest.raises(InputError, match=r"^file: c\.npy: is nearly symmetric"):
         covariance(npy(tmp_path, C))
+
+
+def test_arrays_given_as_such_are_read_as_from_a_file(tmp_path):
+    C = rotated([3.0, 3.0, 1.0, 0.25])
+    file = covariance(npz(tmp_path, covariance=C), normalise=True)
+    for arrays in (C, {"covariance": C}):
+        found = covariance(Given(arrays), normalise=True)
+        np.testing.assert_array_equal(found.single().eigenvalue, file.single().eigenvalue)
+        assert found.multiplicities().tolist() == [2, 1, 1]
+        assert found.remarks == file.remarks
+    with pytest.raises(InputError, match="the array given: is not a covariance"):
+        covariance(Given(-C))
 
 
 def test_scales_far_from_one_are_kept(tmp_path):
@@ -365,6 +378,8 @@ def test_samples_are_read_in_blocks_whose_length_does_not_matter(monkeypatch):
     samples = np.random.default_rng(4).uniform(1.0, 2.0, (50, 3)) ** 2
     whole = covariance_module.sample_covariance(samples, 2.0)
     np.testing.assert_allclose(whole, np.cov(samples.T) / 4.0, rtol=1e-13)
+    unscaled = covariance_module.sample_covariance(samples)
+    np.testing.assert_allclose(unscaled, np.cov(samples.T), rtol=1e-13)
     for numbers in (1, 21, 30, 149, 150):
         monkeypatch.setattr(covariance_module, "_BLOCK_NUMBERS", numbers)
         np.testing.assert_allclose(

@@ -111,7 +111,7 @@ def test_the_stated_fluctuation_is_that_of_drawn_vectors():
         (1.0, [1.0, -1e-9], [0.5, 0.5], "eigenvalues: -1e-09 is negative"),
         (1.0, [0.0, 0.0], [0.5, 0.5], "eigenvalues: all are zero"),
         (1.0, [1.0, 2.0], [1.0, 0.0], "weights: must be positive"),
-        (1.0, [1.0, 2.0], [0.5, 0.5 + 2e-9], "weights: their sum"),
+        (1.0, [1.0, 2.0], [0.5, 0.5 + 1.5e-9], "weights: their sum"),
     ],
 )
 def test_impossible_components_are_refused_by_name(probability, eigenvalue, weight, named):
@@ -180,6 +180,9 @@ def test_components_with_their_own_spectra_are_drawn_with_their_own_variances():
         assert probability == own
         np.testing.assert_array_equal(variance, np.repeat(values, [2, 6]))
     np.testing.assert_allclose(model.latent.variance, average)
+    # what is seen of a coordinate are its inputs: E[x c] is its variance, and nothing of others
+    np.testing.assert_allclose(model.latent.cross, np.diag(average))
+    np.testing.assert_allclose(np.repeat(model.latent.share, [2, 6]), average**2)
 
 
 def test_one_component_and_the_limit_have_no_sampler_and_lists_have_to_fit():

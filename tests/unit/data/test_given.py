@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from symderiv.data.array_files import read_matrix
 from symderiv.data.given import Given, source
 from symderiv.errors import InputError
 
@@ -68,3 +69,21 @@ def test_a_file_is_relative_to_the_folder_of_the_study_and_an_array_is_itself(tm
     given = Given(C)
     assert source(tmp_path, given) is given
     assert source(tmp_path, "c.npy") == tmp_path / "c.npy"
+
+
+def test_matrices_are_taken_from_arrays_as_from_the_files_they_are_kept_in(tmp_path):
+    one, several = Given(C), Given({"omega": C, "phi": 2.0 * C})
+    one.save(tmp_path / "one.npy")
+    several.save(tmp_path / "several.npz")
+    for place in (one, tmp_path / "one.npy"):
+        name, found = read_matrix(place, ("covariance", "omega"))
+        assert name is None
+        np.testing.assert_array_equal(found, C)
+    for place in (several, tmp_path / "several.npz"):
+        name, found = read_matrix(place, ("covariance", "omega"))
+        assert name == "omega"
+        np.testing.assert_array_equal(found, C)
+        _, found = read_matrix(place, ("omega",), "phi")
+        np.testing.assert_array_equal(found, 2.0 * C)
+        with pytest.raises(InputError, match="called so"):
+            read_matrix(place, ("covariance",), name="called so")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from symderiv.data import DataModel, generator, hidden_manifold, hidden_manifold_limit
-from symderiv.data.latent import marchenko_pastur
+from symderiv.data.latent import marchenko_pastur, mixture_manifold
+from symderiv.data.mixture import Mixture, uniform_means
 from symderiv.data.nonlinearity import Nonlinearity, nonlinearity
 from symderiv.errors import InputError
 
@@ -169,6 +170,7 @@ def test_a_generator_is_its_two_covariances(tmp_path: Path) -> None:
         ({"omega": np.ones((4, 3))}, "square"),
         ({"omega": np.diag([1.0, 1.0, 1.0, -1.0])}, "not a covariance"),
         ({"omega": np.full((4, 4), np.nan)}, "not a finite number"),
+        ({"phi": np.array([[0.5, 0.0], [0.0, np.inf], [0.0, 0.0], [0.0, 0.0]])}, "not a finite"),
         ({"omega": np.eye(4) + np.triu(np.ones((4, 4)), 1)}, "not symmetric"),
         ({"phi": 3.0 * np.eye(4)[:, :2]}, "do not fit"),
     ],
@@ -181,6 +183,52 @@ def test_bad_statistics_are_refused(
     np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
     with pytest.raises(InputError, match=words):
         generator(path)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(0.7, True), (0.75, False)])
+def test_inputs_of_different_variance_tell_no_more_of_a_coordinate_than_it_varies(
+    tmp_path: Path, size: float, fits: bool
+) -> None:
+    """c is a sum of both inputs in units of their deviations: of variance 2 size^2."""
+    path = tmp_path / "two.npz"
+    np.savez(path, omega=np.diag([4.0, 1.0]), phi=size * np.array([[2.0], [1.0]]))
+    if fits:
+        assert _phi(generator(path)).ravel() == pytest.approx([2 * size, size])
+    else:
+        with pytest.raises(InputError, match=r"the variance 1\.125, more than 1"):
+            generator(path)
+
+
+@pytest.mark.parametrize(("small", "dead"), [(2.0, True), (4.0, True), (5.0, False)])
+def test_variances_within_rounding_of_the_largest_are_zero(
+    tmp_path: Path, small: float, dead: bool
+) -> None:
+    """N times the distance of 1 to the next double, N = 4, and not beyond."""
+    least = small * 2.0**-52
+    path = tmp_path / "small.npz"
+    np.savez(path, omega=np.diag([1.0, 1.0, least, least]), phi=0.5 * np.eye(4)[:, :2])
+    found = generator(path).single().eigenvalue
+    assert found[-1] == (0.0 if dead else least)
+    assert found[0] == 1.0
+
+
+@pytest.mark.parametrize("assignment", ["sample", "coordinate"])
+def test_inputs_of_a_mixture_are_the_manifold_of_its_latent_vectors(assignment: str) -> None:
+    N, D = 30, 12
+    F = _features(N, D)
+    mixture = Mixture(uniform_means(2, D, 1.5, "coordinate", 1), np.full(2, 0.5), assignment, True)
+    model, normal = mixture_manifold(N, "x**2", F, mixture), hidden_manifold(N, D, "x**2", F)
+    assert model.latent is not None
+    assert model.latent.sampler is not None
+    assert model.latent.no_equations is not None
+    assert assignment in model.latent.no_equations
+    np.testing.assert_array_equal(_omega(model), _omega(normal))
+    np.testing.assert_array_equal(_phi(model), _phi(normal))
+    x, c = model.latent.sampler(np.random.default_rng(8), 50)
+    np.testing.assert_array_equal(c, mixture.sample(np.random.default_rng(8), 50))
+    unit = F / np.sqrt(np.sum(F**2, axis=1, keepdims=True))
+    # E u^2 = 1 of a normal u is subtracted
+    np.testing.assert_allclose(x, (c @ unit.T) ** 2 - 1.0, atol=1e-12)
 
 
 def test_bad_manifolds_are_refused() -> None:

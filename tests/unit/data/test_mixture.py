@@ -72,6 +72,13 @@ def test_divergence_of_vectors() -> None:
     value, error = one.divergence(np.random.default_rng(3))
     assert abs(value - one.divergence_per_coordinate()[0]) < 5.0 * error
     assert error < 0.01
+    # two samples: half their difference is the unbiased standard error
+    plain = Mixture(means, P, "sample", False)
+    c = plain.sample(np.random.default_rng(5), 2)
+    density = np.exp(-0.5 * (c - means.T) ** 2) @ P
+    first, second = np.log(density) + 0.5 * c[:, 0] ** 2
+    found = plain.divergence(np.random.default_rng(5), 2)
+    assert found == pytest.approx((0.5 * (first + second), 0.5 * abs(first - second)))
     wide = Mixture(uniform_means(3, 4, 2.5, "coordinate", 1), P, "sample", True)
     value, error = wide.divergence(np.random.default_rng(3))
     # dependence between coordinates adds to the divergences of the coordinates

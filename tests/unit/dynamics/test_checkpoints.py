@@ -173,6 +173,19 @@ def test_differences_are_said_in_words():
         assert difference({**now, name: then}, now) == words
 
 
+def test_nothing_is_written_before_there_is_something_to_keep(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "c", every=0.0)
+    checkpoint.open({"study": "x"})
+    assert not checkpoint.write()
+    assert os.listdir(tmp_path) == []
+    checkpoint.keep("a", {"numbers": np.arange(3.0)}, "alpha = 1")
+    assert checkpoint.write()
+    again = Checkpoint(tmp_path / "c", notice=[].append)
+    again.open({"study": "x"})
+    np.testing.assert_array_equal(again.entry("a")["numbers"], np.arange(3.0))
+    assert again.entry("b") is None
+
+
 def test_a_fresh_start_removes_the_checkpoint(tmp_path):
     path = kept(tmp_path, text())
     notices: list[str] = []

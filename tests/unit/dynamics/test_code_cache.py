@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import pickle
@@ -46,6 +47,21 @@ from symderiv.dynamics import load_kernel
 kernel = load_kernel("x**2 - 7")
 print(kernel.path, kernel.student_activation, kernel.student_activation_derivative(0.0))
 """
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_again_after_the_last_of_several_compilations(enabled: bool) -> None:
+    before, collector = gc.isenabled(), code_cache._Collector()
+    try:
+        for _ in range(2):
+            (gc.enable if enabled else gc.disable)()
+            with collector.paused():
+                with collector.paused():
+                    assert not gc.isenabled()
+                assert not gc.isenabled()
+            assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def load(path: Path) -> ModuleType:

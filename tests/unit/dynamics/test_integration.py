@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support import small_systems as systems
 
+from symderiv.dynamics import integrate as integrate_module
 from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.integrate import LOCAL_SUM, REPEATED, flat_parameters
+from symderiv.dynamics.integrate import LOCAL_SUM, REPEATED, _difference, flat_parameters
 from symderiv.dynamics.state import State
 from symderiv.errors import InputError
 
@@ -148,6 +150,63 @@ def test_the_error_check_can_be_forced_or_left_out():
     assert always.tolerance_reached <= 1e-9
     # the one reported without a check is the sum over the steps, here on the safe side
     assert always.tolerance_reached <= never.tolerance_reached < 1e-6
+
+
+def test_a_long_run_is_repeated_too():
+    text = ERF.replace("end = 30.0\npoints = 21", "values = [0, 3000]\nrelative_tolerance = 1e-7")
+    text = text.replace("learning_rate = 0.4", "learning_rate = 1.5")
+    first, both = (solve(parse_study(text), check=how) for how in ("never", "always"))
+    # so many that a limit without regard to the first run would be passed
+    assert first.steps > 1000
+    assert both.tolerance_method == REPEATED
+    # the difference of two runs of different tolerance, not of one with itself
+    assert 0.0 < both.tolerance_reached < 1e-7
+
+
+def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
+    """The room for its results, the edge of the cone, the absolute tolerance; what it says."""
+    asked, memory = [], []
+    original = integrate_module.integrate
+
+    def watched(*arguments, **options):
+        asked.append(options)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(integrate_module, "integrate", watched)
+    monkeypatch.setattr(
+        integrate_module, "check_memory", lambda size, what, argument: memory.append(size)
+    )
+    monkeypatch.setattr(integrate_module, "range_warnings", lambda *_: ["out of range"])
+    text = ERF + "relative_tolerance = 1e-8\nabsolute_tolerance = 1e-11\n"
+    started = time.perf_counter()
+    result = solve(parse_study(text), check="always")
+    assert 0.0 < result.wall_seconds <= time.perf_counter() - started
+    assert result.warnings[-1] == "out of range"
+    for options, tolerance in zip(asked, (1e-8, 1e-9), strict=True):
+        assert options["relative_tolerance"] == pytest.approx(tolerance)
+        assert options["absolute_tolerance"] == pytest.approx(1e-3 * tolerance)
+        # some way above what rounding and the tolerance put outside
+        assert 10 * tolerance < options["cone_tolerance"] < 1e4 * tolerance
+    # the results of two runs, and the better one taken apart
+    kept = result.student_overlap.nbytes + result.cross_overlap.nbytes + result.v.nbytes
+    assert all(3 * kept < size < 6 * kept for size in memory)
+
+
+def test_runs_are_compared_at_each_time_relative_to_the_sizes_there():
+    """One student, one teacher, one eigenvalue 1: states are (Q, R, v)."""
+    one = np.ones(1)
+    state = State(
+        one, one, np.full((1, 1, 1), 1.0), np.zeros((1, 1, 1)), np.full((1, 1, 1), 4.0),
+        np.full((1, 1), 4.0), one, one,
+    )  # fmt: skip
+    end = np.array([[9.0, 3.0, 2.0], [1e-4, 1e-3, 0.5], [4.0, 1.0, 1.0]])
+    for place, change in (((1, 0), 1e-4), ((1, 1), np.sqrt(1e-4 * 4.0)), ((1, 2), 0.5)):
+        other = end.copy()
+        other[place] += 0.01 * change
+        runs = [SimpleNamespace(results=flat, reached=len(flat)) for flat in (other[:2], end)]
+        assert _difference(*runs, state) == pytest.approx(0.01, rel=1e-6)
+    empty = SimpleNamespace(results=end[:0], reached=0)
+    assert _difference(empty, runs[1], state) == np.inf
 
 
 def test_an_uncertain_generalization_error_is_reported_with_its_size():

@@ -8,7 +8,7 @@ from scipy.integrate._ivp import dop853_coefficients as scipy_table
 from support import small_systems as systems
 
 from symderiv.dynamics import dop853_table as table
-from symderiv.dynamics.flat_run import integrate_flat
+from symderiv.dynamics.flat_run import _first_step, integrate_flat
 from symderiv.dynamics.stepper import outside_cone
 
 
@@ -81,6 +81,19 @@ def test_halving_the_step_divides_the_error_by_two_to_the_eighth():
         errors.append(np.max(np.abs(result.results[0] - exact)))
     # the local error is of order 9; pure ninth order would give 512
     assert 350 < errors[0] / errors[1] < 700
+
+
+@pytest.mark.parametrize("rate", [1.0, 30.0, 1e3, 1e5])
+def test_the_first_step_is_short_against_the_time_in_which_the_solution_changes(rate):
+    def decay(_, y, sizes, parameters, slope):
+        slope[:] = -rate * y
+
+    y = np.array([0.7, 2.0])
+    for end in (100.0, 1e-7 / rate):
+        step = _first_step(decay, y, -rate * y, None, None, end, 1e-10, 1e-14)
+        assert step <= end
+        if end == 100.0:
+            assert 1e-3 < step * rate <= 1.0
 
 
 def test_counts_are_those_of_the_calls():
