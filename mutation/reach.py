@@ -3,7 +3,8 @@
 Each test runs by itself, in a fork of a process that has collected its file, with no derived solver
 kept: what a cache would spare it is seen to be reached. Python does not see lines of compiled
 functions, nor again what ran at import; such a place is reached by the tests that reach a function
-that names it. A function that is pasted as text into a generated module is reached by being pasted.
+that names it, and by tests that name it themselves. A function that is pasted as text into a
+generated module is reached by being pasted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,7 +161,10 @@ class _Watcher:
         coverage.start()
         reports = runtestprotocol(item, nextitem=None, log=False)
         coverage.stop()
-        data = coverage.get_data()
+        with warnings.catch_warnings():
+            # of a test that reaches no line, because it looks at numbers or starts a process
+            warnings.simplefilter("ignore")
+            data = coverage.get_data()
         lines = {
             Path(file).relative_to(top).as_posix(): sorted(data.lines(file) or ())
             for file in data.measured_files()
@@ -211,6 +216,7 @@ class Reach:
         self.keys = {e.test: f"{e.digest} {e.test}" for e in measured}
         self.failing = sorted(e.test for e in measured if not e.passed)
         self._by_line: dict[tuple[str, int], set[str]] = {}
+        self._naming = _Naming(snapshot, self.seconds)
         for entry in measured:
             if entry.passed:
                 for file, lines in entry.lines.items():
@@ -236,10 +242,10 @@ class Reach:
         if place is None:
             # at module level: whatever uses the names that are assigned there
             names = self._sources.assigned(file, lines[0])
-            found = self._users(names, seen)
+            found = self._users(names, seen) | self._naming.tests(file, names)
             return found or self._anywhere(file)
         if not place.runs:
-            return self._users([place.name], seen)
+            return self._users([place.name], seen) | self._naming.tests(file, [place.name])
         if lines[0] <= place.first < lines[1] or lines[0] < place.body:
             lines = (place.body, place.last)
         found = set()
@@ -262,6 +268,52 @@ class Reach:
                 for file, line in self._sources.uses.get(name, ()):
                     found |= self._at(file, (line, line), seen)
         return found
+
+
+class _Naming:
+    """Which tests name what of a module that their file imports."""
+
+    def __init__(self, snapshot: Snapshot, tests: Iterable[str]) -> None:
+        self._tests: dict[str, dict[str, list[str]]] = {}
+        for test in tests:
+            file, _, function = test.partition("::")
+            own = self._tests.setdefault(file, {})
+            own.setdefault(function.partition("[")[0].rpartition("::")[2], []).append(test)
+        trees = {file: ast.parse(snapshot.read(file)) for file in self._tests}
+        self._imported = {file: _imported(tree) for file, tree in trees.items()}
+        self._named = {
+            file: {
+                node.name: _named(node) for node in tree.body if isinstance(node, ast.FunctionDef)
+            }
+            for file, tree in trees.items()
+        }
+
+    def tests(self, source: str, names: Iterable[str]) -> set[str]:
+        """Tests whose function names one of these, in files that import the source's module."""
+        found: set[str] = set()
+        for file, own in self._tests.items():
+            if Path(source).stem in self._imported[file]:
+                for function, tests in own.items():
+                    if self._named[file].get(function, set()) & set(names):
+                        found.update(tests)
+        return found
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """The last parts of what a file imports, and of the modules that it imports from."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(alias.name.rpartition(".")[2] for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").rpartition(".")[2])
+    return found
+
+
+def _named(tree: ast.AST) -> set[str]:
+    nodes = list(ast.walk(tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 @dataclass(frozen=True)

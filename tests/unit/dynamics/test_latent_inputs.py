@@ -208,13 +208,17 @@ def test_equal_components_are_one(order: str) -> None:
     def study(data: str) -> str:
         return _study(data).replace("learning_rate = 0.3\n", RATES.format(order=order))
 
-    data = COMPONENTS.format(N=40, p=[0.3, 0.7], rho=[[1.5, 0.5], [1.5, 0.5]])
-    mixed = solve(parse_study(study(data)))
-    spectrum = 'model = "spectrum"\neigenvalues = [1.5, 0.5]\ndimension = 40'
+    rho = [1.5, 0.5, 0.0]
+    mixed = solve(parse_study(study(COMPONENTS.format(N=42, p=[0.3, 0.7], rho=[rho, rho]))))
+    spectrum = f'model = "spectrum"\neigenvalues = {rho}\ndimension = 42'
     one = solve(parse_study(study(spectrum)))
     for name in ("Q", "R", "T", "v", "generalization_error", "student_overlap", "cross_overlap"):
         found, wanted = np.asarray(getattr(mixed, name)), np.asarray(getattr(one, name))
         assert found == pytest.approx(wanted, rel=1e-7, abs=1e-9), name
+    for name in ("student_overlap", "cross_overlap", "student_weights", "teacher_overlap"):
+        found, wanted = getattr(mixed.final, name), getattr(one.final, name)
+        assert found == pytest.approx(wanted, rel=1e-7, abs=1e-9), name
+    np.testing.assert_allclose(mixed.final.Q, mixed.Q[-1], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -97,6 +98,48 @@ def test_orthogonal_teachers_are_exactly_orthogonal_with_squared_norm_n():
     rows = np.random.default_rng(1).standard_normal((3, 3))
     square = orthogonal_rows(rows)
     np.testing.assert_allclose(square @ square.T, 3 * np.eye(3), atol=1e-14)
+
+
+def test_only_starts_that_are_small_are_kept_for_the_next_time(monkeypatch):
+    initial_module = import_module("symderiv.dynamics.initial")
+    study = parse_study(STUDY.replace("seed = 5", "seed = 77"))
+    monkeypatch.setattr(initial_module, "_KEPT_BYTES", 8 * 5 * 400 - 1)
+    assert initial(study) is not initial(study)
+    monkeypatch.setattr(initial_module, "_KEPT_BYTES", 8 * 5 * 400)
+    assert initial(study) is initial(study)
+
+
+def _pair(t: list[float], T: float) -> State:
+    """One student and one teacher, the eigenvalues 2 and 1/2 of weights 1/5 and 4/5."""
+    column = np.array(t)[:, None, None]
+    return State(
+        np.array([2.0, 0.5]), np.array([0.2, 0.8]), np.ones((2, 1, 1)), np.zeros((2, 1, 1)),
+        column, np.array([[T]]), np.ones(1), np.ones(1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_teachers_vary_at_least_as_much_as_their_overlaps_imply(scale):
+    # 0.2 * 10 / 2 + 0.8 * 0.25 / 0.5 = 1.4
+    least = 1.4 * scale
+    overlaps = [10.0 * scale, 0.25 * scale]
+    assert _pair(overlaps, least * (1 - 5e-8)).T == pytest.approx(least)
+    with pytest.raises(InputError, match=r"^teacher_covariance: is smaller"):
+        _pair(overlaps, least * (1 - 2e-7))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_symmetry_is_asked_for_relative_to_the_largest_entry(scale):
+    state = arrays()
+    state["teacher_covariance"] *= 1e10 * scale
+    state["student_overlap"] *= scale
+    state["cross_overlap"] *= 0.0
+    largest = np.max(state["student_overlap"])
+    state["student_overlap"][1, 0, 1] += 0.5e-7 * largest
+    State(**state)
+    state["student_overlap"][1, 0, 1] += 1e-7 * largest
+    with pytest.raises(InputError, match=r"^student_overlap: is not symmetric"):
+        State(**state)
 
 
 def test_a_state_file_reads_back_the_same_numbers(tmp_path):

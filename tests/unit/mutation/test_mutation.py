@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from mutation.operators import changed_text, is_change, mutants
+from mutation.reach import _Naming
 from mutation.record import Record, equivalents, table
+from mutation.snapshot import Snapshot
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -105,3 +107,16 @@ def test_an_equivalent_may_be_meant_at_one_place_only(tmp_path: Path) -> None:
 def test_the_table_of_the_readme_is_that_of_the_kept_results() -> None:
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     assert table(Record(TOP / "mutation" / "results.jsonl")) in readme
+
+
+def test_tests_that_name_what_is_made_at_import_are_asked(tmp_path: Path) -> None:
+    """No line of theirs is seen: the number was there before, and compiled code is not watched."""
+    (tmp_path / "tree" / "tests").mkdir(parents=True)
+    (tmp_path / "tree" / "tests" / "test_a.py").write_text(
+        "from package import numbers\nfrom package.other import LIMIT\n"
+        "def test_one(): assert numbers.LIMIT\ndef test_two(): assert numbers.OTHER\n"
+    )
+    ids = ["tests/test_a.py::test_one[1]", "tests/test_a.py::test_one[2]", "tests/test_a.py::test_two"]
+    naming = _Naming(Snapshot(tmp_path), ids)
+    assert naming.tests("package/numbers.py", ["LIMIT", "_OWN"]) == set(ids[:2])
+    assert naming.tests("package/third.py", ["LIMIT"]) == set()
