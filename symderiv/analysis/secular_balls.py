@@ -61,50 +61,45 @@ def secular_roots(poles: Sequence[Any], strengths: Sequence[Any], bits: int) -> 
 def _starts(p: list[Any], h: list[Any], positive: bool) -> list[tuple[int, float]]:
     """For each root the pole it is measured from and its distance, in double precision."""
     size = len(p)
-    outer = sum(h, arb(0))
     values, strength = np.array([float(x) for x in p]), np.array([float(x) for x in h])
+    if np.any(np.diff(values) <= 0):
+        raise ToleranceError("two eigenvalues of the inputs are too close to be told apart")
+    # How far the root beyond the last pole may be from it; where rounding hides that, too.
+    reach = float(abs(sum(h, arb(0)))) * (1 + 1e-9)
     # Interval of each root: its left and right ends.
     if positive:
-        left = np.concatenate(([values[0] - float(abs(outer)) * (1 + 1e-9)], values[:-1]))
-        right = values
+        left, right = np.concatenate(([values[0] - reach], values[:-1])), values
     else:
-        left = values
-        right = np.concatenate((values[1:], [values[-1] + float(abs(outer)) * (1 + 1e-9)]))
+        left, right = values, np.concatenate((values[1:], [values[-1] + reach]))
     found = []
     for begin in range(0, size, _BLOCK):
         rows = np.arange(begin, min(begin + _BLOCK, size))
-        found += _bisected(p, values, strength, rows, left, right, positive)
+        found += _bisected(values, strength, rows, 0.5 * (left + right)[rows], reach, positive)
     return found
 
 
 def _bisected(
-    p: list[Any],
     values: np.ndarray,
     strength: np.ndarray,
     rows: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
+    middle: np.ndarray,
+    reach: float,
     positive: bool,
 ) -> list[tuple[int, float]]:
-    size = len(p)
-    middle = 0.5 * (left[rows] + right[rows])
+    """Poles and distances of the roots of these numbers, from the middles of their intervals."""
     with np.errstate(divide="ignore"):
         at_middle = 1 + (strength / (middle[:, None] - values)).sum(axis=1)
     # The function falls from +inf to -inf between poles for positive strengths, else it rises.
     in_right_half = at_middle > 0 if positive else at_middle < 0
-    if positive:
-        origin = np.where(in_right_half, rows, rows - 1)
-        origin[rows == 0] = 0
-    else:
-        origin = np.where(in_right_half, rows + 1, rows)
-        origin[rows == size - 1] = size - 1
+    origin = np.where(in_right_half, rows, rows - 1) + (0 if positive else 1)
+    outermost = rows == (0 if positive else values.size - 1)
+    origin[outermost] = rows[outermost]
     gap = values[None, :] - values[origin][:, None]
-    far = np.where(origin == rows, right[rows] if not positive else left[rows], np.nan)
     # Side of the origin the root is on: right of a left end, left of a right end.
     side = np.where(values[origin] <= middle, 1.0, -1.0)
+    side[outermost] = -1.0 if positive else 1.0
     width = np.abs(middle - values[origin])
-    outermost = rows == (0 if positive else size - 1)
-    width[outermost] = np.abs(far[outermost] - values[origin][outermost])
+    width[outermost] = reach
     low, high = np.full(rows.size, np.log(1e-280)), np.log(width)
     for _ in range(_STEPS + 20):
         half = 0.5 * (low + high)

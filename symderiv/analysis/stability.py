@@ -236,7 +236,8 @@ def _start(forms: PlateauForms, values: dict[Any, Any]) -> float:
         zip(_GRID[:-1], heights[:-1], strict=True), zip(_GRID[1:], heights[1:], strict=True),
         strict=True,
     ):  # fmt: skip
-        if f < 0 < g:
+        # a root may be a point of the grid
+        if f < 0 <= g:
             for _ in range(60):
                 half = 0.5 * (x + y)
                 x, y = (half, y) if at(forms.stationarity, half) < 0 else (x, half)

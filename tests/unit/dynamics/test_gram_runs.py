@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from symderiv.dynamics import initial as initial_state
 from symderiv.dynamics import load_kernel, parse_study, simulate, simulated_runs
 from symderiv.dynamics.gram import GramChain, factors, gram_is_cheaper
-from symderiv.dynamics.initial import drawn_state, initial
+from symderiv.dynamics.initial import RUNS, drawn_state, initial, stream
 from symderiv.dynamics.simulated_runs import as_value
 from symderiv.errors import InputError
 
@@ -301,6 +302,10 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
     monkeypatch.setattr(initial_state, "_MOST_NUMBERS", 0)
     initial_state._last.clear()
     assert simulate(few, runs=1).method == "gram"
+    # five coordinates each are enough for one
+    five = parse_study(few.text.replace("= 32", "= 40"))
+    assert initial(five).vectors is None
+    assert simulate(five, runs=1).method == "vectors"
     large = parse_study(auto.replace("dimension = 40", "dimension = 4000"))
     assert simulate(large, runs=1).method == "gram"
     asked = parse_study(STUDY.replace('"gram"', '"vectors"').replace("= 40", "= 4000"))
@@ -328,6 +333,36 @@ def test_what_cannot_be_simulated_is_refused(tmp_path):
     given = text.replace("student_std = 0.2", 'state = "curved.npz"')
     with pytest.raises(InputError, match=r"^initial\.state: teacher_covariance is more"):
         simulate(parse_study(given, base=tmp_path))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_a_teacher_is_linear_relative_to_its_size(scale):
+    state = initial(parse_study(LATE.format(activation="erf", students=2))).state
+    for more, linear in ((1e-8, True), (1e-6, False)):
+        scaled = replace(
+            state,
+            cross_overlap=np.sqrt(scale) * state.cross_overlap,
+            teacher_overlap=scale * state.teacher_overlap,
+            teacher_covariance=scale * (1 + more) * state.teacher_covariance,
+        )
+        if linear:
+            initial_state.require_linear_teacher(scaled)
+        else:
+            with pytest.raises(InputError, match="teacher_covariance is more"):
+                initial_state.require_linear_teacher(scaled)
+
+
+def test_examples_their_rests_and_the_noise_of_labels_are_drawn_from_streams_of_their_own():
+    study = parse_study(STUDY)
+    start = initial(study)
+    kernel = load_kernel("erf")
+    work = simulated_runs.SimulatedRuns(
+        study, kernel, factors(start.state, start.data), start.state, 2
+    )
+    streams = [*work._chain(0).generators, *work._chain(1).generators]
+    streams += [stream(study.initial.seed, RUNS, run, 1) for run in (0, 1)]
+    first = [generator.standard_normal() for generator in streams]
+    assert len(set(first)) == 6
 
 
 def test_a_billion_dimensions_start_without_vectors():

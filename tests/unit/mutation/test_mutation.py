@@ -116,7 +116,11 @@ def test_tests_that_name_what_is_made_at_import_are_asked(tmp_path: Path) -> Non
         "from package import numbers\nfrom package.other import LIMIT\n"
         "def test_one(): assert numbers.LIMIT\ndef test_two(): assert numbers.OTHER\n"
     )
-    ids = ["tests/test_a.py::test_one[1]", "tests/test_a.py::test_one[2]", "tests/test_a.py::test_two"]
+    ids = [
+        "tests/test_a.py::test_one[1]",
+        "tests/test_a.py::test_one[2]",
+        "tests/test_a.py::test_two",
+    ]
     naming = _Naming(Snapshot(tmp_path), ids)
     assert naming.tests("package/numbers.py", ["LIMIT", "_OWN"]) == set(ids[:2])
     assert naming.tests("package/third.py", ["LIMIT"]) == set()
