@@ -109,6 +109,23 @@ def test_only_starts_that_are_small_are_kept_for_the_next_time(monkeypatch):
     assert initial(study) is initial(study)
 
 
+@pytest.mark.parametrize(("eigenvalues", "points"), [(1, 500), (60, 2)])
+def test_room_is_asked_for_states_and_for_what_is_kept_of_all_times(
+    monkeypatch, eigenvalues, points
+):
+    initial_module, asked = import_module("symderiv.dynamics.initial"), []
+    monkeypatch.setattr(initial_module, "check_memory", lambda size, *_, **__: asked.append(size))
+    text = STUDY.replace("students = 3", "students = 30").replace("teachers = 2", "teachers = 1")
+    spectrum = "eigenvalues = [2.0, 0.5, 0.0]\nweights = [0.25, 0.5, 0.25]\ndimension = 400"
+    rho = f"eigenvalues = {np.linspace(1, 2, eigenvalues).tolist()}\ndimension = 6000"
+    text = text.replace(spectrum, rho).replace("end = 10.0", f"end = 10.0\npoints = {points}")
+    study = parse_study(text.replace("seed = 5", 'draw = "mean"'))
+    state = initial(study).state
+    one = state.student_overlap.nbytes + state.cross_overlap.nbytes + state.teacher_overlap.nbytes
+    kept = 8 * points * 30 * (30 + 1)
+    assert max(2 * one, kept) < asked[0] < 10 * (one + kept)
+
+
 def _pair(t: list[float], T: float) -> State:
     """One student and one teacher, the eigenvalues 2 and 1/2 of weights 1/5 and 4/5."""
     column = np.array(t)[:, None, None]

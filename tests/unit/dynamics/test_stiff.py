@@ -132,6 +132,15 @@ def test_implicit_steps_keep_the_tolerance(K, M, options):
     np.testing.assert_array_equal(found.alpha, exact.alpha)
 
 
+def test_only_auto_leaves_the_explicit_steps(monkeypatch):
+    monkeypatch.setattr(implicit_run._Watch, "__call__", lambda *_: True)
+    monkeypatch.setattr(flat_run, "_STEPS_BETWEEN_WATCHES", 10)
+    kept = {"times": (10.0, 50.0), "rtol": 1e-6}
+    assert solve(study_of("explicit", **kept), check="never").method == "explicit"
+    auto = solve(study_of("auto", **kept), check="never")
+    assert auto.method.endswith(", then implicit")
+
+
 def test_a_long_stiff_run_is_finished_implicitly_and_no_other():
     wide = {"eigenvalues": (30.0, 10.0, 3.0, 1.0, 0.1, 1e-3), "rtol": 1e-8, "decay": 1e-4}
     times = (0.0, 100.0, 1e6)
