@@ -50,6 +50,20 @@ def test_an_exact_zero_and_a_zero_nobody_recognises_have_absolute_bounds() -> No
     assert 0 < Fraction(value.error_bound) < Fraction(1, 10**200)
 
 
+@pytest.mark.parametrize("digits", [12, 40])
+def test_some_lost_digits_are_met_with_as_many_more_bits(digits: int) -> None:
+    """Of sqrt(n^2 + 1) - n twenty digits cancel, which leaves some right at first."""
+    n = 10**10
+    value = certified_value(sp.sqrt(n**2 + 1) - n, digits, "m")
+    # 1/(2n) - 1/(8n^3) + 1/(16n^5) - ...
+    exact = sum(
+        (Fraction(c, n**k) for c, k in ((Fraction(1, 2), 1), (Fraction(-1, 8), 3))), Fraction(0)
+    )
+    exact += Fraction(1, 16 * n**5)
+    assert digits_of(value.value) == digits
+    assert off(value, exact) <= Fraction(value.error_bound) + Fraction(1, n**7)
+
+
 def test_cancellation_is_met_with_more_bits() -> None:
     tiny = sp.exp(R(1, 10**40)) - 1 - R(1, 10**40)
     value = certified_value(tiny, 30, "m")

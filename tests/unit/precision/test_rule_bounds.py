@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -34,6 +35,39 @@ def test_a_gauss_panel_encloses_the_integral_and_is_as_small_as_asked(
         assert found.rad() < 2 * goal
         # no rule has so many nodes that the bound is out of all proportion
         assert found.rad() > goal * arb(10) ** (-2 - bits // 6)
+
+
+@pytest.mark.parametrize(
+    "correlations",
+    [
+        ("3/10", "1/5", "1/10", "1/4", "2/5", "3/20"),
+        ("-1/3", "-1/3", "-1/3", "-1/3", "-1/3", "-1/3"),
+        ("999999/1000000", "1/3", "1/3", "1/3", "1/3", "499999/500000"),
+        ("0", "0", "1/2", "0", "-3/4", "1/16"),
+    ],
+)
+def test_panels_of_four_signs_are_bounded_on_their_ellipses(
+    correlations: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the bound is for: the integrand at complex points around each panel."""
+    panels_seen: list[tuple[Any, Any, Any]] = []
+    original = orthant._panel
+
+    def watched(integrand: Any, bound: Any, height: Any, goal: Any, bits: int) -> Any:
+        panels_seen.append((integrand, bound, height))
+        return original(integrand, bound, height, goal, bits)
+
+    monkeypatch.setattr(orthant, "_panel", watched)
+    with working_bits(140):
+        values = [arb(r.p) / r.q for r in map(sp.Rational, correlations)]
+        orthant.sign_mean4(values, 60)
+        assert len(panels_seen) >= 2
+        for integrand, bound, height in panels_seen:
+            long, across = (1 + arb(height) ** 2).sqrt(), arb(height)
+            for k in range(12):
+                turn = arb.pi() * (2 * k + 1) / 12
+                size = abs(acb(integrand(acb(long * turn.cos(), across * turn.sin()))))
+                assert size.upper() <= bound.upper()
 
 
 @pytest.mark.parametrize("parts", [(2.0, 0.5), (0.3, 1.5)])

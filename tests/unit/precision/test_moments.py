@@ -1,0 +1,87 @@
+"""Learning curves by moments: against the spectral solver, and how their digits are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symderiv.dynamics import parse_study, solve
+from symderiv.dynamics.initial import initial
+from symderiv.errors import InputError
+from symderiv.precision import Rates, moment_trajectory, moments
+
+STUDY = """
+[network]
+activation = "erf"
+students = 2
+teachers = 1
+train_second_layer = true
+[data]
+model = "spectrum"
+eigenvalues = [1.7, 0.4]
+dimension = 20
+[training]
+learning_rate = 0.5
+second_layer_learning_rate = 0.2
+weight_decay = 0.02
+second_layer_weight_decay = 0.01
+label_noise = 0.3
+[initial]
+student_std = 0.4
+seed = 2
+[time]
+values = [0.0, 0.3, 1.5]
+relative_tolerance = 1e-11
+"""
+
+
+def test_moments_give_the_curves_of_the_spectral_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, float]] = []
+    original = moments._run
+
+    def watched(*arguments: object) -> object:
+        asked.append((arguments[4], arguments[5]))  # type: ignore[arg-type]
+        return original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(moments, "_run", watched)
+    study = parse_study(STUDY)
+    state = initial(study).state
+    found = moment_trajectory(state, Rates(0.5, 0.2, 0.02, 0.01, 0.3, True), study.alpha, digits=8)
+    exact = solve(study)
+    for name in ("Q", "R", "v", "generalization_error"):
+        values, wanted = getattr(found, name).astype(float), np.asarray(getattr(exact, name))
+        np.testing.assert_allclose(values, wanted, rtol=1e-8, atol=1e-9)
+    # the second time with more digits and a smaller tolerance, and what is stated is that
+    (first, loose), (second, tight) = asked
+    assert first < second == found.working_digits
+    assert tight <= 0.1 * loose
+    assert tight == found.tolerance
+    assert found.agreement <= 1e-8
+    assert found.digits >= 8
+    with pytest.raises(InputError, match="between 1 and 50"):
+        moment_trajectory(state, Rates(0.5), study.alpha, digits=51)
+    with pytest.raises(InputError, match="at least one number"):
+        moment_trajectory(state, Rates(0.5), [])
+
+
+def test_missing_digits_are_asked_for_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs whose difference is known: three digits too few, then enough."""
+    asked: list[tuple[int, float]] = []
+    values = iter([1.0, 1.0 + 1e-5, 1.0 + 1e-5 + 1e-12])
+
+    def run(*arguments: object) -> object:
+        asked.append((arguments[4], arguments[5]))  # type: ignore[arg-type]
+        one = np.full((1, 1, 1), next(values))
+        return one, one, one[0], one[0, 0]
+
+    monkeypatch.setattr(moments, "_run", run)
+    state = initial(parse_study(STUDY)).state
+    found = moment_trajectory(state, Rates(0.5), [1.0], digits=8)
+    assert found.agreement == pytest.approx(1e-12, rel=1e-3)
+    digits, tolerances = zip(*asked, strict=True)
+    assert digits[1] >= digits[0] + 4
+    # ceil(log10(1e-5) + 8) are missing
+    assert digits[2] >= digits[1] + 4 + 3
+    assert tolerances[1] == pytest.approx(tolerances[0] / 10)
+    assert tolerances[2] == pytest.approx(tolerances[1] * 1e-4)
+    assert (found.working_digits, found.compared_digits) == (digits[2], digits[1])
