@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import astuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from support import small_systems as systems
 
 from symderiv.dynamics import integrate as integrate_module
-from symderiv.dynamics import parse_study, solve
+from symderiv.dynamics import moment_form, parse_study, solve
+from symderiv.dynamics.compression import Compression
 from symderiv.dynamics.integrate import LOCAL_SUM, REPEATED, _difference, flat_parameters
 from symderiv.dynamics.state import State
 from symderiv.errors import InputError
@@ -190,6 +192,42 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     # the results of two runs, and the better one taken apart
     kept = result.student_overlap.nbytes + result.cross_overlap.nbytes + result.v.nbytes
     assert all(3 * kept < size < 6 * kept for size in memory)
+
+
+@pytest.mark.parametrize(("error", "told"), [(0.5, True), (1e-9, False)])
+def test_a_coarse_compression_is_told(monkeypatch, error, told):
+    original = integrate_module.settle
+
+    def settled(*arguments):
+        state, run, _ = original(*arguments)
+        return state, run, Compression(400, 12, 4, error)
+
+    monkeypatch.setattr(integrate_module, "settle", settled)
+    result = solve(parse_study(ERF))
+    warnings = [line for line in result.warnings if line.startswith("time.compression: with ")]
+    assert bool(warnings) == told
+    if told:
+        assert "uncertain by up to 50.0%" in warnings[0]
+    assert result.compression.error == error
+
+
+def test_the_moment_form_is_asked_for_the_rates_of_the_study(monkeypatch):
+    seen = []
+    monkeypatch.setattr(moment_form, "moment_trajectory", lambda *a, **k: seen.append((a, k)))
+    text = ERF.replace(
+        "weight_decay = 0.01", "weight_decay = 0.01\nsecond_layer_weight_decay = 0.03"
+    )
+    text = text.replace(
+        "learning_rate = 0.4", "learning_rate = 0.4\nsecond_layer_learning_rate = 0.7"
+    )
+    study = parse_study(text.replace("teachers = 2", "teachers = 2\ntrain_second_layer = true"))
+    moment_form.solve_moments(study, digits=9)
+    ((state, rates, alpha, *activations), options) = seen[0]
+    assert astuple(rates) == (0.4, 0.7, 0.01, 0.03, 0.2, True)
+    np.testing.assert_array_equal(state.Q, integrate_module.initial(study).state.Q)
+    np.testing.assert_array_equal(alpha, study.alpha)
+    assert activations == [study.student_activation, study.teacher_activation]
+    assert options["digits"] == 9
 
 
 def test_runs_are_compared_at_each_time_relative_to_the_sizes_there():
