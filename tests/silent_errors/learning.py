@@ -547,6 +547,23 @@ def modules() -> list[Case | Pair]:
         Pair(refused("x", name="2x", evidence="no identifier"), good),
         Pair(refused("x", name="../x", evidence="a path"), good),
         Pair(refused("x", name="", evidence="no name"), good),
+        *(
+            Pair(refused("x", "is a word of Python", name=word, evidence="no module's name"), good)
+            for word in ("class", "lambda", "None", "_")
+        ),
+        *(
+            Pair(refused("x", name, name=name, evidence="hides what modules import"), good)
+            for name in ("math", "np", "numpy", "symderiv")
+        ),
+        *(
+            Pair(refused(text, "not real at x", evidence="complex at x = -1/2 or -3"), good)
+            for text in ("x**x", "log(3+x)", "sqrt(9-x**2)*exp(-x**2)")
+        ),
+        Pair(
+            refused("x", "1e-60", more=("--teacher-activation", "1e-320"), evidence="no double"),
+            good,
+        ),
+        Pair(refused("exp(x-1000)", "scale", evidence="0 in doubles for all likely x"), good),
         Pair(refused("y", evidence="a formula in x"), good),
         Pair(
             refused("x", "tolerance", more=("--tolerance", "-1"), evidence="a bound is positive"),

@@ -1,11 +1,18 @@
-"""No silent error at the edges: the cases of the gate, one by one."""
+"""No silent error at the edges: three of five cases of the gate, other ones every day.
+
+``make silent-errors`` runs all of them.
+"""
 
 from __future__ import annotations
 
 import pytest
+from support.rotating import DAY
 
 from silent_errors.gate import Case, run
 from silent_errors.table import CASES
+
+#: In fives that follow each other: cases beside each other share what is derived.
+TODAY = [case for place, case in enumerate(CASES) if (place // 5 + DAY) % 5 < 3 or case.known]
 
 
 def _marked(case: Case) -> object:
@@ -13,7 +20,7 @@ def _marked(case: Case) -> object:
     return pytest.param(case, id=case.name, marks=marks)
 
 
-@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+@pytest.mark.parametrize("case", [_marked(case) for case in TODAY])
 def test_the_answer_is_right_or_refused(case: Case) -> None:
     outcome = run(case)
     assert not outcome.silent, f"silent: {outcome.silent} (evidence: {case.evidence})"
