@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +33,7 @@ from symderiv.dynamics.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import Activation, activation, evaluate_scalar
 from symderiv.files import read_file
+from symderiv.progress import progress_bar
 
 if TYPE_CHECKING:
     from symderiv.data import DataModel
@@ -343,43 +344,65 @@ def study_from_mapping(
     """
     tables = dict(raw)
     sweep = _read_sweep(tables.pop("sweep", {}))
-    combinations = list(_combinations(sweep))
-    first: Study | None = None
-    for combination in combinations:
-        changed = tables
-        for key, value in combination.items():
-            changed = _replaced(changed, key.split("."), value, key)
-        try:
-            study = _checked(changed, Path(base), timed=timed)
-        except InputError as error:
-            if not combination:
-                raise
-            reason = f"{error.reason} (in [sweep] with {_label(combination)})"
-            raise type(error)(reason, argument=error.argument, entry=error.entry) from None
-        first = first or study
-    assert first is not None
+    studies = _combined(tables, sweep, Path(base), timed=timed)
+    _, first = next(studies)
     if not sweep:
         return first
+    for _ in studies:
+        pass  # every one is checked, none is kept
     return first.model_copy(update={"sweep": sweep})
 
 
-def expand_sweep(study: Study) -> list[tuple[str, Study]]:
+def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
+    """The study with these keys and values added to its [sweep], or in place of its own.
+
+    The combinations are checked when they are made, by :func:`expand_sweep`.
+
+    Raises:
+        InputError: A key is no study's, or there are too many combinations.
+    """
+    added = {key: list(values) for key, values in sweep.items()}
+    return study.model_copy(update={"sweep": _read_sweep({**study.sweep, **added})})
+
+
+def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]]:
     """One study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
 
     Combinations come in the order of the file, the last key varying fastest. A study without a
     sweep gives itself with an empty label.
+
+    Args:
+        study: Its combinations are checked here.
+        timed: Refuse one that does not say at which times results are wanted.
+
+    Raises:
+        InputError: A combination is no study; the message has its label.
     """
     if not study.sweep:
         return [("", study)]
     tables = study.model_dump(mode="python", exclude_unset=True)
     del tables["sweep"]
-    result = []
-    for combination in _combinations(study.sweep):
-        changed: dict[str, Any] = tables
-        for key, value in combination.items():
-            changed = _replaced(changed, key.split("."), value, key)
-        result.append((_label(combination), _checked(changed, study.base, timed=False)))
-    return result
+    return list(_combined(tables, study.sweep, study.base, timed=timed))
+
+
+def _combined(
+    tables: Mapping[str, Any], sweep: Mapping[str, list[Any]], base: Path, *, timed: bool
+) -> Iterator[tuple[str, Study]]:
+    """Label and study of every combination, checked; a bar where they are so many."""
+    count = math.prod(len(values) for values in sweep.values())
+    with progress_bar() as tell:
+        for done, combination in enumerate(_combinations(sweep)):
+            tell("checking the studies of the sweep", done / count)
+            changed = tables
+            for key, value in combination.items():
+                changed = _replaced(changed, key.split("."), value, key)
+            try:
+                yield _label(combination), _checked(changed, base, timed=timed)
+            except InputError as error:
+                if not combination:
+                    raise
+                reason = f"{error.reason} (in [sweep] with {_label(combination)})"
+                raise type(error)(reason, argument=error.argument, entry=error.entry) from None
 
 
 def _checked(tables: Mapping[str, Any], base: Path, *, timed: bool = True) -> Study:

@@ -119,14 +119,12 @@ def grid_points(
         InputError: A study of the grid is not acceptable.
     """
     from symderiv.dynamics import expand_sweep
-    from symderiv.dynamics.study import study_from_mapping
+    from symderiv.dynamics.study import with_sweep
 
     if over:
-        raw = study.model_dump(mode="python", exclude_unset=True)
-        raw["sweep"] = study.sweep | {key: list(values) for key, values in over.items()}
-        study = study_from_mapping(raw, study.base)
+        study = with_sweep(study, over)
     points = []
-    for label, one in expand_sweep(study):
+    for label, one in expand_sweep(study, timed=True):
         # The name holds a digest of the whole study, so that a changed study is not taken for a
         # finished one.
         digest = hashlib.sha256((one.text + _files_digest(one)).encode()).hexdigest()[:12]
