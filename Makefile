@@ -56,7 +56,7 @@ claim-foundations: $(VENV)/.installed
 
 # Points of the ledger in a second arithmetic, with 30 more digits.
 recomputed-points: $(VENV)/.installed
-	cd tests && ../$(BIN)/python -m recomputation --points 600
+	cd tests && ../$(BIN)/python -m recomputation --points 510 --each 6 --seconds 10
 
 # Small changes of the engine that the tests should notice; goes on where it was stopped.
 # make mutants ROOM=data SAMPLE=200 SEED=2; `$(BIN)/python -m mutation -h` says more.

@@ -25,6 +25,10 @@ from symderiv.verification.run import arithmetic
 Sample = Iterator[tuple[str, Claim, list[Recomputed] | None]]
 
 
+#: CPU time for a claim.
+SECONDS = 12.0
+
+
 class _TooLongError(BaseException):
     """A claim has taken its time; nothing on the way up may take this for an error of its own."""
 
@@ -43,7 +47,7 @@ def _at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def sample(points: int, each: int, seconds: float, seed: int, first: int = 0) -> Sample:
+def sample(points: int, each: int, seed: int, first: int = 0, seconds: float = SECONDS) -> Sample:
     """Paper, claim and its recomputed points (None: too long), until there are ``points``.
 
     ``first`` claims of the random order are left out: they were tried before.
@@ -68,14 +72,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=600)
     parser.add_argument("--each", type=int, default=4, help="points of a claim")
-    parser.add_argument("--seconds", type=float, default=12, help="of CPU time for a claim")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of CPU time for a claim")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="leave out so many claims")
     options = parser.parse_args()
     print(f"first: {arithmetic('mpmath')}; second: {arithmetic('arb')}; seed {options.seed}")
     counts: Counter[tuple[str, str]] = Counter()
     claims, without, long, values, wrong = 0, 0, 0, 0, 0
-    chosen = (options.points, options.each, options.seconds, options.seed, options.first)
+    chosen = (options.points, options.each, options.seed, options.first, options.seconds)
     for name, claim, found in sample(*chosen):
         claims += bool(found)
         long += found is None
