@@ -69,9 +69,9 @@ def verify(
     The verdicts are computed anew. A claim that is not settled ends the command with exit code 1;
     misprints and false statements of a paper do not. Examples:
 
-    symderiv verify worschech-rosenow-2024 --verdict misprint --verdict false
+    symderiv verify --verdict misprint --verdict false
 
-    symderiv verify worschech-rosenow-2024 --equation 91
+    symderiv verify mine.toml --equation 9
     """
     if ledger is not None:
         if paper is not None or equation is not None or verdict or html is not None:

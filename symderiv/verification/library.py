@@ -6,27 +6,24 @@ takes::
     [project.entry-points."symderiv.papers"]
     "author-2024" = "package.author:SOURCE"
 
-with a :class:`Source` behind it, which says where the paper's prints and claims are.
+with a :class:`Source` behind it, which says where the paper's files are.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from symderiv.errors import InputError, NotYetError
 from symderiv.files import read_file
 from symderiv.verification.claim import Claim, Paper
-from symderiv.verification.own import paper_from_toml
-from symderiv.verification.prints import printed_equations
+from symderiv.verification.paper_file import paper_from_files, paper_from_toml
 
 __all__ = ["GROUP", "Source", "load_paper", "names", "paper", "source"]
 
@@ -41,20 +38,17 @@ class Source:
     Args:
         title: Authors, title, where it appeared.
         package: The package that the following are in.
-        prints: Files of printed equations, without ``.toml``.
-        modules: Modules with ``CLAIMS``, in the paper's order.
-        file: Instead of both a file of claims, of the kind that users write.
+        files: Its TOML files, in the paper's order; none: its claims are still to come.
         root: Folder of the package in its project's tree, for links to the claims.
-
-    A source with neither modules nor file is one whose claims are still to come.
+        by_number: Claims are listed by the numbers of their equations; the files follow the
+            argument, which goes to and fro between main text and appendix.
     """
 
     title: str
     package: str
-    prints: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    file: str = ""
+    files: tuple[str, ...] = ()
     root: str = ""
+    by_number: bool = False
 
 
 def names() -> tuple[str, ...]:
@@ -96,8 +90,9 @@ def load_paper(name: str) -> Paper:
     return paper_from_toml(text, path.name)
 
 
+@lru_cache(maxsize=16)
 def paper(name: str) -> Paper:
-    """An installed paper with all its claims.
+    """An installed paper with all its claims, read once: points may keep what they computed.
 
     Raises:
         InputError: There is no paper of that name.
@@ -107,49 +102,12 @@ def paper(name: str) -> Paper:
     if _is_later(found):
         raise NotYetError(f"PAPER: the claims of {name} are not there yet (see docs/scope.md)")
     folder = "/".join(filter(None, (found.root, found.package.replace(".", "/"))))
-    if found.file:
-        text = (files(found.package) / found.file).read_text(encoding="utf-8")
-        own = paper_from_toml(text, found.file)
-        return replace(own, sources=dict.fromkeys(own.sources, f"{folder}/{found.file}"))
-    claims: list[Claim] = []
-    sources: dict[str, str] = {}
-    for module in found.modules:
-        for claim in import_module(f"{found.package}.{module}").CLAIMS:
-            if claim.name in sources:
-                raise InputError(f"{name}: two claims are called {claim.name!r}")
-            sources[claim.name] = f"{folder}/{module.replace('.', '/')}.py"
-            claims.append(claim)
-    printed = printed_equations(found.package, *found.prints)
-    claims = _with_foundations(claims, found.package)
-    return Paper(name, found.title, printed, tuple(_in_order(claims)), sources)
-
-
-def _with_foundations(claims: list[Claim], package: str) -> list[Claim]:
-    """Claims with what they rest on, from ``foundations.toml`` by the function of their points.
-
-    A key is the last two parts of that function's name: ``"module.function"``.
-    """
-    file = files(package) / "foundations.toml"
-    if not file.is_file():
-        return claims
-    words = tomllib.loads(file.read_text(encoding="utf-8"))["points"]
-    unused = set(words)
-    made = []
-    for claim in claims:
-        key = _points_name(claim.points)
-        unused.discard(key)
-        rests_on = claim.rests_on or words.get(key, "")
-        made.append(replace(claim, rests_on=rests_on))
-    if unused:
-        raise InputError(f"{package}: foundations of unknown points {', '.join(sorted(unused))}")
-    return made
-
-
-def _points_name(points: Any) -> str:
-    """``"module.function"`` of a function of points, also of one that another function made."""
-    function = getattr(points, "func", points)
-    module = str(getattr(function, "__module__", "")).rpartition(".")[2]
-    return f"{module}.{getattr(function, '__qualname__', '').partition('.')[0]}"
+    texts = [
+        (f"{folder}/{file}", (files(found.package) / file).read_text(encoding="utf-8"))
+        for file in found.files
+    ]
+    whole = paper_from_files(texts, found.package, name, found.title)
+    return replace(whole, claims=tuple(_by_number(whole.claims))) if found.by_number else whole
 
 
 @lru_cache(maxsize=1)
@@ -158,10 +116,10 @@ def _entries() -> Mapping[str, EntryPoint]:
 
 
 def _is_later(found: Source) -> bool:
-    return not (found.modules or found.file)
+    return not found.files
 
 
-def _in_order(claims: list[Claim]) -> list[Claim]:
+def _by_number(claims: Sequence[Claim]) -> list[Claim]:
     """By the first number in the equation's name, those of a supplement (S1, S2, ...) last.
 
     A name without such a number, or with one inside of another name (Lemma V.3), follows its

@@ -94,38 +94,34 @@ class Reference:
                 return
 
 
-def read_reference(table: Mapping[str, Any], known: set[str]) -> Reference:
-    """The reference of a claim's table, with its parameters.
+def read_reference(table: Mapping[str, Any]) -> Reference:
+    """A reference with its parameters.
 
     Args:
-        table: The claim.
-        known: Keys that are not parameters.
+        table: ``reference`` and the parameters, nothing else.
 
     Raises:
         InputError: There is no such reference, or a parameter is missing, unknown or wrong.
     """
     name = table.get("reference")
-    if name is None and ("not_checkable" in table or "statement" not in table):
-        _refuse_others(table, known, ())
-        return Reference(lambda _: (), Exact(), lambda _: {})
     if name not in REFERENCES:
         raise InputError(f"reference must be one of {', '.join(REFERENCES)}, not {name!r}")
     digits = table.get("digits", 30)
     if not isinstance(digits, int) or not 4 <= digits <= 200:
         raise InputError("digits must be an integer from 4 to 200")
     if name in _FIELDS:
-        _refuse_others(table, known, ("activation", "activations"))
+        _refuse_others(table, ("activation", "activations"))
         product, symbols = _integrand(name, _activations(table, _FIELDS[name]))
         return _of_mean(Mean(product, symbols, digits, "digits" in table))
     if name == "expectation":
-        _refuse_others(table, known, ("expression", "fields"))
+        _refuse_others(table, ("expression", "fields"))
         fields = table.get("fields", 2)
         if not isinstance(fields, int) or not 1 <= fields <= 4:
             raise InputError("fields must be an integer from 1 to 4")
         product, symbols = _expression(_required(table, "expression"), fields)
         return _of_mean(Mean(product, symbols, digits, "digits" in table))
     if name == "learning":
-        _refuse_others(table, known, ("activation", "teacher_activation", "order"))
+        _refuse_others(table, ("activation", "teacher_activation", "order"))
         own = _named(_required(table, "activation"))
         teacher = _named(str(table.get("teacher_activation", own)))
         order = table.get("order", "full")
@@ -133,7 +129,7 @@ def read_reference(table: Mapping[str, Any], known: set[str]) -> Reference:
             raise InputError("order is 'full' or 'small-learning-rate'")
         rates = LearningRates(own, teacher, order == "full", digits)
         return Reference(rates.points, Deferred(lambda: rates.rule), _rates_example, ("Q", "T"))
-    _refuse_others(table, known, ("activation", "teachers"))
+    _refuse_others(table, ("activation", "teachers"))
     text = _named(_required(table, "activation"))
     teachers = table.get("teachers", "general")
     if teachers not in _TEACHERS:
@@ -145,9 +141,9 @@ def read_reference(table: Mapping[str, Any], known: set[str]) -> Reference:
     )
 
 
-def _refuse_others(table: Mapping[str, Any], known: set[str], own: Sequence[str]) -> None:
+def _refuse_others(table: Mapping[str, Any], own: Sequence[str]) -> None:
     for key in table:
-        if key not in known and key not in own:
+        if key not in ("reference", "digits", *own):
             raise InputError(f"unknown key {key!r}")
 
 

@@ -22,7 +22,15 @@ from typing import Final
 
 from symderiv.errors import FormulaError
 
-__all__ = ["BINDERS", "Range", "Statement", "parse_ranges", "parse_statement"]
+__all__ = [
+    "BINDERS",
+    "MAX_NODES",
+    "Range",
+    "Statement",
+    "parse_ranges",
+    "parse_statement",
+    "read_tree",
+]
 
 #: Functions whose first argument has names that the others bind.
 BINDERS: Final = ("Sum", "Product", "Integral", "Derivative")
@@ -47,7 +55,7 @@ class Statement:
     """
 
     def __init__(self, text: str) -> None:
-        tree = _parsed(text)
+        tree = read_tree(text)
         if not isinstance(tree, ast.Compare):
             raise FormulaError("a statement is a relation such as a == b; there is none")
         _check(tree, text)
@@ -134,12 +142,17 @@ def parse_ranges(text: str) -> tuple[Range, ...]:
 
 
 def _expression(text: str) -> ast.expr:
-    tree = _parsed(text)
+    tree = read_tree(text)
     _check(tree, text)
     return tree
 
 
-def _parsed(text: str) -> ast.expr:
+def read_tree(text: str) -> ast.expr:
+    """The syntax tree of a text that is not checked yet; white space does not count.
+
+    Raises:
+        FormulaError: It is too long, or not an expression.
+    """
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"a statement has at most {MAX_LENGTH} characters, this has {len(text)}")
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,11 @@ def test_reading_formulas_imports_sympy_only_when_asked() -> None:
             continue
         packages = {n.partition(".")[0] for n in _imports(path, top_level_only=True)}
         assert not packages & (HEAVY - {"numpy"}), path
+
+
+def test_the_engine_knows_no_paper() -> None:
+    known = {*(entry.name for entry in entry_points(group="symderiv.papers")), "symderiv_papers"}
+    assert len(known) > 5
+    for path in sorted((ROOT / "symderiv").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert not [name for name in known if name in text], path

@@ -9,14 +9,11 @@ SOURCE = Source(
     ),
     package=__name__,
     root="papers",
-    prints=("printed",),
-    modules=(
-        "definitions",
-        "mixtures",
-        "lemma",
-        "equivalence",
-        "motion",
-        "rates",
-        "lemma_steps",
+    files=(
+        "1_background.toml",
+        "2_results.toml",
+        "3_equivalence.toml",
+        "4_motion.toml",
+        "5_lemma.toml",
     ),
 )

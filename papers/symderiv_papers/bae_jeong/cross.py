@@ -11,7 +11,10 @@ from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 from symderiv_papers.references.manifold_references import Manifold, manifold
 
-__all__ = ["cross_points", "pair_mean"]
+__all__ = [
+    "cross_points",
+    "pair_mean",
+]
 
 _CASES = (
     (3, 2, 4, 6, "relu"),

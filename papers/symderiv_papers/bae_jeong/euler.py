@@ -11,7 +11,9 @@ import numpy as np
 from symderiv.verification.arithmetic import Indexed
 from symderiv.verification.claim import Point
 
-__all__ = ["euler_points"]
+__all__ = [
+    "euler_points",
+]
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ __all__ = [
     "even_mixtures",
     "halves",
     "near_mean",
+    "normal_mean",
     "small_separation",
 ]
 

@@ -13,10 +13,11 @@ from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 from symderiv_papers.references.manifold_references import Manifold, manifold
 
-__all__ = ["UPDATE_OF_V", "UPDATE_OF_W", "engine_samples", "sample_points"]
+__all__ = [
+    "engine_samples",
+    "sample_points",
+]
 
-UPDATE_OF_W: Final = "new_W[k, i] == W[k, i] - eta/sqrt(N)*v[k]*(y_hat - y)*dg(lam[k])*f(U[i])"
-UPDATE_OF_V: Final = "new_v[k] == v[k] - eta/N*g(lam[k])*(y_hat - y)"
 
 _SIZES: Final = ((3, 2, 4, 6, 3), (2, 3, 5, 4, 4))
 

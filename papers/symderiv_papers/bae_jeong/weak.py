@@ -14,9 +14,11 @@ from symderiv_papers.references.manifold_references import Manifold, coefficient
 __all__ = [
     "blocks",
     "growth_points",
+    "in_numbers",
     "large",
     "nearly_orthogonal",
     "pair_points",
+    "quadratic",
     "quadratic_forms",
     "two_functions",
     "vector_functions",
@@ -343,3 +345,8 @@ def quadratic_forms(numbers: Any) -> Iterator[Point]:
             series = f"D/N = {ratio:g}"
             values = {"kurtosis": numbers.mpf(kurtosis), "scale": 1}
             yield Point(f"{series}, D = {D}", values, 1 / D, series)
+
+
+def quadratic(numbers: Any) -> list[Point]:
+    """Nearly orthogonal rows, f with an even part."""
+    return [point for point in nearly_orthogonal(numbers) if point.series == "x**2 + x"]

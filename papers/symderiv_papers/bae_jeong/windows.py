@@ -12,7 +12,10 @@ from symderiv.verification.claim import Point
 from symderiv_papers.references.manifold_points import manifold_points
 from symderiv_papers.references.manifold_references import Manifold, manifold
 
-__all__ = ["spectra", "windows"]
+__all__ = [
+    "spectra",
+    "windows",
+]
 
 _SIZES: Final = ((3, 2, 4, 7, "erf"), (2, 3, 5, 8, "erf"))
 #: Nodes of the limiting spectrum: their moments are exact to rounding.

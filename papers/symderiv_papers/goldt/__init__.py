@@ -10,12 +10,9 @@ SOURCE = Source(
     ),
     package=__name__,
     root="papers",
-    prints=("printed",),
-    modules=(
-        "dynamics",
-        "learning_rule",
-        "equivalence",
-        "setup",
-        "replica",
+    files=(
+        "1_dynamics.toml",
+        "2_definitions.toml",
+        "3_regression.toml",
     ),
 )

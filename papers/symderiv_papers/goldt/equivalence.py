@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges
+from symderiv.verification.claim import Point
 
-__all__ = ["CLAIMS", "cumulants"]
+__all__ = [
+    "cumulants",
+    "points",
+]
 
 _SIZES = (64, 256, 1024)
 
@@ -60,7 +62,7 @@ def _means(N: int, ratio: float, runs: int = 4) -> tuple[float, float]:
     return float(skewness), float(kurtosis)
 
 
-def _points(numbers: Any) -> Iterator[Point]:
+def points(numbers: Any) -> Iterator[Point]:
     for ratio in (0.5, 2.0):
         for N in _SIZES:
             skewness, kurtosis = _means(N, ratio)
@@ -69,37 +71,3 @@ def _points(numbers: Any) -> Iterator[Point]:
                 "scale": numbers.one,
             }  # fmt: skip
             yield Point(f"N = {N}, D/N = {ratio:g}", Values(values), 1 / N, f"D/N = {ratio:g}")
-
-
-_REGIME = (
-    "sigma(u) = u + (u^2 - 1)/2, D/N = 1/2 and 2, random generators and positive weights of order "
-    "one; cumulants are exact, root mean squares over 4 draws."
-)
-
-CLAIMS = (
-    Claim(
-        "G7",
-        not_checkable="M_1 and M_2 are only called related to input correlations, the norm and "
-        "the distance d_MS are not defined on the slides, and O() hides a constant.",
-    ),
-    Claim(
-        "G7",
-        "skewness == 0",
-        _points,
-        Converges(0.5),
-        part="third cumulant falls like 1/sqrt(N)",
-        regime=_REGIME,
-        note="A consequence of the theorem where its bound is of the order 1/sqrt(N). With an even "
-        "part of sigma the rate is reached: the law of a field differs from the normal one in the "
-        "order 1/sqrt(N), not less.",
-    ),
-    Claim(
-        "G7",
-        "kurtosis == 0",
-        _points,
-        Converges(0.5),
-        part="fourth cumulant falls like 1/sqrt(N)",
-        regime=_REGIME,
-        note="A consequence of the theorem; the fourth cumulant falls faster, like 1/N.",
-    ),
-)

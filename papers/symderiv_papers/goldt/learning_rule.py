@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Exact
+from symderiv.verification.claim import Point
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "points",
+]
 
 
-def _points(numbers: Any) -> Iterator[Point]:
+def points(numbers: Any) -> Iterator[Point]:
     """One example each; ``dw`` and ``dv`` are the step by numerical derivatives of Δ²/2."""
     for seed, (K, M, N, D) in enumerate(((3, 2, 4, 3), (2, 4, 3, 5))):
         rng = random.Random(seed)
@@ -77,43 +78,3 @@ def _example(
         "dg": lambda z: numbers.sqrt(2 / numbers.pi) * numbers.exp(-(z**2) / 2),
         "dw": Indexed(by_weight, (1, K), (1, N)), "dv": Indexed(by_output, (1, K)),
     }  # fmt: skip
-
-
-_WHERE = "The step is -eta times the gradient of Delta^2/2 on one example, by differences"
-
-CLAIMS = tuple(
-    Claim(
-        "learning rule",
-        statement,
-        _points,
-        Exact(),
-        ranges,
-        part=part,
-        printed=printed,
-        definition=True,
-        where=where,
-    )
-    for printed, (part, statement, ranges, where) in enumerate(
-        (
-            (
-                "first layer",
-                "dw[k, i] == -eta/sqrt(N)*v[k]*Delta*dg(lam[k])*x[i]",
-                "k = 1..K, i = 1..N",
-                f"{_WHERE}; dg is the derivative of g.",
-            ),
-            (
-                "second layer",
-                "dv[k] == -eta/N*g(lam[k])*Delta",
-                "k = 1..K",
-                f"{_WHERE}, divided by N.",
-            ),
-            (
-                "difference",
-                "Delta == Sum(v[j]*g(lam[j]), (j, 1, K)) - Sum(tilde_v[m]*tilde_g(nu[m]), "
-                "(m, 1, M))",
-                "",
-                "g and tilde g differ.",
-            ),
-        )
-    )
-)

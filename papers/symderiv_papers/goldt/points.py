@@ -18,7 +18,15 @@ from symderiv.verification.claim import Point
 from symderiv_papers.references.integral_references import as_number
 from symderiv_papers.references.latent_references import LatentNetwork, latent_network, latent_rates
 
-__all__ = ["Means", "network_points", "one_point", "states"]
+__all__ = [
+    "ETA",
+    "Factor",
+    "Field",
+    "Means",
+    "network_points",
+    "one_point",
+    "states",
+]
 
 #: Learning rate of all points: terms of the second order must not be small.
 ETA: Final = Fraction(7, 10)
@@ -105,7 +113,7 @@ def _closed_form(pattern: _Pattern, activations: tuple[str, str]) -> sp.Expr:
 
 
 def network_points(
-    *activations: tuple[str, str],
+    activations: tuple[tuple[str, str], ...],
 ) -> Callable[[Any], Iterator[Point]]:
     """Points at all states for each pair of activations of student and teacher."""
 

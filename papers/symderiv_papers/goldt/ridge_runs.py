@@ -20,7 +20,17 @@ from scipy.special import erf
 from symderiv.data.nonlinearity import nonlinearity
 from symderiv.verification.rules import Measured
 
-__all__ = ["Array", "Problem", "Runs", "feature_problem", "feature_runs", "problems", "runs"]
+__all__ = [
+    "Array",
+    "Label",
+    "Problem",
+    "Runs",
+    "feature_problem",
+    "feature_runs",
+    "problems",
+    "runs",
+    "solution",
+]
 
 Label = Callable[[np.ndarray], np.ndarray]
 

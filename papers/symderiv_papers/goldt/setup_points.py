@@ -271,7 +271,7 @@ def generator_points(numbers: Any) -> Iterator[Point]:
             yield Point(f"N = {N}, D = {D}, sigma = {sigma}", Values(known))
 
 
-def manifold_points(*functions: str) -> Callable[[Any], Iterator[Point]]:
+def manifold_points(functions: tuple[str, ...]) -> Callable[[Any], Iterator[Point]]:
     """x = f(F c/√D), rows of F with entries ±1, overlaps of the order 1/√D; parameter 1/D.
 
     Args:

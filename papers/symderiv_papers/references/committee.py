@@ -22,7 +22,12 @@ from symderiv.learning.moments import closure_coefficients
 from symderiv.precision import numbers
 from symderiv.precision.moment_system import moment_module
 
-__all__ = ["DIGITS", "Committee", "Flow", "at_precision"]
+__all__ = [
+    "DIGITS",
+    "Committee",
+    "Flow",
+    "at_precision",
+]
 
 DIGITS: Final = 70
 #: Derivatives are central differences over 10^-STEP.

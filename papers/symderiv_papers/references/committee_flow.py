@@ -17,7 +17,12 @@ import numpy as np
 from symderiv.precision import numbers
 from symderiv_papers.references.committee import Committee, Flow
 
-__all__ = ["Students", "ansatz_trajectory", "plateau_end", "random_students"]
+__all__ = [
+    "Students",
+    "ansatz_trajectory",
+    "plateau_end",
+    "random_students",
+]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -20,7 +20,10 @@ from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 from symderiv_papers.references.power_laws import eigenvalues, fraction
 
-__all__ = ["Companion", "companions"]
+__all__ = [
+    "Companion",
+    "companions",
+]
 
 # Beyond the digits asked for: matrices of moments are close to singular.
 _GUARD = 40

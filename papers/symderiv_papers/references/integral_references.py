@@ -14,7 +14,12 @@ from symderiv.gaussian import Expectation, covariance_symbols, i2, i3, i4
 from symderiv.precision import ball
 from symderiv.verification.points import points
 
-__all__ = ["Integrals", "as_number", "covariances", "is_singular"]
+__all__ = [
+    "Integrals",
+    "as_number",
+    "covariances",
+    "is_singular",
+]
 
 Rows = tuple[tuple[Fraction, ...], ...]
 

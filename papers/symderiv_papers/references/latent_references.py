@@ -27,7 +27,12 @@ from symderiv.learning.moments import closure_coefficients
 from symderiv.precision.moment_system import moment_module
 from symderiv_papers.references.integral_references import as_number
 
-__all__ = ["LatentNetwork", "LatentRates", "latent_network", "latent_rates"]
+__all__ = [
+    "LatentNetwork",
+    "LatentRates",
+    "latent_network",
+    "latent_rates",
+]
 
 Vector = tuple[Fraction, ...]
 Rows = tuple[Vector, ...]

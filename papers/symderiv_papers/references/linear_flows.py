@@ -21,7 +21,14 @@ from symderiv.verification.arithmetic import Indexed, Values, extended
 from symderiv.verification.claim import Point
 from symderiv_papers.references.power_laws import eigenvalues, fraction, largest
 
-__all__ = ["VectorFlow", "block_flows", "blocks", "diagonal", "random_covariance", "sgd_error"]
+__all__ = [
+    "VectorFlow",
+    "block_flows",
+    "blocks",
+    "diagonal",
+    "random_covariance",
+    "sgd_error",
+]
 
 #: Late enough for everything that is trained to have settled.
 END = Fraction(4000)

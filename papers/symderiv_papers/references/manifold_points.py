@@ -12,7 +12,11 @@ from symderiv.verification.claim import Point
 from symderiv_papers.references.integral_references import Integrals
 from symderiv_papers.references.manifold_references import Manifold, manifold
 
-__all__ = ["CENTRED", "UNCENTRED", "manifold_points"]
+__all__ = [
+    "CENTRED",
+    "UNCENTRED",
+    "manifold_points",
+]
 
 #: Nonlinearities with and without E f = 0.
 CENTRED = ("sign", "x**3/8 + x/2")

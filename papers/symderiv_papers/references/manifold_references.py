@@ -19,7 +19,11 @@ from typing import Any
 from symderiv.precision.contexts import numbers as arithmetic
 from symderiv.precision.moment_system import moment_module
 
-__all__ = ["Manifold", "coefficients", "manifold"]
+__all__ = [
+    "Manifold",
+    "coefficients",
+    "manifold",
+]
 
 #: Learning rate of all points: terms of the second order must not be small.
 _ETA = (7, 10)

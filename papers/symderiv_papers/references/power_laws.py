@@ -19,7 +19,14 @@ from symderiv.analysis.linear_system import linear_system
 from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 
-__all__ = ["PowerLawSum", "eigenvalues", "fraction", "grid", "largest", "periodized_bernoulli"]
+__all__ = [
+    "PowerLawSum",
+    "eigenvalues",
+    "fraction",
+    "grid",
+    "largest",
+    "periodized_bernoulli",
+]
 
 # Beyond the digits asked for.
 _GUARD = 8

@@ -9,7 +9,10 @@ import numpy as np
 
 from symderiv_papers.references.power_laws import PowerLawSum
 
-__all__ = ["exponent_in_time", "window_length"]
+__all__ = [
+    "exponent_in_time",
+    "window_length",
+]
 
 _STEP = 0.02
 _NEAR = 0.2

@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Exact
+from symderiv.verification.claim import Point
 from symderiv_papers.relu_localization.populations import population_points
 from symderiv_papers.relu_localization.references import gaussian_points
 
-__all__ = ["CLAIMS", "RESIDUAL", "all_points"]
-
-#: The bracket of equation 4: output minus label.
-RESIDUAL = "(1/K*Sum(relu(T[k]), (k, 1, K)) - Y)"
-_GENERAL = (
-    "any input: Gaussian classes of different covariances, single pulses, NLGP at finite gain"
-)
+__all__ = [
+    "all_points",
+    "networks",
+]
 
 
 def all_points(numbers: Any) -> Iterator[Point]:
@@ -26,7 +22,7 @@ def all_points(numbers: Any) -> Iterator[Point]:
     yield from population_points(numbers)
 
 
-def _networks(numbers: Any) -> Iterator[Point]:
+def networks(numbers: Any) -> Iterator[Point]:
     """A network with biases, written with matrices, and the special case of the notes."""
 
     def relu(s: Any) -> Any:
@@ -56,72 +52,3 @@ def _networks(numbers: Any) -> Iterator[Point]:
                 }
             ),
         )  # fmt: skip
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "1",
-        "yhat == Sum(W2[k]*relu(Sum(W1[k, i]*x[i], (i, 1, n)) + b1[k]), (k, 1, K)) + b2",
-        _networks,
-        Exact(),
-        definition=True,
-        regime="sigma = ReLU stands for any activation",
-    ),
-    Claim(
-        "2",
-        "yhat_mean == 1/K*Sum(relu(Sum(w[k, i]*x[i], (i, 1, n))), (k, 1, K))",
-        _networks,
-        Exact(),
-        definition=True,
-        note="Equation 1 with W2 = (1, ..., 1)/K, sigma = ReLU and no biases.",
-    ),
-    Claim(
-        "3",
-        f"loss == 1/2*E({RESIDUAL}**2)",
-        all_points,
-        Exact(),
-        definition=True,
-        regime=_GENERAL,
-        note="E is the mean over both classes, E1 and E0 are the means given Y = 1 and Y = 0; S = "
-        "<w_1, X>, T[k] = <w_k, X>. For Gaussian classes the left side is made of E[ReLU(S)] and "
-        "E[ReLU(S) ReLU(T)] in closed form.",
-    ),
-    Claim(
-        "4",
-        f"flow[i] == -E({RESIDUAL}*theta(S)*X[i])",
-        all_points,
-        Exact(),
-        "i = 1..n",
-        corrected=f"flow[i] == -1/K*E({RESIDUAL}*theta(S)*X[i])",
-        regime=_GENERAL,
-        note="flow is -dL/dw_1 of equation 3. The derivative of the output by w_1 is 1/K times "
-        "that of ReLU(<w_1, X>), so a factor 1/K is missing: the right side is K times the "
-        "gradient flow of time constant tau. It is right if K is absorbed in tau (part 'time "
-        "constant K tau'), as equation 100 writes it.",
-    ),
-    Claim(
-        "4",
-        f"K*flow[i] == -E({RESIDUAL}*theta(S)*X[i])",
-        all_points,
-        Exact(),
-        "i = 1..n",
-        part="time constant K tau",
-        regime=_GENERAL,
-        note="Equation 4 as the flow K tau dw_1/dt; all later forms of the flow are in this unit "
-        "of time.",
-    ),
-    Claim(
-        "5",
-        f"-E({RESIDUAL}*theta(S)*X[i]) == 1/2*E1(theta(S)*X[i])"
-        " - 1/K*Sum(E(theta(S)*theta(T[k])*T[k]*X[i]), (k, 1, K))",
-        all_points,
-        Exact(),
-        "i = 1..n",
-        given="equation 4",
-        regime=_GENERAL,
-        note="theta(S) is 1 if S > 0, else 0, so that the events are kept in the integrand: "
-        "E[X 1(S > 0) | Y = 1] and E[T X 1(S > 0) 1(T > 0)]. Read as conditional means, the terms "
-        "would lack the probabilities of these events, and the line would be wrong. The second "
-        "mean is over both classes, 1/2 each.",
-    ),
-)

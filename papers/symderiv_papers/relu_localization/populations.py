@@ -13,7 +13,13 @@ from typing import Any
 from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 
-__all__ = ["FiniteClasses", "Tabled", "nlgp_sample", "population_points", "single_pulses"]
+__all__ = [
+    "FiniteClasses",
+    "Tabled",
+    "nlgp_sample",
+    "population_points",
+    "single_pulses",
+]
 
 
 class Tabled:

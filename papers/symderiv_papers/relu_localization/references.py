@@ -20,6 +20,7 @@ from symderiv_papers.relu_localization.variables import (
 
 __all__ = [
     "Case",
+    "Matrix",
     "cases",
     "gaussian_points",
     "moderate_points",
@@ -272,3 +273,10 @@ def _flow(case: Case, classes: GaussianClasses, numbers: Any) -> list[Any]:
                 slope -= mean("one by c11", 0) * image[0] / K
             result[i] -= slope
     return result
+
+
+def at_some_s(numbers: Any) -> Iterator[Point]:
+    """Moderate points with the outer variable of nested integrals fixed."""
+    for point in moderate_points(numbers):
+        for s in (0.1, 0.5):
+            yield Point(f"{point.label}, s = {s}", extended(point.values, {"s": numbers.mpf(s)}))

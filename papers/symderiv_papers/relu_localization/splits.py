@@ -12,7 +12,10 @@ from typing import Any
 from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 
-__all__ = ["with_one_constraint", "with_two_constraints"]
+__all__ = [
+    "with_one_constraint",
+    "with_two_constraints",
+]
 
 
 def _extended(values: Mapping[str, Any], lazy: Mapping[str, Callable[[], Any]]) -> Any:

@@ -13,10 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Exact
+from symderiv.verification.claim import Point
 
-__all__ = ["CLAIMS", "neighbour_correlation", "participation", "trained"]
+__all__ = [
+    "neighbour_correlation",
+    "participation",
+    "runs",
+    "trained",
+]
 
 _SITES: Final = 40
 _UNITS: Final = 20
@@ -73,7 +77,7 @@ def neighbour_correlation(weights: np.ndarray) -> float:
     return float(np.median(products / (weights**2).sum(axis=1)))
 
 
-def _runs(numbers: Any) -> Iterator[Point]:
+def runs(numbers: Any) -> Iterator[Point]:
     for seed in (1, 2):
 
         def measured(gain: float, seed: int = seed) -> float:
@@ -89,39 +93,3 @@ def _runs(numbers: Any) -> Iterator[Point]:
             "neighbours": alternating,
         }
         yield Point(f"seed {seed}", Values({"n": _SITES, "N": _SITES, "L": 8}, lazy))
-
-
-_RULE: Final = Exact(digits=16, backend="float64", lost=6, kind="simulation")
-_REGIME: Final = "n = 40, K = 20, small initial weights, two seeds; medians over units"
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "NLGP gain",
-        "localised > intermediate > gaussian",
-        _runs,
-        _RULE,
-        in_words=True,
-        regime=f"{_REGIME}; xi_1 = 4, xi_2 = 1, gains 3, 1 and 0 (Gaussian inputs)",
-        note="Compared are participations, sum w^4/(sum w^2)^2, after the same training.",
-    ),
-    Claim(
-        "training facts",
-        "localised > 5/n",
-        _runs,
-        _RULE,
-        part="localisation",
-        in_words=True,
-        regime=f"{_REGIME}; xi_1 = 4, xi_2 = 1, gain 3",
-        note="The participation is 6/n, twice that of Gaussian weights.",
-    ),
-    Claim(
-        "training facts",
-        "0 > neighbours",
-        _runs,
-        _RULE,
-        part="short-range oscillations",
-        in_words=True,
-        regime=f"{_REGIME}; xi_1 = 1, xi_2 = 4, gain 3",
-        note="The correlation of neighbouring weights is about -0.5 and goes on to fall.",
-    ),
-)

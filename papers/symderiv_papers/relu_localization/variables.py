@@ -19,7 +19,13 @@ from symderiv.errors import FormulaError
 from symderiv.verification.arithmetic import evaluate
 from symderiv.verification.statement import Statement, parse_statement
 
-__all__ = ["Form", "GaussianClasses", "Variable", "moment_formula", "step"]
+__all__ = [
+    "Form",
+    "GaussianClasses",
+    "Variable",
+    "moment_formula",
+    "step",
+]
 
 #: A linear form of X by its coefficients.
 Form = tuple[Fraction, ...]

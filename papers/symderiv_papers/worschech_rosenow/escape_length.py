@@ -11,13 +11,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Within
+from symderiv.verification.claim import Point
 from symderiv_papers.references.committee import Committee
 from symderiv_papers.references.committee_flow import plateau_end, random_students
 from symderiv_papers.worschech_rosenow.escape_modes import plateau_modes
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "Floats",
+    "constant",
+    "measured_constant",
+    "no_point",
+]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -66,7 +70,7 @@ def _run(units: int, size: float, std: float, seed: int, *, by_height: bool) -> 
     return _Plateau(tau, _BEGIN * tau, end, float(np.std(cross)), float(np.mean(cross)))
 
 
-def _constant(
+def constant(
     units: int, seeds: tuple[int, ...], cases: tuple[tuple[float, float], ...]
 ) -> Callable[[Any], Iterator[Point]]:
     """D from the shortest plateau of a seed, then other N and sigma_J."""
@@ -106,7 +110,7 @@ def _point(
     return Point(f"M = {units}, N = {size:g}, sigma_J = {std:g}, {words}", known)
 
 
-def _measured_constant(numbers: Any) -> Iterator[Point]:
+def measured_constant(numbers: Any) -> Iterator[Point]:
     """B, sigma_P and c as the appendix measures them, on plateaus that are left at e R*."""
     for size, std in ((1e4, 1e-5), (1e10, 1e-5)):
         for seed in (0, 1):
@@ -120,64 +124,5 @@ def _measured_constant(numbers: Any) -> Iterator[Point]:
             yield Point(point.label, {**point.values, **more})
 
 
-def _no_point(_: Any) -> Iterator[Point]:
+def no_point(_: Any) -> Iterator[Point]:
     yield Point("the printed numbers", {})
-
-
-_LENGTH: Final = "alpha_P - alpha_0 == tau_esc*(D - 1/2*log(sigma_J**2) + 1/2*log(N))"
-_CASES: Final = ((1e3, 1e-3), (1e6, 1e-3), (1e6, 1e-5), (1e9, 1e-4))
-_REGIME: Final = (
-    "first order in the learning rate, sigma_J at most 1e-3, L = 2, orthogonal teachers; D from "
-    "one pair of N and sigma_J and the same Gaussians at the others"
-)
-_NOTE: Final = (
-    "What counts is one logarithm, ln(sqrt(N)/sigma_J). D belongs to the initial state: it "
-    "scatters by the logarithm of a random amplitude, and for sigma_J = 0.1 the rule is off by "
-    "some per cent. With the terms of second order in the learning rate it holds with the escape "
-    "time of equal students (examples/plateau_length.py)."
-)
-
-CLAIMS: Final = (
-    Claim(
-        "12", _LENGTH, _constant(2, (0, 1), _CASES), Within(1e-4, digits=16),
-        regime=f"{_REGIME}; M = 2", note=_NOTE,
-    ),
-    Claim(
-        "117", _LENGTH, _constant(3, (0,), _CASES), Within(1e-4, digits=16),
-        regime=f"{_REGIME}; M = 3",
-    ),
-    Claim(
-        "117", _LENGTH,
-        _constant(4, (0, 1, 2, 3), (*_CASES, (1e8, 1e-3), (1e4, 1e-6))),
-        Within(1e-4, digits=16), part="M = 4", regime=f"{_REGIME}; M = 4, four seeds",
-        thorough=True,
-    ),
-    Claim(
-        "definition of D",
-        "alpha_P - alpha_0 == tau_esc*(log(B/(sigma_P/sigma_J)) - 1/2*log(sigma_J**2) "
-        "+ 1/2*log(N))",
-        _measured_constant,
-        Within(0.08, digits=16),
-        regime="first order in the learning rate, M = 4, L = 2, orthogonal teachers, the plateau "
-        "left where a first R reaches e R*",
-        given="the form of equation 117",
-        corrected="alpha_P - alpha_0 == tau_esc*(log(B/(sigma_P/sigma_J)) - 1/2*log(sigma_J**2))",
-        note="sigma_P is measured at the given N and goes like sigma_J/sqrt(N), so D = ln(B/c) "
-        "with c = sigma_P/sigma_J contains 1/2 ln N already; with it the term 1/2 ln N counts "
-        "twice. Either c is sqrt(N) sigma_P/sigma_J or the term is left out.",
-    ),
-    Claim(
-        "worked example of D", "0.0279 == 0.000279/0.01", _no_point, Within(5e-3),
-        part="c", printed=0, note="Arithmetic of the printed numbers only.",
-    ),
-    Claim(
-        "worked example of D", "2.47 == log(0.33/0.0279)", _no_point, Within(5e-3),
-        part="D", printed=0,
-    ),
-    Claim(
-        "worked example of D", "2751 == 239*(2.47 - 1/2*log(0.01**2) + 1/2*log(7000))", _no_point,
-        Within(1.5e-3), part="length", printed=0,
-        note="Arithmetic of the printed numbers; c = 0.0279 is sigma_P/sigma_J, see the "
-        "definition of D.",
-    ),
-)  # fmt: skip

@@ -7,12 +7,15 @@ from fractions import Fraction
 from typing import Any, Final
 
 from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges, Exact
+from symderiv.verification.claim import Point
 from symderiv_papers.references.committee import Committee
 from symderiv_papers.worschech_rosenow.setup_definitions import study_of
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "large",
+    "spectra",
+    "times",
+]
 
 _COPIES: Final = 3
 
@@ -48,7 +51,7 @@ def _mean_over_teachers(L: int, beta: Fraction) -> float:
     return float(state.weight @ state.teacher_overlap[:, 0, 0])
 
 
-def _spectra(numbers: Any) -> Iterator[Point]:
+def spectra(numbers: Any) -> Iterator[Point]:
     for L, beta in ((4, Fraction(1, 2)), (7, Fraction(1)), (10, Fraction(9, 4))):
         rho = _spectrum(L, beta, numbers)
         yield Point(
@@ -65,7 +68,7 @@ def _spectra(numbers: Any) -> Iterator[Point]:
         )
 
 
-def _large(numbers: Any) -> Iterator[Point]:
+def large(numbers: Any) -> Iterator[Point]:
     for beta in (Fraction(1, 2), Fraction(1), Fraction(7, 4)):
         for L in (200, 400, 800):
             mean, deviation = _moments(L, beta, numbers)
@@ -93,7 +96,7 @@ def _escape_time(M: int, second_moment: Any, numbers: Any) -> Any:
     return -1 / (numbers.mpf(response) * second_moment)
 
 
-def _times(numbers: Any) -> Iterator[Point]:
+def times(numbers: Any) -> Iterator[Point]:
     beta = Fraction(1)
 
     def tau(eta: Any) -> Callable[[int, int], Any]:
@@ -107,78 +110,3 @@ def _times(numbers: Any) -> Iterator[Point]:
         known = {"M": size, "L": size // 2, "eta": eta, "tau": tau(eta)}
         known["T2"] = lambda L: _moments(L, beta, numbers)[0]
         yield Point(f"M = {size}, L = {size // 2}, beta = 1", known, 1.0 / size)
-
-
-_ORDER: Final = 0.5
-
-CLAIMS: Final = (
-    Claim(
-        "scaling of T2",
-        "T2 == 1/L*Sum(lambda_[k]**2, (k, 1, N))",
-        _spectra,
-        Exact(digits=22, lost=10),
-        part="trace",
-        printed=0,
-        regime="N/L = 3",
-        corrected="T2 == 1/N*Sum(lambda_[k]**2, (k, 1, N))",
-        note="The trace runs over all N eigenvalues and needs 1/N, as in the paper's own mean of "
-        "T_nm^(l); 1/L belongs to the sum over distinct eigenvalues that follows.",
-    ),
-    Claim(
-        "scaling of T2",
-        "T2 == lambda_plus**2/L*Sum(1/i**(2*(1 + beta)), (i, 1, L))",
-        _spectra,
-        Exact(digits=22, lost=10),
-        part="sum",
-        printed=0,
-    ),
-    Claim(
-        "scaling of T2",
-        "T2 == lambda_plus**2/L",
-        _large,
-        Converges(1.0, digits=20),
-        part="large L",
-        printed=0,
-        regime="L = 200 to 800, error against 1/L",
-        corrected="T2 == lambda_plus**2/L*zeta(2*(1 + beta))",
-        note="The sum tends to zeta(2 + 2 beta), which is 1.20 for beta = 1/2 and 1.08 for "
-        "beta = 1: the print is off by this factor at any L.",
-    ),
-    Claim(
-        "scaling of T2",
-        "T2_at_2L/T2 == 2",
-        _large,
-        Converges(_ORDER, digits=20),
-        part="proportional to L",
-        printed=0,
-        regime="beta at least 1/2; the error falls like L^-beta at best",
-    ),
-    Claim(
-        "scaling of T2",
-        "D2_at_2L/D2 == 2",
-        _large,
-        Converges(_ORDER, digits=20),
-        part="D2",
-        printed=1,
-        regime="standard deviation of D^(2) of Gaussian teachers, N proportional to L; at fixed N "
-        "it grows like L^(3/2)",
-    ),
-    Claim(
-        "scaling of tau_esc",
-        "tau(2*M, 2*L)/tau(M, L) == (2*M)**2/(eta*2*L)/(M**2/(eta*L))",
-        _times,
-        Converges(1.0, digits=20),
-        part="main text",
-        printed=0,
-        regime="orthogonal teachers of unit length, both M and L large; error against 1/M",
-    ),
-    Claim(
-        "scaling of tau_esc",
-        "tau(2*M, L)/tau(M, 3*L) == (2*M)**2/(eta*T2(L))/(M**2/(eta*T2(3*L)))",
-        _times,
-        Converges(1.0, digits=20),
-        part="appendix",
-        printed=1,
-        regime="orthogonal teachers of unit length, M large; error against 1/M",
-    ),
-)

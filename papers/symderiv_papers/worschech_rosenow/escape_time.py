@@ -10,8 +10,7 @@ from typing import Any, Final
 import mpmath
 
 from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges, Exact
+from symderiv.verification.claim import Point
 from symderiv_papers.references.committee import Committee, at_precision
 from symderiv_papers.references.committee_flow import ansatz_trajectory
 from symderiv_papers.worschech_rosenow.escape_modes import (
@@ -30,18 +29,16 @@ from symderiv_papers.worschech_rosenow.escape_points import (
     label,
 )
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "growth",
+    "growth_of_more",
+    "later",
+    "linear_growth",
+    "nonlinear",
+]
 
 _ALL: Final = (*GENERAL, *TYPICAL)
 _MORE: Final = (*GENERAL, SINGLE, FIVE, TYPICAL[1])
-_REGIME: Final = "any D and T, first order in the learning rate; M = 2 to 5, L = 1 to 5"
-_RULE: Final = Exact(digits=30)
-_SUM: Final = "(M - 1)*T[1] - D[1] + M"
-_G_R: Final = f"2*(D[1] + T[1])/(pi*sqrt({_SUM})*(D[1] + (M + 1)*T[1] + M)**(3/2))"
-_TAU: Final = (
-    f"pi/(2*eta)*sqrt({_SUM})*(D[1] + (M + 1)*T[1] + M)**(3/2)"
-    "/((T[2] - D[2]/(M - 1))*(D[1] + T[1]))"
-)
 
 
 def _growth(committee: Committee) -> Mapping[str, Any]:
@@ -123,7 +120,7 @@ def _departure(committee: Committee, amplitude: Fraction) -> tuple[list[Any], li
         return overlaps, [at_start, *later]
 
 
-def _nonlinear(numbers: Any) -> Iterator[Point]:
+def nonlinear(numbers: Any) -> Iterator[Point]:
     """Trajectories that leave the plateau along the growing eigenvector, by amplitude."""
     for committee in (*GENERAL[:2], TYPICAL[1]):
         rate = plateau_modes(committee).escape[0]
@@ -153,98 +150,12 @@ def _nonlinear(numbers: Any) -> Iterator[Point]:
                 yield Point(f"{words}, r_0 = {amplitude}", point, float(amplitude), words)
 
 
-def _later(numbers: Any) -> Iterator[Point]:
+def later(numbers: Any) -> Iterator[Point]:
     """The same without the start."""
-    return (point for point in _nonlinear(numbers) if point.values["alpha"] > 0)
+    return (point for point in nonlinear(numbers) if point.values["alpha"] > 0)
 
 
-def _claim(equation: str, statement: str, part: str = "", **more: Any) -> Claim:
-    more = {"points": cases(_ALL, _growth), "rule": _RULE, "regime": _REGIME, **more}
-    return Claim(equation, statement, part=part, **more)
-
-
-_PREFACTOR: Final = (
-    "((M - 1)*T[1] + M - D[1])*(D[1] + T[1])"
-    "/(8*pi*M*(M - 1)*({} - (D[1] + T[1])**2/(4*M**2))**(3/2))"
-)
-_AMPLITUDE: Final = (
-    "trajectories of the derived equations from r^(1) = r_0 on the growing eigenvector, "
-    "r_0 = 1/100 to 1/400; relative error against r_0"
-)
-
-CLAIMS: Final = (
-    _claim(
-        "14",
-        "dr[i] == eta*g_r*(T[i] - D[i]/(M - 1))*r[2]",
-        ranges="i = 1..L",
-        given="A_r = g_r U of equation 112",
-        corrected="dr[i - 1] == eta*g_r*(T[i] - D[i]/(M - 1))*r[1]",
-        note="With the matrix of equation 112 the vector r starts with order 0, as in the "
-        "appendix (r_i = r^(i-1)): e_2 picks r^(1). The main text lists r^(1) to r^(L).",
-    ),
-    _claim(
-        "112",
-        f"J_r[i, j] == eta*{_G_R}*(T[i] - D[i]/(M - 1))*delta(j, 2)",
-        ranges="i = 1..L, j = 1..L",
-        given="q = c = 0 and s = -r/(M - 1)",
-        note="The left side is the Jacobian of the full equations.",
-    ),
-    _claim(
-        "113",
-        "rate/(eta*g_r) == T[2] - D[2]/(M - 1)",
-        "lambda_r",
-        points=cases(_MORE, _growth),
-        note="The one growing eigenvalue of the full equations over the engine's own g_r.",
-    ),
-    _claim("113", "zeros == L - 1", "zeros"),
-    _claim(
-        "114",
-        "r_1[k] == exp(eta*g_r*(T[2] - D[2]/(M - 1))*alpha[k])*r_0",
-        "linear",
-        ranges="k = 1..2",
-        points=cases((*GENERAL[:2], TYPICAL[1]), _growth),
-        given="r^(l)(alpha_0) of all orders in general position, s = -r/(M - 1), q = c = 0",
-    ),
-    _claim(
-        "114",
-        "r_1 == exp(eta*g_r*(T[2] - D[2]/(M - 1))*alpha)*r_0",
-        "nonlinear",
-        points=_later,
-        rule=Converges(1.0, digits=30),
-        regime=_AMPLITUDE,
-    ),
-    _claim(
-        "115",
-        f"departure == {_PREFACTOR.format('T[1]')}*exp(alpha/tau_esc)*r_0**2",
-        points=_nonlinear,
-        rule=Converges(1.0, digits=30),
-        regime=_AMPLITUDE,
-        corrected=f"departure == {_PREFACTOR.format('(1 + T[1])**2/4')}"
-        "*exp(2*alpha/tau_esc)*r_0**2",
-        note="The error departs with the square of r, so the exponent is 2 alpha/tau_esc. In the "
-        "prefactor (1 + T)^2/4 must stand for T: they are the same for T = 1 only.",
-    ),
-    _claim(
-        "after 15",
-        "log(departure/start)/alpha == 1/tau_esc",
-        points=_later,
-        rule=Converges(1.0, digits=30),
-        regime=_AMPLITUDE,
-        corrected="log(departure/start)/alpha == 2/tau_esc",
-        note="The departure of the error grows twice as fast as r.",
-    ),
-    _claim(
-        "15",
-        f"tau_esc == {_TAU}",
-        points=cases(_MORE, _growth),
-        note="The left side is one over the growing eigenvalue of the Jacobian of the full "
-        "equations.",
-    ),
-    _claim(
-        "116",
-        f"1/(eta*g_r*(T[2] - D[2]/(M - 1))) == {_TAU}",
-        "expression",
-        given="the engine's own g_r",
-    ),
-    _claim("116", "1/rate == 1/(eta*g_r*(T[2] - D[2]/(M - 1)))", "chain"),
-)
+#: Growth of the deviations, for several sets of teachers.
+growth = cases(_ALL, _growth)
+growth_of_more = cases(_MORE, _growth)
+linear_growth = cases((*GENERAL[:2], TYPICAL[1]), _growth)

@@ -24,6 +24,7 @@ from symderiv_papers.worschech_rosenow.late_modes import (
 
 __all__ = [
     "LATE",
+    "Start",
     "expansions",
     "late_times",
     "linear_theory",

@@ -22,7 +22,10 @@ from symderiv_papers.worschech_rosenow.late_points import (
     start_near,
 )
 
-__all__ = ["power_laws", "slowest_rates"]
+__all__ = [
+    "power_laws",
+    "slowest_rates",
+]
 
 
 def _late_error(committee: Committee) -> Callable[[Any], Any]:

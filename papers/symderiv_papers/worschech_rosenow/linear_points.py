@@ -16,7 +16,6 @@ from typing import Any
 
 from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
-from symderiv.verification.rules import Exact
 from symderiv_papers.references.linear_networks import (
     Case,
     LinearNetwork,
@@ -29,23 +28,22 @@ __all__ = [
     "ANY",
     "AVERAGED",
     "DRAWN",
-    "EXACT",
+    "all_equal_starts",
     "drawn",
     "entries",
     "entries_from_zero",
     "entries_of_any",
     "first_order",
+    "many_times",
     "mode_values",
     "modes",
     "partly_trained",
     "partly_trained_slower",
     "slower",
+    "small_matrices",
     "vectors",
     "vectors_of_any",
 ]
-
-#: Nearly degenerate spectra lose digits in companion matrices: thirty are given away.
-EXACT = Exact(digits=60, lost=30)
 
 
 def _case(spectrum: str, rate: str, time: str, variance: str = "1/4", **more: str) -> Case:
@@ -337,3 +335,22 @@ def _entry_values(network: LinearNetwork, full: bool = True) -> Values:
             "det_A_1": lambda: n.det(network.blocks.RR - n.mpf(3) / 7 * n.eye(L)),
         },
     )
+
+
+def many_times(numbers: Any) -> Iterator[Point]:
+    """Drawn networks from early to late times."""
+    return drawn(numbers, (Fraction(1, 100), Fraction(1), Fraction(4), Fraction(20)))
+
+
+def small_matrices(numbers: Any) -> Iterator[Point]:
+    """A_4 and A_1 with η → 0; differences are compared with 1, as entries may vanish."""
+    for power in (2, 3, 4):
+        case = replace(DRAWN[1], rate=Fraction(1, 10**power))
+        network = LinearNetwork(case, numbers)
+        values = {"A_4": network.blocks.QQ, "A_1": network.blocks.RR, "scale": numbers.one}
+        yield Point(str(case), values, 10.0**-power)
+
+
+def all_equal_starts(numbers: Any) -> Iterator[Point]:
+    """Vectors of the drawn networks."""
+    return vectors(numbers, DRAWN)

@@ -22,15 +22,11 @@ from symderiv.analysis.linear import (
     generalization_error,
 )
 from symderiv.verification.arithmetic import Indexed, Values, extended
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges, Exact, Measured, Within, WithinErrorBars
+from symderiv.verification.claim import Point
+from symderiv.verification.rules import Measured
 from symderiv_papers.references.linear_networks import Case, LinearNetwork
 from symderiv_papers.references.power_laws import PowerLawSum, eigenvalues, fraction
-from symderiv_papers.worschech_rosenow.linear import SIX, SIX_CORRECTED
 from symderiv_papers.worschech_rosenow.linear_curve import (
-    ELEVEN,
-    ELEVEN_CORRECTED,
-    NINE,
     half_ends,
 )
 from symderiv_papers.worschech_rosenow.linear_points import mode_values
@@ -59,7 +55,7 @@ def _mean(
     return float(curve.after(round(float(alpha) * copies * rho.size)))
 
 
-def _many_coordinates(numbers: Any) -> Iterator[Point]:
+def many_coordinates(numbers: Any) -> Iterator[Point]:
     """More and more coordinates per eigenvalue."""
     for case in _CASES:
         for copies in (40, 160, 640):
@@ -70,7 +66,7 @@ def _many_coordinates(numbers: Any) -> Iterator[Point]:
             yield Point(f"{case}, N = {N}", values, 1 / N, str(case))
 
 
-def _one_coordinate(numbers: Any) -> Iterator[Point]:
+def one_coordinate(numbers: Any) -> Iterator[Point]:
     """One coordinate per eigenvalue, η → 0 at fixed ηα."""
     for beta in (Fraction(1, 2), Fraction(1)):
         for power in (1, 2, 3):
@@ -95,7 +91,7 @@ def _sum_values(network: LinearNetwork) -> dict[str, Any]:
     }
 
 
-def _not_small(numbers: Any) -> Iterator[Point]:
+def not_small(numbers: Any) -> Iterator[Point]:
     """One coordinate per eigenvalue; at β = 1 SGD is unstable from η = 1.001 on."""
     for beta, rate in product((Fraction(1, 2), Fraction(1)), (Fraction(1, 10), Fraction(9, 10))):
         for alpha in (1, 10, 100):
@@ -105,7 +101,7 @@ def _not_small(numbers: Any) -> Iterator[Point]:
             yield Point(str(case), _sum_values(network) | {"eps_g": numbers.mpf(mean)})
 
 
-def _middle_of_windows(numbers: Any) -> Iterator[Point]:
+def middle_of_windows(numbers: Any) -> Iterator[Point]:
     """-d ln ε_g/d ln α at any learning rate, at z = L^((1+β)/2)."""
     for beta, rate in product((1, 2), (Fraction(1, 10), Fraction(1, 2), Fraction(1))):
         for L in (64, 256, 1024):
@@ -152,13 +148,13 @@ def _figure_point(law: PowerLawSum, ends: Any, trained: int = 0) -> Point:
     return Point(f"{label}, N_l = {trained}" if trained else label, names | more)
 
 
-def _figure_2(numbers: Any) -> Iterator[Point]:
+def figure_2(numbers: Any) -> Iterator[Point]:
     for alpha, deviation in product(_TIMES, _DEVIATIONS):
         law = _figure(numbers, Fraction(3, 4), Fraction(1, 10), alpha, deviation)
         yield _figure_point(law, half_ends(law))
 
 
-def _figure_3(numbers: Any) -> Iterator[Point]:
+def figure_3(numbers: Any) -> Iterator[Point]:
     for alpha, deviation in product(_TIMES, _DEVIATIONS):
         law = _figure(numbers, Fraction(1), Fraction(1, 20), alpha, deviation)
         for trained in (50, 100, 150, 200):
@@ -192,7 +188,7 @@ def _simulated(case: Case, seed: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def _simulations(numbers: Any) -> Iterator[Point]:
+def simulations(numbers: Any) -> Iterator[Point]:
     for seed, case in enumerate(
         (
             Case((Fraction(8, 5), Fraction(2, 5)), Fraction(7, 10), Fraction(3, 2), Fraction(2)),
@@ -211,91 +207,3 @@ def _simulations(numbers: Any) -> Iterator[Point]:
 
 def _lazily(values: Any) -> dict[str, Any]:
     return {name: (lambda name=name: values[name]) for name in values}
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "6",
-        SIX,
-        _many_coordinates,
-        Converges(1.0),
-        part="SGD",
-        regime="exact mean of SGD, N -> infinity at fixed L = 2, 3, 1/N the small parameter",
-        corrected=SIX_CORRECTED,
-        note="SGD itself approaches the corrected form like 1/N. With one coordinate per "
-        "eigenvalue it does not: the largest eigenvalue keeps a share of the variance.",
-    ),
-    Claim(
-        "6",
-        SIX,
-        _simulations,
-        WithinErrorBars(4.0, systematic=0.02),
-        part="simulation",
-        regime=f"{_RUNS} runs of SGD at N = {2 * _COPIES}, L = 2",
-        corrected=SIX_CORRECTED,
-        note="Explicit vectors, teachers and initial students drawn anew in every run.",
-    ),
-    Claim(
-        "7",
-        "R[1] == 1 - 1/L*Sum(lam[k]*exp(-eta*lam[k]*alpha), (k, 1, L))",
-        _simulations,
-        WithinErrorBars(4.0, systematic=0.02),
-        part="R, simulation",
-        printed=0,
-        regime=f"{_RUNS} runs of SGD at N = {2 * _COPIES}, L = 2",
-    ),
-    Claim(
-        "8",
-        "eps_g == (1 + sigma_J**2)/(2*L)*Sum(lam[k]*exp(-2*eta*lam[k]*alpha), (k, 1, L))",
-        _one_coordinate,
-        Converges(1.0),
-        part="SGD, L = N",
-        regime="exact mean of SGD, one coordinate per eigenvalue, L = N = 48, eta -> 0 at fixed "
-        "eta*alpha",
-    ),
-    Claim(
-        "after 8",
-        "eps_g - (1 + sigma_J**2)/(2*L)*Sum(lam[k]*exp(-2*eta*lam[k]*alpha), (k, 1, L)) > 0",
-        _not_small,
-        Exact(),
-        part="SGD, L = N",
-        regime="exact mean of SGD at L = N = 128, eta = 0.1 and 0.9",
-        note="With one coordinate per eigenvalue the excess is larger than in the limit N -> "
-        "infinity, and SGD at beta = 1 is stable for eta < 1.001 only; figure 2, left, and figure "
-        "13 are drawn up to eta = 1.",
-    ),
-    Claim(
-        "after 8",
-        "exponent == beta/(1 + beta)",
-        _middle_of_windows,
-        Converges(1.0),
-        part="scaling",
-        regime="Eq. (6) corrected, eta = 0.1, 0.5, 1; the middle of the window, L = 64 ... 1024, "
-        "L^(-beta/2) the small parameter",
-        note="A finite learning rate does not change the power law (figure 13); in the window it "
-        "makes the error larger by the factor 2/(2 - eta).",
-        in_words=True,
-    ),
-    Claim(
-        "9",
-        NINE,
-        _figure_2,
-        Within(1.4, relative_to="allowed"),
-        part="figure 2, right",
-        regime="exact mean of SGD at N = L = 256, beta = 0.75, eta = 0.1, "
-        "alpha = 1/256 ... 1000, sigma_J = 0.01 and 0.7; errors in units of half of the first and "
-        "last terms of the sum plus 5 %",
-    ),
-    Claim(
-        "11",
-        ELEVEN,
-        _figure_3,
-        Within(1.4, relative_to="allowed"),
-        part="figure 3, left",
-        regime="exact mean of SGD at N = L = 256, beta = 1, eta = 0.05, "
-        "N_l = 50 ... 200, alpha = 1/256 ... 1000, sigma_J = 0.01 and 0.7; errors in units of "
-        "half of the first and last terms of both sums plus 5 %",
-        corrected=ELEVEN_CORRECTED,
-        note="SGD at the parameters of figure 3 follows the corrected form.",
-    ),
-)

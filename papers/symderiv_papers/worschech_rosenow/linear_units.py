@@ -17,7 +17,9 @@ from symderiv_papers.references.linear_networks import (
     spectral_module,
 )
 
-__all__ = ["units"]
+__all__ = [
+    "units",
+]
 
 _SIZES = ((2, 3), (3, 2), (2, 2), (1, 3))
 _CASE = Case((Fraction(9, 5), Fraction(1, 5)), Fraction(2, 5), Fraction(3, 2), Fraction(1, 4))

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from symderiv.data.spectra import power_law
 from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges, Exact
+from symderiv.verification.claim import Point
 from symderiv_papers.references.power_laws import PowerLawSum, eigenvalues
 
 _BETAS: Final = (Fraction(1, 2), Fraction(1), Fraction(3))
@@ -34,7 +33,7 @@ def _powers(matrix: Any, numbers: Any, highest: int) -> list[Any]:
     return found
 
 
-def _traces(numbers: Any) -> Iterator[Point]:
+def traces(numbers: Any) -> Iterator[Point]:
     """N = 2 L; the highest power, L - 1; traces of products of dense covariances."""
     for beta in _BETAS:
         for L in (2, 5):
@@ -60,7 +59,7 @@ def _traces(numbers: Any) -> Iterator[Point]:
             yield Point(f"beta = {beta}, N = {N}, L = {L}", names | more)
 
 
-def _long_traces(numbers: Any) -> Iterator[Point]:
+def long_traces(numbers: Any) -> Iterator[Point]:
     """N = L; the small parameter is 2^(-(1+β)(L-1))."""
     for beta in _BETAS:
         for L in (4, 7, 10):
@@ -71,7 +70,7 @@ def _long_traces(numbers: Any) -> Iterator[Point]:
             yield Point(f"beta = {beta}, N = L = {L}", names | {"trace": trace}, small, str(beta))
 
 
-def _growth(numbers: Any) -> Iterator[Point]:
+def growth(numbers: Any) -> Iterator[Point]:
     """The factor by which λ_+^(L-1) grows from L to L + 1."""
     for beta in _BETAS:
         tops = [eigenvalues(numbers, beta, L)[0] for L in range(1, 43)]
@@ -82,50 +81,3 @@ def _growth(numbers: Any) -> Iterator[Point]:
         for L in (2, 3, 10, 40):
             values = {"L": L, "M": 1, "growth": Indexed(growth, (1, 41))}
             yield Point(f"beta = {beta}, L = {L}", values)
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "appendix D",
-        "trace == lambda_plus**(L - 1)*Sum(1/i**((1 + beta)*(L - 1)), (i, 1, L))",
-        _traces,
-        Exact(digits=22, lost=10),
-        part="trace",
-        printed=0,
-        regime="the power l = L - 1, N = 2 L",
-        corrected="trace == N/L*lambda_plus**(L - 1)*Sum(1/i**((1 + beta)*(L - 1)), (i, 1, L))",
-        note="Every eigenvalue occurs N/L times.",
-        where="trace is that of the power L - 1 of the covariance",
-    ),
-    Claim(
-        "appendix D",
-        "trace == lambda_plus**(L - 1)",
-        _long_traces,
-        Converges(1.0),
-        part="largest eigenvalue alone",
-        printed=0,
-        regime="N = L, the power l = L - 1; the small parameter is 2^(-(1+beta)(L-1))",
-        equal=(("L", "N"),),
-        where="trace is that of the power L - 1 of the covariance",
-    ),
-    Claim(
-        "appendix D",
-        "mean_T[l, n, m] == delta(n, m)*1/N*Tr[l]",
-        _traces,
-        Exact(digits=22, lost=10),
-        ranges="l = 0..L, n = 1..M, m = 1..M",
-        part="mean over teachers",
-        printed=1,
-        where="Tr[l] is the trace of the l-th power of the covariance",
-    ),
-    Claim(
-        "appendix D",
-        "growth[L + 1] > growth[L]",
-        _growth,
-        Exact(),
-        part="growth",
-        printed=2,
-        regime="faster than any exponential: the factor from L to L + 1 grows itself",
-        where="growth[L] is lambda_+^(L-1) for L + 1 over that for L",
-    ),
-)

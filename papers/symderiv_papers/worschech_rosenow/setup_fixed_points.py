@@ -21,10 +21,11 @@ from symderiv_papers.references.plateau_references import (
 )
 from symderiv_papers.worschech_rosenow.setup_definitions import study_of
 
-__all__ = ["EQUAL", "drawn_teachers", "homogeneous", "nearly_homogeneous"]
-
-#: On the plateau K = M.
-EQUAL = (("K", "M"),)
+__all__ = [
+    "drawn_teachers",
+    "homogeneous",
+    "nearly_homogeneous",
+]
 
 
 @lru_cache(maxsize=64)

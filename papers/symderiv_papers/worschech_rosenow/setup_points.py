@@ -21,7 +21,14 @@ from symderiv_papers.references.references import (
     networks,
 )
 
-__all__ = ["Output", "network_points", "points_on"]
+__all__ = [
+    "ETA",
+    "Output",
+    "Square",
+    "covariance_matrix",
+    "network_points",
+    "points_on",
+]
 
 #: Learning rate of all points: terms of the second order must not be small.
 ETA = (7, 10)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Measured, WithinErrorBars
+from symderiv.verification.claim import Point
+from symderiv.verification.rules import Measured
 from symderiv_papers.references.references import Network, network
-from symderiv_papers.worschech_rosenow.setup_dynamics import Q_RATE, R_RATE
 from symderiv_papers.worschech_rosenow.setup_points import ETA, network_points
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "examples",
+]
 
 _COPIES, _BLOCKS, _EXAMPLES = 60, 60, 5000
 
@@ -63,7 +64,7 @@ def _changes(state: Network) -> tuple[dict[str, np.ndarray], dict[str, np.ndarra
     return means, errors, N
 
 
-def _examples(numbers: Any) -> Iterator[Point]:
+def examples(numbers: Any) -> Iterator[Point]:
     for state in _networks():
         means, errors, N = _changes(state)
         point = network_points(state, numbers)
@@ -82,23 +83,3 @@ def _examples(numbers: Any) -> Iterator[Point]:
 
 
 _RATES = ("dQ", "dR", "dQ1", "dQ2", "epsilon_g")
-_REGIME = f"means over {_BLOCKS * _EXAMPLES} single examples, N = {8 * _COPIES}"
-_RULE = WithinErrorBars(4.5, systematic=0.01)
-
-CLAIMS = tuple(
-    Claim(
-        "18",
-        rate.printed,
-        _examples,
-        _RULE,
-        rate.ranges,
-        part=f"{name}, single examples",
-        regime=_REGIME,
-        corrected=rate.true,
-        note="The corrected equation against the learning rule itself; N is finite, so 1 % is "
-        "allowed besides the error bars.",
-        reading=rate.reading,
-        thorough=True,
-    )
-    for name, rate in (("Q", Q_RATE), ("R", R_RATE))
-)

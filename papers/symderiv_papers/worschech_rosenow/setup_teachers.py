@@ -11,13 +11,14 @@ import sympy as sp
 
 from symderiv.gaussian import expectation
 from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.rules import Converges, Exact
+from symderiv.verification.claim import Point
 from symderiv_papers.references.integral_references import as_number
 from symderiv_papers.references.references import networks
-from symderiv_papers.worschech_rosenow.setup_fixed_points import EQUAL, homogeneous
 
-__all__ = ["CLAIMS"]
+__all__ = [
+    "sums",
+    "teachers",
+]
 
 
 @lru_cache(maxsize=4)
@@ -59,7 +60,7 @@ def _statistics(variance: Sequence[Fraction], M: int, numbers: Any) -> dict[str,
     }
 
 
-def _teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Point]]:
+def teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Point]]:
     """Ensembles of teachers with (L, N/L), and the variances at half of N."""
 
     def points(numbers: Any) -> Iterator[Point]:
@@ -84,59 +85,7 @@ def _teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Poi
     return points
 
 
-_ALL_UNITS = "n = 1..M, m = 1..M, l = 0..3"
-
-_STATISTICS = [
-    Claim(
-        "teacher statistics before 95",
-        "mean_T[l, n, m] == delta(n, m)*(1/N*Sum(lambda_[k]**l, (k, 1, N)))",
-        _teachers(((3, 4), (5, 1))),
-        Exact(),
-        _ALL_UNITS,
-        part="mean",
-        printed=0,
-    ),
-    Claim(
-        "teacher statistics before 95",
-        "var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**2, (k, 1, N))",
-        _teachers(((3, 4), (5, 1))),
-        Exact(),
-        _ALL_UNITS,
-        part="variance",
-        printed=1,
-        corrected="var_T[l, n, m] == (delta(n, m) + 1)/N**2*Sum(lambda_[k]**(2*l), (k, 1, N))",
-        note="The power of the eigenvalues is 2 l; the printed one is right for l = 1.",
-    ),
-    Claim(
-        "teacher statistics before 95",
-        "var_T[l, n, m] >= var_half_N[l, n, m]",
-        _teachers(((3, 4), (4, 8))),
-        Exact(),
-        "n = 1..M, m = 1..M, l = 1..3",
-        part="large N, fixed L",
-        printed=2,
-        in_words=True,
-        corrected="var_T[l, n, m] == 1/2*var_half_N[l, n, m]",
-        note="For a given spectrum (L fixed) the variance falls like 1/N for all l; it does not "
-        "where L grows with N, which the sentence does not say.",
-    ),
-    Claim(
-        "teacher statistics before 95",
-        "var_T[1, n, m] == (delta(n, m) + 1)*zeta(2*(1 + beta))/zeta(1 + beta)**2",
-        _teachers(((40, 1), (80, 1), (160, 1))),
-        Converges(order=1.0),
-        "n = 1..M, m = 1..M",
-        part="large N = L",
-        printed=2,
-        in_words=True,
-        regime="L = N, beta = 1, l = 1; N up to 160",
-        note="Where every component has its own eigenvalue the variance tends to a constant; those "
-        "of higher orders grow with N.",
-    ),
-]
-
-
-def _sums(numbers: Any) -> Iterator[Point]:
+def sums(numbers: Any) -> Iterator[Point]:
     """Overlaps of a teacher with the sum of the others, from vectors."""
     for state in networks():
         B = state.teacher
@@ -158,71 +107,3 @@ def _sums(numbers: Any) -> Iterator[Point]:
             "L": state.L,
         }
         yield Point(state.label, values)
-
-
-_SUMS = Claim(
-    "off-diagonal sums before 95",
-    "d[l, n] == Sum(T[l, n, m], (m, 1, M), m != n)",
-    _sums,
-    Exact(),
-    "n = 1..M, l = 0..L",
-    definition=True,
-    note="The printed upper limit M-1 is read as the number of terms.",
-    symmetric=("T",),
-)
-
-# -- homogeneous teachers -------------------------------------------------------------------------
-
-_ENTRY = "T_unit[l, n, m] == delta(n, m)*T[l] + (1 - delta(n, m))*{}"
-
-_ANSATZ = [
-    Claim(
-        "homogeneous teacher before 95",
-        _ENTRY.format("(1/(M - 1)*D[l])"),
-        homogeneous(),
-        Exact(),
-        "n = 1..M, m = 1..M, l = 0..L",
-        equal=EQUAL,
-        part="main text",
-        printed=0,
-        definition=True,
-    ),
-    Claim(
-        "homogeneous teacher before 95",
-        _ENTRY.format("D[l]"),
-        homogeneous(),
-        Exact(),
-        "n = 1..M, m = 1..M, l = 0..L",
-        equal=EQUAL,
-        part="appendix C.2",
-        printed=3,
-        given="D^(l) is the mean over n of d_n^(l), as in the same line.",
-        corrected=_ENTRY.format("(1/(M - 1)*D[l])"),
-        note="d_n is a sum of M-1 entries, so an entry is D/(M-1), as the main text has it. "
-        "Equations 97 to 116 hold with D as the sum.",
-    ),
-    Claim(
-        "homogeneous teacher before 95",
-        "D[l] == 1/M*Sum(d[l, n], (n, 1, M))",
-        homogeneous(),
-        Exact(),
-        "l = 0..L",
-        equal=EQUAL,
-        part="D",
-        printed=1,
-        definition=True,
-    ),
-    Claim(
-        "homogeneous teacher before 95",
-        "mean_T[0, n, m] == delta(n, m)",
-        _teachers(((3, 4), (5, 1))),
-        Exact(),
-        "n = 1..M, m = 1..M",
-        equal=EQUAL,
-        part="order 0",
-        printed=2,
-        note="The mean over teachers; one teacher has it up to 1/sqrt(N).",
-    ),
-]
-
-CLAIMS = (*_STATISTICS, _SUMS, *_ANSATZ)

@@ -11,7 +11,7 @@ from symderiv.errors import ToleranceError
 from symderiv.precision.contexts import numbers
 from symderiv.verification.claim import Point
 from symderiv.verification.enclosed import Enclosed
-from symderiv.verification.own import paper_from_toml
+from symderiv.verification.paper_file import paper_from_toml
 from symderiv.verification.rates import LearningRates, _Example
 from symderiv.verification.run import Selection, verify_paper
 from symderiv.verification.statement import parse_statement

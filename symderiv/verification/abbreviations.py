@@ -1,0 +1,206 @@
+"""Statements as a paper's file writes them, and the same in full.
+
+A file may say once what stands in many statements: names for parts of expressions (``[let]``), the
+ranges of indices (``[indices]``), and a correction as what is to be changed in the print. In full,
+every name stands for itself and every sum has its range, which is what is tried, mutated and shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from symderiv.errors import FormulaError
+from symderiv.verification.statement import (
+    BINDERS,
+    MAX_NODES,
+    Range,
+    Statement,
+    parse_ranges,
+    read_tree,
+)
+
+__all__ = ["Abbreviations", "Indices", "free_ranges", "read_indices", "replaced"]
+
+#: Depth to which abbreviations may use each other.
+MAX_DEPTH: Final = 20
+#: Functions of numbers, whose arguments are no indices.
+FUNCTIONS: Final = (
+    "Gamma", "abs", "acos", "asin", "atan", "cos", "erf", "exp", "log", "sin", "sqrt", "zeta",
+)  # fmt: skip
+
+Indices = Mapping[str, Range]
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    parameters: tuple[str, ...]
+    body: ast.expr
+    nodes: int
+
+
+@dataclass
+class Abbreviations:
+    """Names for parts of statements, e.g. ``C_k = A[k, k]/B`` or ``own(k) = Q[k, k]*h(k)``.
+
+    A part is put in as a whole, as if it stood in brackets.
+    """
+
+    meanings: dict[str, _Meaning] = field(default_factory=dict)
+
+    def define(self, name: str, body: str, indices: Indices) -> None:
+        """One more abbreviation, which may use the others.
+
+        Args:
+            name: ``"own"``, or with parameters ``"own(k, l)"``.
+            body: An expression.
+            indices: Ranges of its sums that do not say theirs.
+
+        Raises:
+            FormulaError: The name is not one or was given before, the body cannot be read.
+        """
+        head = read_tree(name)
+        parts = [head.func, *head.args] if isinstance(head, ast.Call) else [head]
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        if len(names) < len(parts):
+            raise FormulaError(f"an abbreviation is called name or name(a, b), not {name!r}")
+        if names[0] in self.meanings:
+            raise FormulaError(f"{names[0]} is given twice")
+        tree = _Full({}, indices).visit(read_tree(body))
+        self.meanings[names[0]] = _Meaning(tuple(names[1:]), tree, sum(1 for _ in ast.walk(tree)))
+
+    def statement(self, text: str, indices: Indices) -> str:
+        """A statement in full.
+
+        Args:
+            text: With abbreviations, and sums such as ``Sum(v[k], k)``.
+            indices: Ranges of the sums that do not say theirs.
+
+        Raises:
+            FormulaError: It is not a statement, or too long in full.
+        """
+        tree = _Full(self.meanings, indices).visit(read_tree(text))
+        return Statement(ast.unparse(tree)).text
+
+
+class _Full(ast.NodeTransformer):
+    def __init__(self, meanings: Mapping[str, _Meaning], indices: Indices) -> None:
+        self.meanings, self.indices = meanings, indices
+        self.nodes = self.depth = 0
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._meant(node, node.id, [])
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not isinstance(node.func, ast.Name):
+            return node
+        name = node.func.id
+        if name in ("Sum", "Product"):
+            node.args[1:] = [self._range(part) for part in node.args[1:]]
+        node.args = [self.visit(argument) for argument in node.args]
+        return self._meant(node, name, node.args)
+
+    def _range(self, part: ast.expr) -> ast.expr:
+        """``k`` as ``(k, 1, K)``; the names that are bound are no abbreviations."""
+        known = self.indices.get(part.id) if isinstance(part, ast.Name) else None
+        if known is None:
+            return part
+        bounds = copy.deepcopy([known.first, known.last])
+        return ast.Tuple([ast.Name(known.name, ast.Load()), *bounds], ast.Load())
+
+    def _meant(self, node: ast.expr, name: str, arguments: list[ast.expr]) -> ast.expr:
+        meaning = self.meanings.get(name)
+        if meaning is None:
+            return node
+        if len(arguments) != len(meaning.parameters):
+            raise FormulaError(f"the abbreviation {name} takes {len(meaning.parameters)} arguments")
+        self.nodes += meaning.nodes
+        if self.nodes > MAX_NODES or self.depth >= MAX_DEPTH:
+            raise FormulaError(f"with the abbreviation {name} in full, the statement is too long")
+        self.depth += 1
+        body = self.visit(copy.deepcopy(meaning.body))
+        self.depth -= 1
+        put: ast.expr = _Put(dict(zip(meaning.parameters, arguments, strict=True))).visit(body)
+        return put
+
+
+class _Put(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.values.get(node.id, node))
+
+
+def replaced(text: str, changes: Mapping[str, str]) -> str:
+    """A statement as written, with the changes that correct it, all made at once.
+
+    Args:
+        text: As in the file; white space does not count.
+        changes: What is printed, and what is true in its place, everywhere in the statement.
+
+    Raises:
+        FormulaError: What is to be changed does not occur.
+    """
+    text = " ".join(text.split())
+    wanted = {" ".join(old.split()): new for old, new in changes.items()}
+    for old in wanted:
+        if not re.search(_whole(old), text):
+            raise FormulaError(f"{old!r}, which is to be corrected, is not in {text}")
+    pattern = "|".join(_whole(old) for old in sorted(wanted, key=len, reverse=True))
+    return re.sub(pattern, lambda found: wanted[found[0]], text) if wanted else text
+
+
+def _whole(text: str) -> str:
+    """A pattern for the text where it does not begin or end inside of a name or number."""
+    before = r"(?<!\w)" if re.match(r"\w", text) else ""
+    after = r"(?!\w)" if re.search(r"\w$", text) else ""
+    return before + re.escape(text) + after
+
+
+def free_ranges(text: str, indices: Indices) -> str:
+    """The ranges of the indices that a statement leaves free, in the order in which they are given.
+
+    An index counts where it stands in brackets, or alone as an argument of a quantity (``v(k)``).
+
+    Args:
+        text: A statement in full.
+        indices: All indices that there are.
+    """
+    found = set(_free(read_tree(text), frozenset(), False))
+    return ", ".join(str(known) for name, known in indices.items() if name in found)
+
+
+def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        if is_index and node.id not in bound:
+            yield node.id
+    elif isinstance(node, ast.Subscript):
+        yield from _free(node.slice, bound, True)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        own = {part.elts[0].id for part in node.args
+               if isinstance(part, ast.Tuple) and isinstance(part.elts[0], ast.Name)}  # fmt: skip
+        quantity = node.func.id not in (*BINDERS, *FUNCTIONS)
+        for argument in node.args:
+            alone = quantity and isinstance(argument, ast.Name)
+            inside = is_index or alone or isinstance(argument, ast.Tuple)
+            yield from _free(argument, bound | own, inside)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _free(child, bound, is_index)
+
+
+def read_indices(table: Mapping[str, str]) -> dict[str, Range]:
+    """Ranges such as ``{k = "1..K"}``.
+
+    Raises:
+        FormulaError: One of them is not of that form.
+    """
+    found: dict[str, Range] = {}
+    for name, bounds in table.items():
+        (found[name],) = parse_ranges(f"{name} = {bounds}")
+    return found

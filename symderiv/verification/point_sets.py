@@ -1,0 +1,177 @@
+"""Where claims are tried: points with what is true of all of them, stated once.
+
+A table ``[points.NAME]`` of a paper's file says where the points come from, a ``reference`` that
+the engine derives or a ``function`` of the paper's package, and what belongs to them whatever is
+claimed there: the rule, ranges of indices, the regime, what names stand for, which matrices are
+symmetric. A claim names such a set, or carries the same keys itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final
+
+from symderiv.errors import InputError
+from symderiv.verification.abbreviations import Indices, read_indices
+from symderiv.verification.bounds import Bound
+from symderiv.verification.claim import Point, Rule
+from symderiv.verification.quantities import Reference, read_reference
+from symderiv.verification.rules import Converges, Exact, Symbolic, Within, WithinErrorBars
+
+__all__ = ["RULES", "SET_KEYS", "PointSet", "names_of", "pairs_of", "read_rule", "text_of"]
+
+#: Rules by the name that files give them.
+RULES: Final[Mapping[str, Callable[..., Rule]]] = {
+    rule.__name__: rule for rule in (Bound, Converges, Exact, Symbolic, Within, WithinErrorBars)
+}
+_COMMON: Final = (
+    "regime", "where", "rests_on", "rule", "indices", "symmetric", "equal", "diagonal",
+)  # fmt: skip
+#: Keys of a set that are no parameters of its reference.
+SET_KEYS: Final = frozenset({*_COMMON, "function", "with"})
+
+
+@dataclass(frozen=True)
+class PointSet:
+    """Points and what is true of all of them; the fields are those of a claim.
+
+    Args:
+        points: Given the numbers to compute with, the points; None: there are none.
+        rule: How statements are tried there, unless a claim says otherwise.
+        reference: What checks statements before anything is computed; None for functions.
+        indices: Ranges of indices by name.
+    """
+
+    points: Callable[[Any], Iterable[Point]] | None = None
+    rule: Rule | None = None
+    reference: Reference | None = None
+    indices: Indices = field(default_factory=dict)
+    regime: str = ""
+    where: str = ""
+    rests_on: str = ""
+    symmetric: tuple[str, ...] = ()
+    equal: tuple[tuple[str, str], ...] = ()
+    diagonal: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], package: str, indices: Indices) -> PointSet:
+        """A set from its table.
+
+        Args:
+            table: Without the keys of a claim.
+            package: Where functions are; empty: the file is a user's and may name none.
+            indices: Of the whole paper.
+
+        Raises:
+            InputError: A key is missing, unknown or of the wrong type, or a function is not there.
+            FormulaError: A range is not one.
+        """
+        points: Callable[[Any], Iterable[Point]] | None = None
+        rule: Rule | None = None
+        reference = None
+        symmetric = names_of(table, "symmetric")
+        if "function" in table:
+            points = _function(table, package)
+            rule = read_rule(text_of(table, "rule")) if "rule" in table else Exact()
+            unknown = sorted(set(table) - SET_KEYS)
+            if unknown:
+                raise InputError(f"unknown key {unknown[0]!r}")
+        else:
+            if "rule" in table or "with" in table:
+                raise InputError("rule and with go with a function")
+            reference = read_reference({k: v for k, v in table.items() if k not in SET_KEYS})
+            points, rule = reference.points, reference.rule
+            symmetric = symmetric or reference.symmetric
+        texts = {key: text_of(table, key) for key in ("regime", "where", "rests_on")}
+        return cls(
+            points,
+            rule,
+            reference,
+            {**indices, **read_indices(_texts(table, "indices"))},
+            symmetric=symmetric,
+            equal=pairs_of(table, "equal"),
+            diagonal=names_of(table, "diagonal"),
+            **texts,
+        )
+
+
+def read_rule(text: str) -> Rule:
+    """A rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
+
+    Raises:
+        InputError: There is no such rule, or it does not take these values.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        tree = ast.Constant(None)
+    call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if name not in RULES or call.args:
+        raise InputError(f"rule is one of {', '.join(RULES)}, as in Exact(digits=20), not {text!r}")
+    try:
+        values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        return RULES[name](**values)
+    except (TypeError, ValueError):
+        raise InputError(f"the rule {name} does not take what {text!r} gives it") from None
+
+
+def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterable[Point]]:
+    """The function of points that ``module.name`` stands for, or makes from the values of with."""
+    name = text_of(table, "function")
+    if not package:
+        raise InputError(
+            f"function = {name!r} goes with a package that announces the paper; "
+            "a file alone has reference"
+        )
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(import_module(f"{package}.{module}"), attribute)
+    except (ImportError, AttributeError, ValueError):
+        raise InputError(f"there is no function {name} in {package}") from None
+    if "with" in table:
+        if not isinstance(table["with"], dict):
+            raise InputError("with is a table of the function's arguments")
+        found = found(**{key: _frozen(value) for key, value in table["with"].items()})
+    made: Callable[[Any], Iterable[Point]] = found
+    return made
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: functions keep what they made by their arguments."""
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+
+
+def text_of(table: Mapping[str, Any], key: str) -> str:
+    """A text, empty if it is not there; line breaks count in formulas only."""
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise InputError(f"{key} must be a text")
+    return value if "formula" in key else " ".join(value.split())
+
+
+def names_of(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of names, empty if it is not there."""
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InputError(f"{key} must be a list of names")
+    return tuple(value)
+
+
+def pairs_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
+    """A list of pairs of names, empty if it is not there."""
+    value = table.get(key, [])
+    pairs = [tuple(pair) for pair in value] if isinstance(value, list) else [()]
+    if not all(len(p) == 2 and all(isinstance(name, str) for name in p) for p in pairs):
+        raise InputError(f"{key} must be a list of pairs of names")
+    return tuple((first, second) for first, second in pairs)
+
+
+def _texts(table: Mapping[str, Any], key: str) -> dict[str, str]:
+    value = table.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise InputError(f"{key} must be a table of texts")
+    return value
