@@ -18,7 +18,7 @@ from typing import Final
 from mutation.operators import Mutant, is_change, mutants
 from mutation.process import cpu_seconds, warm_up
 from mutation.reach import Reach, measure
-from mutation.record import Record, survivors_text, table
+from mutation.record import Record, survivors_text, table, unnoticed
 from mutation.rooms import COMMON, ROOMS, Room
 from mutation.snapshot import Snapshot, sources_digest
 from mutation.trial import Outcome, try_all
@@ -110,9 +110,7 @@ def _run(
 def _again(
     snapshot: Snapshot, room: Room, reach: Reach, record: Record, words: argparse.Namespace
 ) -> None:
-    alive = {
-        i for i, e in record.read().items() if e["room"] == room.name and e["verdict"] == "survived"
-    }
+    alive = {e["id"] for e in unnoticed(record, room.name)}
     if words.only:
         alive &= set(words.only.split(","))
     every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]

@@ -12,7 +12,7 @@ from mutation.operators import Mutant
 from mutation.rooms import ROOMS
 from mutation.trial import Outcome
 
-__all__ = ["Excused", "Record", "equivalents", "survivors_text", "table"]
+__all__ = ["Excused", "Record", "equivalents", "survivors_text", "table", "unnoticed"]
 
 _EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 
@@ -120,14 +120,22 @@ def table(record: Record) -> str:
     return "\n".join(lines)
 
 
+def unnoticed(record: Record, room: str = "") -> list[dict[str, Any]]:
+    """Survivors that are not proved equivalent."""
+    known = equivalents()
+    return [
+        e
+        for e in record.read().values()
+        if e["verdict"] == "survived" and room in ("", e["room"]) and _excused(e, known) is None
+    ]
+
+
 def survivors_text(record: Record, room: str = "") -> str:
     """Each survivor that is not proved equivalent: place, change, tests that reach it."""
-    known = equivalents()
     lines = []
-    for e in record.read().values():
-        if e["verdict"] == "survived" and room in ("", e["room"]) and _excused(e, known) is None:
-            where = f"{e['file']}:{e['line']} {e['function']} place {e['occurrence']}"
-            tests = f"{e['tests']} tests reach it, {e['left']} not run"
-            lines += [f"{e['id']} {where} [{e['operator']}]", f"    {e['before']}"]
-            lines += [f" -> {e['after']}", f"    {tests}"]
+    for e in unnoticed(record, room):
+        where = f"{e['file']}:{e['line']} {e['function']} place {e['occurrence']}"
+        tests = f"{e['tests']} tests reach it, {e['left']} not run"
+        lines += [f"{e['id']} {where} [{e['operator']}]", f"    {e['before']}"]
+        lines += [f" -> {e['after']}", f"    {tests}"]
     return "\n".join(lines)

@@ -104,3 +104,19 @@ def test_a_product_does_not_capture_free_indices_with_the_name_of_a_summed_one(f
 
         expected = sp.Mul(*(at_place(factor) for factor in sp.Mul.make_args(product)))
         assert at_place(spread_out) == sp.expand(expected)
+
+
+def test_rules_leave_other_means_alone() -> None:
+    product = s.x_mode[s.k, s.i] * s.x[s.j]
+    for rule in (fields.stein, fields.self_averaging, fields.named_noise):
+        mean = s.ComponentAverage(product, s.c)
+        assert rule(mean) == mean
+    three = s.ComponentAverage(s.F[s.i] * s.F[s.j] ** 2, s.c)
+    assert fields.named_noise(three) == three
+    assert fields.named_noise(s.ComponentAverage(s.F[s.i] ** 2, s.c)) == s.Gamma[s.c, s.i, s.i]
+
+
+def test_of_one_component_no_index_is_left() -> None:
+    mean = s.probability[s.c] * s.ComponentAverage(s.x[s.i] * s.T[s.c, s.n, s.m], s.c)
+    found = fields.one_component(sp.Sum(mean, (s.c, 0, s.C - 1)))
+    assert found == s.Average(s.x[s.i]) * s.T[s.n, s.m]
