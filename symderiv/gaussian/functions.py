@@ -440,17 +440,21 @@ def _owen_t(h2: mpmath.mpc, a: mpmath.mpf, prec: int) -> mpmath.mpc:
         return near / 2 + far * (mp.mpf(1) / 2 - near) - _owen_t(a * a * h2, 1 / a, prec)
     if mp.isinf(a):
         return mp.atan(a) / (2 * mp.pi) if h2 == 0 else mp.nan
-    # x = tan(angle) removes the poles; panels of bounded length in the angle and in h x.
+    # x = tan(angle) removes the poles; panels grow with x.
     end = a
     if h2.real > 0:
         end = min(a, mp.sqrt(2 * (prec + 20) * mp.ln2 / h2.real))
-    angle = mp.atan(end)
-    panels = 1 + int(mp.ceil(mp.sqrt(abs(h2)) * end / 2 + abs(h2) ** 0.5 * max(end - 1, 0)))
     nodes = _gauss_legendre(int(prec / 3) + 10, prec + 20)
     total = mp.mpc(0)
-    for panel in range(panels):
-        half = angle / panels / 2
+    low = mp.zero
+    while low < end:
+        # at most doubled, and so that the exponent changes by at most 16
+        high = min(end, 2 * low if low else mp.one)
+        if h2 != 0:
+            high = min(high, mp.sqrt(low**2 + 32 / abs(h2)))
+        start, half = mp.atan(low), (mp.atan(high) - mp.atan(low)) / 2
         for x, w in nodes:
-            tangent = mp.tan(half * (2 * panel + 1 + x))
+            tangent = mp.tan(start + half * (1 + x))
             total += half * w * mp.exp(-h2 * (1 + tangent**2) / 2)
+        low = high
     return total / (2 * mp.pi)

@@ -103,7 +103,7 @@ def test_what_is_out_of_reach_is_refused_with_the_best_bound() -> None:
 
 def test_the_error_of_the_slope_counts_as_that_of_the_function() -> None:
     form = TanhForm(sp.Integer(1), sp.Integer(3), sp.Integer(0))
-    first = mixture(form, 1e-2)
+    first = mixture(form, 1e-1)
     tolerance = 0.92 * max(first.error, first.derivative_error)
     found = mixture(form, tolerance)
     assert max(found.error, found.derivative_error) <= tolerance
