@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import symderiv_kernels.erf
-from scipy.integrate import solve_ivp
 
 from symderiv.analysis.asymptotics import Asymptotics
 
@@ -58,53 +57,6 @@ def test_the_error_next_to_the_teachers_is_that_of_the_module(order: str, units:
     assert sum(parts[:2]) == pytest.approx(error, rel=1e-6)
     assert parts[2] == pytest.approx(parts[0], rel=1e-9)
     assert min(parts) > 0.05 * error
-
-
-@pytest.mark.parametrize("order", ["full", "small-learning-rate"])
-def test_late_errors_are_those_of_the_flow_of_the_module(order: str) -> None:
-    """The module's own right-hand side, integrated from deviations as above, eigenvalues last."""
-    units, eta = 3, 0.4
-    found = Asymptotics("erf", units, RHO, WEIGHT, eta, order=order, T1=1.2, D1=0.4)
-    teacher = _symmetric(*found.teacher, units)
-    own = np.stack([_symmetric(*r, units) for r in OVERLAP.T], axis=-1)
-    rest = np.stack([_symmetric(*D, units) for D in DISTANCE.T], axis=-1)
-    inverse = np.linalg.inv(teacher)
-    q = teacher[..., None] + 2 * own + np.einsum("iak,ab,bjk->ijk", own, inverse, own) + rest
-    r = RHO * (teacher[..., None] + own)
-    t = RHO**2 * teacher[..., None]
-    T, v = float(WEIGHT @ RHO) * teacher, np.full(units, units**-0.5)
-
-    def rates(_: float, flat: np.ndarray) -> np.ndarray:
-        Q, R = flat.reshape(2, units, units, 2)
-        dq, dr, dv = np.empty_like(Q), np.empty_like(R), np.empty(units)
-        symderiv_kernels.erf.right_hand_side(
-            Q.copy(), R.copy(), v, RHO, WEIGHT, t, T, v, eta, 0.0, 0.0, 0.0, 0.0,
-            float(order == "full"), dq, dr, dv,
-        )  # fmt: skip
-        return np.concatenate([dq.ravel(), dr.ravel()])
-
-    times = np.array([0.0, 0.7, 5.0, 30.0])
-    flow = solve_ivp(
-        rates,
-        (0, 30),
-        np.concatenate([q.ravel(), r.ravel()]),
-        "DOP853",
-        times,
-        rtol=1e-13,
-        atol=1e-15,
-    )
-    for alpha, error, flat in zip(
-        times, found.error_of(times, OVERLAP, DISTANCE), flow.y.T, strict=True
-    ):
-        Q, R = flat.reshape(2, units, units, 2)
-        exact = symderiv_kernels.erf.generalization_error(
-            np.ascontiguousarray(Q @ (WEIGHT * RHO)), np.ascontiguousarray(R @ WEIGHT), T, v, v
-        )
-        assert error == pytest.approx(exact, rel=3e-3), alpha
-    assert error < 0.2 * found.error_of([0.0], OVERLAP, DISTANCE)[0]
-    # times in any order
-    back = found.error_of(times[::-1], OVERLAP, DISTANCE)
-    assert back[::-1] == pytest.approx(found.error_of(times, OVERLAP, DISTANCE), rel=1e-8)
 
 
 def test_small_distances_decay_with_twice_the_stiffness_of_their_eigenspace() -> None:
