@@ -17,6 +17,7 @@ a test reaches; the rest is small enough to be here.
 * :mod:`mutation.snapshot`: the copy of the project that is changed.
 * :mod:`mutation.needs`: which modules a change of a file can touch.
 * :mod:`mutation.reach`: which tests reach a place.
+* :mod:`mutation.together`: the same for files whose tests share what takes seconds to derive.
 * :mod:`mutation.trial`: one change under test, in a forked process.
 * :mod:`mutation.record`: kept results, proved equivalents and the table.
 """

@@ -75,7 +75,8 @@ def _reach(
         return cpu_seconds() > 60 * words.minutes
 
     kept = snapshot.folder / "reach.jsonl"
-    reach = Reach(snapshot, measure(snapshot, tests, kept, spent, without=room.unasked))
+    found = measure(snapshot, tests, kept, spent, without=room.unasked, together=room.together)
+    reach = Reach(snapshot, found)
     if reach.failing:
         print(f"not asked, for they fail in the copy: {', '.join(reach.failing)}", flush=True)
     return reach

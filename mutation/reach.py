@@ -25,6 +25,7 @@ from typing import Any, Final
 from mutation.operators import Mutant
 from mutation.process import Ended, allow_seconds, enter, forked
 from mutation.snapshot import Snapshot
+from mutation.together import watched_together
 
 __all__ = ["Reach", "Reached", "measure", "pytest_words"]
 
@@ -69,8 +70,13 @@ def measure(
     kept: Path,
     until: Callable[[], bool] = lambda: False,
     without: Iterable[str] = (),
+    together: bool = False,
 ) -> list[Reached]:
-    """Tests in files and folders with the lines they reach; what ``kept`` has is not run again."""
+    """Tests in files and folders with the lines they reach; what ``kept`` has is not run again.
+
+    Args:
+        together: The tests of a file in one process, see :mod:`mutation.together`.
+    """
     files = [path for path in _files(snapshot, tests) if path not in without]
     for path in files:
         digest = _digest(snapshot, path)
@@ -79,7 +85,7 @@ def measure(
         if until():
             raise SystemExit("stopped; goes on here the next time")
         print(f"which lines does {path} reach?", flush=True)
-        ended = forked(lambda path=path: _watched_file(snapshot, path), 4 * 3600)
+        ended = forked(lambda path=path: _watched_file(snapshot, path, together), 4 * 3600)
         if ended.answer is None:
             raise RuntimeError(f"{path}: {ended.printed[-2000:]}")
         with kept.open("a", encoding="utf-8") as out:
@@ -119,10 +125,12 @@ def _read(kept: Path) -> list[Reached]:
     ]
 
 
-def _watched_file(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
+def _watched_file(snapshot: Snapshot, path: str, together: bool) -> list[dict[str, Any]]:
     import pytest
 
     enter(snapshot, snapshot.compiled, snapshot.folder / "empty")
+    if together:
+        return watched_together(snapshot, pytest_words([path]))
     watcher = _Watcher(snapshot)
     code = pytest.main(pytest_words([path]), plugins=[watcher])
     if code not in (0, 1, 5):

@@ -24,6 +24,7 @@ class Room:
         folder: Its sources.
         tests: Files and folders of its own tests, relative to the project.
         unasked: Files among them that no change of the room can fail, and that cost much.
+        together: Whether the tests of a file are watched in one process, for they share derivations.
         derives: Whether kept derived solvers depend on its text, so that each change derives anew.
     """
 
@@ -32,6 +33,7 @@ class Room:
     tests: tuple[str, ...]
     derives: bool = False
     unasked: tuple[str, ...] = ()
+    together: bool = False
 
     def files(self, top: Path) -> list[str]:
         """Its sources without those that hold words only."""
@@ -46,19 +48,20 @@ def _room(
     folder: str = "",
     derives: bool = False,
     unasked: tuple[str, ...] = (),
+    together: bool = False,
 ) -> Room:
     tests = (f"tests/unit/{name}", *more)
-    return Room(name, folder or f"symderiv/{name}", tests, derives, unasked)
+    return Room(name, folder or f"symderiv/{name}", tests, derives, unasked, together)
 
 
 ROOMS: Final = {
     room.name: room
     for room in (
-        _room("precision", "tests/property/test_precision_enclosures.py"),
-        _room("data"),
+        _room("precision", "tests/property/test_precision_enclosures.py", together=True),
+        _room("data", together=True),
         _room("gaussian", "tests/property/test_gaussian_symmetries.py", derives=True),
-        _room("analysis"),
-        _room("dynamics"),
+        _room("analysis", together=True),
+        _room("dynamics", together=True),
         # what is pasted into modules is also tried by itself beside its meaning
         _room(
             "codegen",

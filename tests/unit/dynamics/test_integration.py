@@ -81,6 +81,7 @@ def test_a_run_that_fails_at_once_has_an_empty_or_initial_trajectory(small_study
     assert empty.alpha.size == 0
     assert empty.Q.shape == (0, 1, 1)
     assert empty.alpha_end == 0.0
+    assert empty.to_dict()["generalization_error_end"] is None
 
 
 def test_the_start_alone_is_not_taken_for_a_measurement_of_the_tolerance(small_study):
@@ -120,6 +121,10 @@ def test_the_trajectory_holds_what_its_fields_say():
         result.R, np.einsum("k,pkin->pin", weight, result.cross_overlap), rtol=1e-12, atol=1e-14
     )
     np.testing.assert_allclose(result.final.Q, result.Q[-1], rtol=1e-13)
+    assert result.to_dict()["generalization_error_end"] == result.generalization_error[-1]
+    shown = str(result)
+    assert "30; reached alpha = 30" in shown
+    assert f"{result.tolerance_reached:.1e} of 1e-09 asked for ({REPEATED[:20]}" in shown
     # E[(student - teacher)^2] / 2 from the fields' covariance, by sampling the fields
     seed = 4
     C = np.block([[result.Q[-1], result.R[-1]], [result.R[-1].T, result.T]])

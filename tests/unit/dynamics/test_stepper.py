@@ -101,6 +101,8 @@ def test_counts_are_those_of_the_calls():
     tried = few.steps + few.rejected
     # slope at the start and for the first step, 11 per attempt, 1 per acceptance
     assert few.rhs_evaluations == 2 + 11 * tried + few.steps
+    # steps grow as far as their errors allow, and not beyond
+    assert few.rejected < 0.2 * few.steps
     more = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 3.3, 20.0])
     assert more.steps == few.steps
     assert more.rhs_evaluations == few.rhs_evaluations + 11
