@@ -23,8 +23,9 @@ class Room:
         name: As on the command line.
         folder: Its sources.
         tests: Files and folders of its own tests, relative to the project.
-        unasked: Files among them that no change of the room can fail, and that cost much.
-        together: Whether the tests of a file are watched in one process, for they share derivations.
+        unasked: Files among them that cost much, and that no change of the room can fail or that
+            others nearly make up for.
+        together: Whether the tests of a file, which share derivations, are watched in one process.
         derives: Whether kept derived solvers depend on its text, so that each change derives anew.
     """
 
@@ -60,7 +61,12 @@ ROOMS: Final = {
         _room("precision", "tests/property/test_precision_enclosures.py", together=True),
         _room("data", together=True),
         _room("gaussian", "tests/property/test_gaussian_symmetries.py", derives=True),
-        _room("analysis", together=True),
+        # compiles three solver modules and derives six states, half a minute by itself
+        _room(
+            "analysis",
+            together=True,
+            unasked=("tests/unit/analysis/test_symmetric_reduction.py",),
+        ),
         _room("dynamics", together=True),
         # what is pasted into modules is also tried by itself beside its meaning
         _room(
