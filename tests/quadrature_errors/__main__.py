@@ -20,7 +20,7 @@ from quadrature_errors.campaign import (
 
 parser = argparse.ArgumentParser(prog="quadrature_errors")
 parser.add_argument("--twos", type=int, default=100_000)
-parser.add_argument("--fours", type=int, default=10_000)
+parser.add_argument("--fours", type=int, default=2_000)
 parser.add_argument("--adaptive", type=int, default=60)
 parser.add_argument("--closed", type=int, default=100_000)
 parser.add_argument("--seed", type=int, default=1)
