@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 
 from symderiv.errors import FormulaError, NotYetError
@@ -31,6 +32,7 @@ LARGEST_POWER = 6
 """Of x: the means of four factors have four times as many, and more terms than can be handled."""
 
 _DIGITS = 20
+_ROUNDING = 1e-6
 # no point is a simple fraction, where formulas have their jumps and holes
 _NEAR = [sp.Rational(16 * n + 5, 128) for n in range(-48, 48)]
 _FAR = [sp.Rational(37 * n, 8) for n in range(-9, 10) if abs(n) > 1]
@@ -44,7 +46,7 @@ def check_real(activation: Activation, argument: str) -> None:
         argument: its name in the error.
 
     Raises:
-        FormulaError: with an x at which g is complex; exact, but looked for at some points only.
+        FormulaError: with an x at which g is complex; looked for at some points only.
     """
     place = _complex_at(activation.expression)
     if place is not None:
@@ -74,12 +76,14 @@ def check_range(activation: Activation, argument: str) -> None:
                 f"be zero or between {CONSTANTS[0]:g} and {CONSTANTS[1]:g} in modulus",
                 argument=argument,
             )
-    values = [_value(g, place) for place in _NEAR[::4] if abs(place) < 3]
-    largest = max((abs(value) for value in values if value is not None), default=sp.Integer(1))
-    if not _within(largest, OUTPUTS):
+    near = [place for place in _NEAR if abs(place) < 3]
+    sizes = np.abs(_values(g, near))
+    largest = float(np.max(sizes[~np.isnan(sizes)], initial=0.0))
+    if g != 0 and not OUTPUTS[0] <= largest <= OUTPUTS[1]:
         raise FormulaError(
-            f"{quoted(activation.text)} is at most {_shown(largest)} for |x| < 3; solver modules "
-            f"are made for {OUTPUTS[0]:g} to {OUTPUTS[1]:g}: scale output weights instead",
+            f"{quoted(activation.text)} is at most {largest:.3g} in double precision for |x| < 3; "
+            f"solver modules are made for {OUTPUTS[0]:g} to {OUTPUTS[1]:g}: scale output weights "
+            "instead",
             argument=argument,
         )
 
@@ -128,29 +132,25 @@ def _power(g: sp.Expr) -> int:
 @lru_cache(maxsize=64)
 def _complex_at(g: sp.Expr) -> sp.Rational | None:
     places = sorted([*_NEAR, *_FAR], key=abs)
+    values = _values(g, places)
+    with np.errstate(all="ignore"):
+        seen = np.isfinite(values) & (np.abs(values.imag) > _ROUNDING * (1 + np.abs(values)))
+    return next((p for p, complex_ in zip(places, seen, strict=True) if complex_), None)
+
+
+def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]:
+    """In complex doubles: roots and logarithms of negative numbers are what they are."""
     regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
     regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     function = sp.lambdify(X, regular, ["scipy", "numpy"])
     with np.errstate(all="ignore"):
-        values = np.broadcast_to(function(np.array([float(p) for p in places])), len(places))
-    # not a number may also be an overflow; what is complex is known exactly
-    suspects = [p for p, value in zip(places, values, strict=True) if not np.isfinite(value)]
-    return next((p for p in suspects if _imaginary(g, p)), None)
-
-
-def _imaginary(g: sp.Expr, place: sp.Rational) -> bool:
-    value = sp.N(g.xreplace({X: place}), _DIGITS)
-    return bool(value.is_number and value.is_finite is not False and sp.im(value) != 0)
+        values = function(np.array([complex(place) for place in places]))
+        return np.broadcast_to(values, len(places)).astype(complex)
 
 
 def _constants(g: sp.Expr) -> set[sp.Expr]:
     """All pieces without x, and the pieces of these."""
     return {part for part in sp.preorder_traversal(g) if part.is_number}
-
-
-def _value(g: sp.Expr, place: sp.Rational) -> sp.Expr | None:
-    value = sp.N(g.xreplace({X: place}), _DIGITS)
-    return value if value.is_comparable and value.is_finite else None
 
 
 def _within(number: sp.Expr, limits: tuple[float, float]) -> bool:

@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bytes", type=int, default=200, help="changed bytes per format")
     parser.add_argument("--kills", type=int, default=200, help="over all long commands")
-    parser.add_argument("--case", choices=list(LONG), help="kill this command only")
+    parser.add_argument("--case", nargs="+", choices=list(LONG), help="kill these only")
     parser.add_argument("--others", type=int, default=20, help="of every other fault")
     parser.add_argument(
         "--only", choices=["bytes", "kills", "disk", "folder", "rivals", "sweeps"], help="one kind"
@@ -51,7 +51,7 @@ def main() -> None:
     if wanted("kills"):
         print("kill -9 at random moments")
         for case, (*_, share) in LONG.items():
-            if options.case in (None, case):
+            if case in (options.case or LONG):
                 show(case, kills(case, options.kills * share // 10, source))
     if wanted("disk"):
         show("full disk", full_disk(options.others, source))
