@@ -15,11 +15,13 @@ import sys
 import time
 from bisect import bisect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from symderiv.learning.generated_check import GeneratedError, check_generated
 from symderiv.learning.problem import learning_problem
 from symderiv.learning.recipes import unchecked
+from symderiv.learning.solver_files import SolverText
 
 PAIRS = (
     *("erf|erf", "relu|relu", "quadratic|erf", "relu|tanh", "relu|x/(1+Abs(x))"),
@@ -30,7 +32,7 @@ CHANGES = ((" + ", " - "), (" - ", " + "), (" * ", " / "), ("0.5", "0.6"), ("2.0
 CHANGES += (("[i, j]", "[j, j]"), ("[i, n]", "[j, n]"), ("c12", "c11"), ("c13", "c12"))
 
 
-def noticed(check: Callable[[str], None], text: str) -> bool:
+def noticed(check: Callable[[SolverText], None], text: SolverText) -> bool:
     """Whether a text is refused."""
     try:
         check(text)
@@ -39,8 +41,8 @@ def noticed(check: Callable[[str], None], text: str) -> bool:
     return False
 
 
-def off(text: str, name: str, size: float) -> str:
-    """The text with one of its functions wrong by a relative ``size``."""
+def off(text: SolverText, name: str, size: float) -> SolverText:
+    """The texts with one of the readable functions wrong by a relative ``size``."""
     lines = (
         f"\n_right = {name}",
         "def _wrong(*a):",
@@ -49,7 +51,7 @@ def off(text: str, name: str, size: float) -> str:
         "_wrong.__doc__ = _right.__doc__",
         f"{name} = _wrong\n",
     )
-    return text + "\n".join(lines)
+    return replace(text, readable=text.readable + "\n".join(lines))
 
 
 def main() -> None:
@@ -63,24 +65,31 @@ def main() -> None:
         start = time.process_time()
         check(text)
         print(f"{pair}: {time.process_time() - start:.2f} CPU s", flush=True)
-        for name in re.findall(r"^def (i\d\w*)\(", text, re.M):
+        for name in re.findall(r"^def (i\d\w*)\(", text.readable, re.M):
             found = bisect(SIZES, False, key=lambda size: noticed(check, off(text, name, size)))
             print(f"    {name:14} {SIZES[found] if found < len(SIZES) else 'nothing up to 1'}")
-        rng, found, body = random.Random(1), [], text.index("\ndef i2")
-        while len(found) < 40:
-            old, new = rng.choice(CHANGES)
-            places = [m.start() for m in re.finditer(re.escape(old), text) if m.start() > body]
-            if not places:
-                continue
-            place = rng.choice(places)
-            line = text[text.rfind("\n", 0, place) + 1 : text.find("\n", place)]
-            if '"""' in line or line.lstrip().startswith("#"):
-                continue
-            wrong = text[:place] + new + text[place + len(old) :]
-            found.append(noticed(check, wrong))
-            if not found[-1]:
-                print(f"      not noticed: {old.strip()!r} -> {new.strip()!r}: {line.strip()[:70]}")
-        print(f"    changes of the text noticed: {sum(found)} of {len(found)}")
+        for module in ("readable", "fast"):
+            changed(check, text, module)
+
+
+def changed(check: Callable[[SolverText], None], solver: SolverText, module: str) -> None:
+    """How many of forty random changes of one of the texts are noticed."""
+    text = getattr(solver, module)
+    rng, found, body = random.Random(1), [], text.index("\n@_compiled")
+    while len(found) < 40:
+        old, new = rng.choice(CHANGES)
+        places = [m.start() for m in re.finditer(re.escape(old), text) if m.start() > body]
+        if not places:
+            continue
+        place = rng.choice(places)
+        line = text[text.rfind("\n", 0, place) + 1 : text.find("\n", place)]
+        if '"""' in line or line.lstrip().startswith("#"):
+            continue
+        wrong = text[:place] + new + text[place + len(old) :]
+        found.append(noticed(check, replace(solver, **{module: wrong})))
+        if not found[-1]:
+            print(f"      not noticed: {old.strip()!r} -> {new.strip()!r}: {line.strip()[:70]}")
+    print(f"    changes of the {module} text noticed: {sum(found)} of {len(found)}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from symderiv_kernels import erf
+from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem, FastBaseline, power_law_problem
 from symderiv.dynamics.flat_layout import pack_parameters, pack_state

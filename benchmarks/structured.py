@@ -99,12 +99,12 @@ def _flat(study: Study, start: Initial) -> tuple[Any, np.ndarray, np.ndarray, np
         state.teacher_weights,
         rates,
     )
-    module = load_kernel(study.student_activation, study.teacher_activation).module
+    kernel = load_kernel(study.student_activation, study.teacher_activation)
     packed = pack_state(state.student_overlap, state.cross_overlap, state.student_weights)
     y, constants = aligned(packed.size), aligned(parameters.size)
     y[:], constants[:] = packed, parameters
     sizes = np.array([state.K, state.M, state.L])
-    return module.specialised(state.K, state.M), y, sizes, constants
+    return kernel.right_hand_side_for(state.K, state.M), y, sizes, constants
 
 
 def right_hand_side() -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from symderiv_kernels import erf
+from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem
 from symderiv.dynamics.flat_layout import pack_parameters, pack_state, split_flat

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -179,11 +180,12 @@ def _asked(
 
 
 def _use_own_code(snapshot: Snapshot, folder: Path) -> None:
-    """Of the compiled code that is kept only that of solver modules, which import nothing."""
+    """Of the compiled code that is kept only that of solver modules, which import no engine."""
     import numba
 
     folder.mkdir()
-    for kept in snapshot.compiled.glob("symderiv_kernels_*"):
+    own = (snapshot.compiled.glob(pattern) for pattern in ("symderiv_kernels_*", "fast_*"))
+    for kept in chain.from_iterable(own):
         shutil.copytree(kept, folder / kept.name, copy_function=os.link)
     numba.config.CACHE_DIR = str(folder)
 

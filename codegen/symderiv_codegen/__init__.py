@@ -1,8 +1,8 @@
 """Indexed programs and their printers: from equations with sums to modules that run.
 
-A :class:`Program` states what is computed; ``generate_text`` writes it as a numba module that needs
-math, numpy and numba and nothing else, ``print_mpmath`` as functions of any precision,
-``print_latex`` as display equations. The package knows nothing of networks or Gaussians.
+A :class:`Program` states what is computed. ``print_readable`` writes it as a numba module to be
+read, ``print_fast`` its right-hand side for given sizes, ``print_numba`` all procedures with every
+pass over them, ``print_mpmath`` functions of any precision, ``print_latex`` display equations.
 
 Building expressions
 --------------------
@@ -16,9 +16,9 @@ Building expressions
 
 Using a generated module
 ------------------------
-``flat_right_hand_side(alpha, state, sizes, parameters, derivative)`` has an explicit signature, so
-that importing the module compiles it (or loads it from numba's cache), and a time stepper can be
-compiled once for every module::
+``specialised(K, M)`` of a fast module gives ``flat_right_hand_side(alpha, state, sizes, parameters,
+derivative)`` with an explicit signature, compiled (or loaded from numba's cache), so that a stepper
+is compiled once for every module::
 
     RIGHT_HAND_SIDE = types.FunctionType(
         types.void(types.float64, types.float64[::1], types.int64[::1],
@@ -28,7 +28,7 @@ compiled once for every module::
     def step(f, state, ...):
         f(alpha, state, sizes, parameters, derivative)
 
-    step(module.flat_right_hand_side, state, ...)
+    step(module.specialised(K, M), state, ...)
 
 The stepper needs its signature written down: without one numba compiles it anew for every module.
 A call through the pointer costs nanoseconds; both sides are cached across processes
@@ -51,11 +51,14 @@ from symderiv_codegen.tables import Row, TableSum, TableTerm
 from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.text import (
     digest,
+    generate_fast,
     generate_text,
     is_unchanged,
+    print_fast,
     print_latex,
     print_mpmath,
     print_numba,
+    print_readable,
     program_digest,
 )
 
@@ -77,10 +80,13 @@ __all__ = [
     "TemplateFunction",
     "Vector",
     "digest",
+    "generate_fast",
     "generate_text",
     "is_unchanged",
+    "print_fast",
     "print_latex",
     "print_mpmath",
     "print_numba",
+    "print_readable",
     "program_digest",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 
 def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
@@ -50,6 +51,34 @@ def tidy_condition(condition: sp.Basic) -> sp.Basic:
             holding.append({frozenset(pair) for pair in _pairs(groups)})
     weakest = [pairs for pairs in holding if not any(other < pairs for other in holding)]
     return sp.Or(*(sp.And(*(_equality(pair) for pair in pairs)) for pairs in weakest))
+
+
+def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
+    """The expression with the general value in the place of cases of coinciding indices.
+
+    Args:
+        expression: With cases over indices, the last one general.
+        continuous: Names of functions whose value is right also where indices coincide; cases stay
+            where the general value calls another one.
+    """
+
+    def general(cases: sp.Piecewise) -> sp.Expr:
+        value, otherwise = cases.args[-1]
+        conditions = (condition for _, condition in cases.args[:-1])
+        known = otherwise == sp.true and all(map(_of_indices, conditions))
+        called = {call.func.__name__ for call in value.atoms(AppliedUndef)}
+        return value if known and called and called <= set(continuous) else cases
+
+    return expression.replace(lambda e: isinstance(e, sp.Piecewise), general)
+
+
+def _of_indices(condition: sp.Basic) -> bool:
+    """Whether a condition consists of equalities of indices."""
+    return all(
+        isinstance(part, sp.Eq | sp.And | sp.Or | sp.Idx) or part.is_integer
+        for part in sp.preorder_traversal(condition)
+        if not isinstance(part, sp.Tuple)
+    )
 
 
 def _pairs(groups: list[list[sp.Symbol]]) -> Iterator[tuple[sp.Symbol, sp.Symbol]]:

@@ -56,11 +56,14 @@ class Vectors:
         function: The function; ``targets`` are arguments of it.
         targets: Names that are assigned together in front of the definitions; may be empty.
         source: The call that gives their values.
+        complete: No difference and no arcsine is left that loses digits where the matrix loses
+            rank.
     """
 
     function: ScalarFunction
     targets: tuple[sp.Symbol, ...] = ()
     source: sp.Expr = sp.S.Zero
+    complete: bool = False
 
 
 def through_vectors(function: ScalarFunction, names: NamePool) -> Vectors:
@@ -126,7 +129,10 @@ class _Rewriter:
             value=value,
             symmetries=(),
         )
-        return Vectors(function, targets, _FUNCTIONS[call](*self._function.arguments))
+        recognised = all(symbol in self._entries for symbol, _ in self._function.definitions)
+        left = (value, *definitions.values())
+        complete = recognised and not any(e.has(sp.asin, sp.acos) for e in left)
+        return Vectors(function, targets, _FUNCTIONS[call](*self._function.arguments), complete)
 
     # Recognition.
 

@@ -1,7 +1,8 @@
 """Breaking long expressions into lines, the way a formatter would.
 
 A printed expression is a small tree of pieces. It stays on one line where it fits; otherwise
-chains break in front of their operators and calls after their commas, inside brackets.
+chains break in front of their operators and calls after their commas, inside brackets. Factors and
+short terms fill their lines.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 
 WIDTH = 100
 INDENT = 4
+# Terms of a sum up to this length share a line.
+SHORT = 44
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class Chain:
     """Operands with the operators in front of them, e.g. ``("", a), (" + ", b)``."""
 
     links: tuple[tuple[str, Piece], ...]
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether a line takes as many operands as fit: factors, and terms that are all short."""
+        factors = all(operator.strip() in ("*", "/") for operator, _ in self.links[1:])
+        return factors or all(len(operand.flat()) <= SHORT for _, operand in self.links)
 
     def flat(self) -> str:
         return "".join(operator + piece.flat() for operator, piece in self.links)
@@ -58,6 +67,8 @@ def render(piece: Piece, indent: int, used: int) -> str:
     flat = piece.flat()
     if used + len(flat) <= WIDTH or isinstance(piece, Text):
         return flat
+    if isinstance(piece, Chain) and piece.is_filled:
+        return _filled_chain(piece, indent, used)
     if isinstance(piece, Chain):
         lines = []
         for operator, operand in piece.links:
@@ -75,6 +86,19 @@ def render(piece: Piece, indent: int, used: int) -> str:
         last = len(piece.items) > 1
         body = pad.join(render(item, inner, inner) + "," * last for item in piece.items)
     return piece.opening + pad + body + "\n" + " " * indent + piece.closing
+
+
+def _filled_chain(chain: Chain, indent: int, used: int) -> str:
+    """Operands one after the other; a new line where the next one does not fit on this one."""
+    text, column = "", used
+    for operator, operand in chain.links:
+        if text and column + len(operator + operand.flat()) > WIDTH:
+            text += "\n" + " " * indent
+            column, operator = indent, operator.lstrip()
+        shown = operator + render(operand, indent, column + len(operator))
+        text += shown
+        column = len(shown.rpartition("\n")[2]) if "\n" in shown else column + len(shown)
+    return text
 
 
 def statement(head: str, piece: Piece, indent: int) -> str:

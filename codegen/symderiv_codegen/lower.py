@@ -55,8 +55,13 @@ class Body:
     names: NamePool
 
 
-def loop_nests(procedure: Procedure, program: Program) -> Body:
+def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> Body:
     """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted.
+
+    Args:
+        procedure: One of the program's.
+        program: What it belongs to.
+        plain: To be read: nothing is hoisted, and nothing computed once that is stated twice.
 
     Raises:
         ProgramError: A name of the program has another meaning in the module.
@@ -73,7 +78,9 @@ def loop_nests(procedure: Procedure, program: Program) -> Body:
         else:
             nodes += lowering.assignment(step)
     passes.begin(nodes)
-    passes.usual(procedure.locals)
+    passes.fused(procedure.locals)
+    if not plain:
+        passes.shared()
     return passes.done()
 
 
@@ -106,7 +113,8 @@ def inlined_nests(procedure: Procedure, program: Program) -> Body:
     passes.begin(nodes)
     # An array that a long loop reads stays one.
     read = set().union(*(names_in(step.value) for step in long))
-    passes.usual([array for array in procedure.locals if array.name not in read])
+    passes.fused([array for array in procedure.locals if array.name not in read])
+    passes.shared()
     passes.apply("tabulate", lambda body: tabulated(body, lowering.names))
     passes.apply("together", lambda body: evaluated_together(body, lowering.names))
     passes.apply("loads", lambda body: (with_named_elements(body, lowering.names), []))
@@ -152,11 +160,14 @@ class _Passes:
         """The nodes of the steps, one after the other."""
         self.apply("lower", lambda _: (tuple(nodes), []))
 
-    def usual(self, local: Iterable[Array]) -> None:
-        """The passes that every procedure goes through."""
-        names = self.lowering.names
+    def fused(self, local: Iterable[Array]) -> None:
+        """Loops over the same range become one, arrays that live in one turn become scalars."""
         self.apply("fuse", lambda body: (fuse(body), []))
         self.apply("contract", lambda body: (contract(body, local), []))
+
+    def shared(self) -> None:
+        """What does not change in a loop stands in front of it, and nothing is computed twice."""
+        names = self.lowering.names
         self.apply("hoist", lambda body: (hoist(body, names), []))
         self.apply("share", lambda body: (share(body, names), []))
 

@@ -34,4 +34,4 @@ class Many:
 
 
 ARCSINES = Many("_arcsines", "arcsines", 16)
-INVERSE_ROOTS = Many("_inverse_roots", "inverse_roots", 8)
+INVERSE_ROOTS = Many("to_inverse_roots", "inverse_roots", 8)

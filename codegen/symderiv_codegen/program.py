@@ -35,10 +35,6 @@ RESERVED = frozenset(
         "math",
         "np",
         "njit",
-        "arrayobj",
-        "cgutils",
-        "types",
-        "intrinsic",
         "mp",
         "range",
         "len",
@@ -46,9 +42,15 @@ RESERVED = frozenset(
         "max",
         "min",
         "int",
+        "list",
+        "tuple",
+        "dict",
+        "zip",
         "ValueError",
+        "LAYOUT",
         "RECIPE",
     }
+    | {"DIGEST", "view", "stack_array", "derivative_apart", "to_inverse_roots"}
     | {"sign_mean4", "sign_mean4_cov", "sign_mean4_mpmath"}
 )
 Constant = str | int | float | tuple[float, ...]
@@ -121,6 +123,8 @@ class ScalarFunction:
         symmetries: Permutations of the argument positions that leave the value unchanged, e.g.
             ``((2, 1, 0),)`` for f(a, b, c) = f(c, b, a). They allow sums over half of the pairs.
         as_value: Other compiled code may be handed the function as a value.
+        everywhere: The value is right also where arguments of different indices coincide, so that
+            cases which tell this apart only save work.
     """
 
     name: str
@@ -132,6 +136,7 @@ class ScalarFunction:
     guarded: bool = False
     symmetries: tuple[tuple[int, ...], ...] = ()
     as_value: bool = False
+    everywhere: bool = False
 
     def __post_init__(self) -> None:
         where = f"function {self.name!r}"
@@ -356,6 +361,7 @@ class Program:
         constants: Module-level constants, e.g. ``{"FORMAT": 1}``; a tuple of floats is a table.
         small: Ranges so short that their sizes are worth knowing at compile time; the flat form of
             the right-hand side is then made for each set of sizes by ``specialised``.
+        written_out: Procedures in whose sums short functions are written out where speed matters.
         mostly_zero: Scalars that are zero in most uses; what they multiply in long loops is then
             left out.
         right_hand_side: Name of the procedure whose outputs are the time derivatives of the fields
@@ -375,6 +381,7 @@ class Program:
     parameters: Vector | None = None
     constants: Mapping[str, Constant] = field(default_factory=dict)
     small: tuple[str, ...] = ()
+    written_out: tuple[str, ...] = ()
     mostly_zero: tuple[str, ...] = ()
     right_hand_side: str = "right_hand_side"
     observables: str = "observables"
@@ -420,10 +427,11 @@ class Program:
         """What the flat right-hand side has besides its ranges and fields."""
         if self.state is None or self.parameters is None:
             return ()
-        words = ("width", "padded", "groups", "rows", "number")
-        lengths = (f"{word}_{size}" for size in self.small for word in words)
+        kinds = ("width", "padded", "groups", "rows", "number")
+        lengths = (f"{kind}_{size}" for size in self.small for kind in kinds)
         vectors = (self.state.name, "sizes", self.parameters.name, "derivative")
-        return ("alpha", *vectors, "start", "room", "parts", "most", *lengths)
+        words = ("start", "room", "digest", "parts", "most", "arrays", "rates")
+        return ("alpha", *vectors, *words, *lengths)
 
     def procedure(self, name: str) -> Procedure | None:
         """The procedure of that name, if there is one."""

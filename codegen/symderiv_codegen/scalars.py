@@ -34,6 +34,11 @@ class StraightLine:
         return int(sum(sp.count_ops(expression) for expression in expressions))
 
 
+def as_defined(function: ScalarFunction) -> StraightLine:
+    """The function as it is stated: its own definitions and its value."""
+    return StraightLine(function.definitions, function.value)
+
+
 def straight_line(function: ScalarFunction, names: NamePool) -> StraightLine:
     """The function with every repeated subexpression computed once.
 

@@ -37,14 +37,40 @@ Equations:
         weight_decay*cross_overlap[i, n, k]
     d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
+Arrays and numbers:
+    Q                           (K, K)     covariance E[x_i x_j] of the student fields
+    R                           (K, M)     covariance E[x_i y_n] of student and teacher fields
+    T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+    v                           (K)        output weights of the student
+    v_teacher                   (M)        output weights of the teacher
+    error                                  the generalisation error
+    A                           (K, K)     (1 + delta_ij) d error / d Q_ij
+    B                           (K, M)     d error / d R_in
+    dv                          (K)        d error / d v_i
+    label_noise                            standard deviation of the label noise
+    Gamma                       (K, K)     coefficient of learning_rate**2 eigenvalue in dQ_k
+    student_overlap             (K, K, L)  overlaps Q_k of the students per eigenvalue
+    cross_overlap               (K, M, L)  overlaps r_k of students and teachers
+    eigenvalue                  (L)        distinct eigenvalues of the inputs
+    weight                      (L)        their multiplicities over the input dimension
+    teacher_overlap             (M, M, L)  overlaps t_k of the teachers
+    learning_rate                          of the first layer
+    second_layer_learning_rate             0 keeps the output weights
+    weight_decay                           of the first layer
+    second_layer_weight_decay              of the output weights
+    full_order                             1 with the terms of order learning_rate**2, 0 without
+    d_student_overlap           (K, K, L)  time derivative
+    d_cross_overlap             (K, M, L)  time derivative
+    d_v                         (K)        time derivative
+
 Operations, each line of a loop counted once:
-    student_activation 5, student_activation_derivative 9, teacher_activation 1, i2 11, i2_11 15,
-    i2_12 12, i4 48, generalization_error 21, first_layer_gradients 57, second_layer_gradient 7,
-    gradients 0, noise 140, order_parameters 5, observables 0, right_hand_side 34
+    student_activation 5, student_activation_derivative 9, teacher_activation 1, i2 11, i2_11 16,
+    i2_12 13, i4 53, generalization_error 21, first_layer_gradients 20, second_layer_gradient 7,
+    gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  59666682665941234153f986cc60dc9469f7c21f14bad028e08140381bde4760
-    code     3a91d6f48d3fcf210d832528d0be522ba05d016febcb8ee6c691620e99e4a334
+    program  cfdee1714abd93e5e2e28496bbc0e6f9207209950f851ebd8d7376f991d53525
+    code     b47197717153cf82cda77cc23360cdae1cca408064a1220769c0a755d9a37679
 Ordered by SymPy 1.14.
 """
 
@@ -52,14 +78,20 @@ import math
 
 import numpy as np
 from numba import njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
-FORMAT = 2
+FORMAT = 3
 STUDENT_ACTIVATION = "erf(x/sqrt(2))"
 TEACHER_ACTIVATION = "erf(x/sqrt(2))"
-_SPECIALISED = {}
+# How arrays are packed into vectors: one after the other, the last index runs fastest.
+LAYOUT = {
+    "sizes": ("K", "M", "L"),
+    "state": {"student_overlap": ("K", "K", "L"), "cross_overlap": ("K", "M", "L"), "v": ("K",)},
+    "parameters": {
+        "eigenvalue": ("L",), "weight": ("L",), "teacher_overlap": ("M", "M", "L"), "T": ("M", "M"),
+        "v_teacher": ("M",), "learning_rate": (), "second_layer_learning_rate": (), "weight_decay":
+        (), "second_layer_weight_decay": (), "label_noise": (), "full_order": (),
+    },
+}
 RECIPE = {
     "student activation": "erf(x/sqrt(2))",
     "teacher activation": "erf(x/sqrt(2))",
@@ -70,53 +102,6 @@ RECIPE = {
 _compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
 _compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
 _compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
-_compiled_many = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
-
-
-_ARCSINE = (
-    0.16666666666666669,
-    0.07499999999998433,
-    0.04464285714635543,
-    0.030381944138531247,
-    0.02237217294214989,
-    0.017352392720869973,
-    0.013971212973552933,
-    0.011479177415184906,
-    0.01032281435018578,
-    0.005457506718640358,
-    0.01740087944269402,
-    -0.014851887071247204,
-    0.028757851367421566,
-)
-_HALF_PI = 1.5707963267948966
-_HALF_PI_REST = 6.123233995736766e-17
-
-
-@_compiled_many
-def _arcsines(values, count):
-    """Replace the first numbers of an array by their arcsines, with an error below 2 ulp.
-
-    asin(s) = s + s^3 P(s^2) up to 1/2, beyond it pi/2 - 2 asin(sqrt((1 - s)/2)). Numbers outside of
-    [-1, 1] give NaN. The array must have room for a multiple of 16 numbers.
-    """
-    for first in range(0, count, 16):
-        # Sixteen at a time leave no rest to a slower loop. Indices without sign: for others numba
-        # asks whether they count from the end, which no vector instruction can.
-        for k in range(np.uint64(first), np.uint64(first + 16)):
-            x = abs(values[k])
-            large = x > 0.5
-            z = 0.5 - 0.5 * x if large else x * x
-            s = math.sqrt(z) if large else x
-            z2 = z * z
-            z4 = z2 * z2
-            low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
-            middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
-            high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
-            p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
-            rest = s * z * p
-            head = _HALF_PI - 2.0 * s if large else s
-            tail = _HALF_PI_REST - 2.0 * rest if large else rest
-            values[k] = math.copysign(head + tail, values[k])
 
 
 @_compiled_value
@@ -146,47 +131,34 @@ def i2(c11, c12, c22):
 @_compiled
 def i2_11(c11, c12, c22):
     """1/2 E[g''(a) g(b)] = dI2/dc11."""
-    one_plus_c11 = c11 + 1.0
-    inverse_one_plus_c11 = 1.0 / one_plus_c11
-    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
-    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
-    return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
+    c_s2_1_given_s1 = c12 / (c11 + 1.0)
+    c_s2_s2_given_s1 = c22 - c12 * c12 / (c11 + 1.0) + 1.0
+    return -(1.0 / math.pi) * c_s2_1_given_s1 / math.sqrt(c_s2_s2_given_s1 * (c11 + 1.0))
 
 
 @_compiled
 def i2_12(c11, c12, c22):
     """E[g'(a) g'(b)] = dI2/dc12."""
-    one_plus_c11 = c11 + 1.0
-    c_s2_s2_given_s1 = c22 - c12 * c12 / one_plus_c11 + 1.0
-    return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
+    c_s2_s2_given_s1 = c22 - c12 * c12 / (c11 + 1.0) + 1.0
+    return (2.0 / math.pi) / math.sqrt(c_s2_s2_given_s1 * (c11 + 1.0))
 
 
 @_compiled
 def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     """E[g'(a) g'(b) g(c) g(d)]."""
-    one_plus_c11 = c11 + 1.0
-    inverse_one_plus_c11 = 1.0 / one_plus_c11
-    c_s2_s2_given_s1 = c22 - inverse_one_plus_c11 * c12 * c12 + 1.0
-    c12_inverse_one_plus_c11 = c12 * inverse_one_plus_c11
-    c_s2_s3_given_s1 = c23 - c12_inverse_one_plus_c11 * c13
-    c_s3_s3_given_s1 = c33 - inverse_one_plus_c11 * c13 * c13 + 1.0
-    inverse_c_s2_s2_given_s1 = 1.0 / c_s2_s2_given_s1
-    c_s3_s3_given_s1_s2 = (
-        c_s3_s3_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_s3_given_s1 * c_s2_s3_given_s1
-    )
-    c_s2_s4_given_s1 = c24 - c12_inverse_one_plus_c11 * c14
-    c_s3_s4_given_s1 = c34 - c13 * c14 * inverse_one_plus_c11
-    c_s3_s4_given_s1_s2 = (
-        c_s3_s4_given_s1 - c_s2_s3_given_s1 * c_s2_s4_given_s1 * inverse_c_s2_s2_given_s1
-    )
-    c_s4_s4_given_s1 = c44 - inverse_one_plus_c11 * c14 * c14 + 1.0
-    c_s4_s4_given_s1_s2 = (
-        c_s4_s4_given_s1 - inverse_c_s2_s2_given_s1 * c_s2_s4_given_s1 * c_s2_s4_given_s1
-    )
+    c_s2_s2_given_s1 = c22 - c12 * c12 / (c11 + 1.0) + 1.0
+    c_s2_s3_given_s1 = c23 - c12 * c13 / (c11 + 1.0)
+    c_s3_s3_given_s1 = c33 - c13 * c13 / (c11 + 1.0) + 1.0
+    c_s3_s3_given_s1_s2 = c_s3_s3_given_s1 - c_s2_s3_given_s1 * c_s2_s3_given_s1 / c_s2_s2_given_s1
+    c_s2_s4_given_s1 = c24 - c12 * c14 / (c11 + 1.0)
+    c_s3_s4_given_s1 = c34 - c13 * c14 / (c11 + 1.0)
+    c_s3_s4_given_s1_s2 = c_s3_s4_given_s1 - c_s2_s3_given_s1 * c_s2_s4_given_s1 / c_s2_s2_given_s1
+    c_s4_s4_given_s1 = c44 - c14 * c14 / (c11 + 1.0) + 1.0
+    c_s4_s4_given_s1_s2 = c_s4_s4_given_s1 - c_s2_s4_given_s1 * c_s2_s4_given_s1 / c_s2_s2_given_s1
     return (
         (4.0 / math.pi**2)
         * math.asin(c_s3_s4_given_s1_s2 / math.sqrt(c_s3_s3_given_s1_s2 * c_s4_s4_given_s1_s2))
-        / math.sqrt(c_s2_s2_given_s1 * one_plus_c11)
+        / math.sqrt(c_s2_s2_given_s1 * (c11 + 1.0))
     )
 
 
@@ -194,15 +166,8 @@ def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
 def generalization_error(Q, R, T, v, v_teacher):
     """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
 
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Returns:
-        error      scalar  the generalisation error
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Returns error.
     """
     K = Q.shape[0]
     M = T.shape[0]
@@ -229,73 +194,35 @@ def generalization_error(Q, R, T, v, v_teacher):
 def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
 
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        A          (K, K)  (1 + delta_ij) d error / d Q_ij
-        B          (K, M)  d error / d R_in
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: A (K, K), B (K, M).
     """
     K = Q.shape[0]
     M = T.shape[0]
     for i in range(K):
-        sum_over_p = 0.0
-        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
-        for p in range(K):
-            sum_over_p += (
-                Q[i, p]
-                * v[p]
-                / math.sqrt(Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0)
-            )
         sum_over_m = 0.0
         for m in range(M):
-            sum_over_m += (
-                R[i, m]
-                * v_teacher[m]
-                / math.sqrt(T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0)
-            )
-        curvature = (
-            (1.0 / math.pi)
-            * v[i]
-            * (2.0 * sum_over_m - 2.0 * sum_over_p)
-            / ((Q[i, i] + 1.0) * math.sqrt(Q[i, i] + 1.0))
-        )
-        inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
+            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+        curvature = v[i] * (2.0 * sum_over_p - 2.0 * sum_over_m)
         for j in range(i + 1):
             A[i, j] = (
                 (1.0 if i == j else 0.0) * curvature
-                + (2.0 / math.pi)
-                * inverse_root_one_plus_Q_ii_v_i
-                * v[j]
-                / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
             )
             A[j, i] = A[i, j]
         for n in range(M):
-            B[i, n] = (
-                -(2.0 / math.pi)
-                * inverse_root_one_plus_Q_ii_v_i
-                * v_teacher[n]
-                / math.sqrt(T[n, n] - inverse_one_plus_Q_ii * R[i, n] * R[i, n] + 1.0)
-            )
+            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
 
 
 @_compiled
 def second_layer_gradient(Q, R, T, v, v_teacher, dv):
     """Derivatives of the generalisation error by v.
 
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        dv         (K)     d error / d v_i
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: dv (K).
     """
     K = Q.shape[0]
     M = T.shape[0]
@@ -313,17 +240,8 @@ def second_layer_gradient(Q, R, T, v, v_teacher, dv):
 def gradients(Q, R, T, v, v_teacher, A, B, dv):
     """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
 
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        A          (K, K)  (1 + delta_ij) d error / d Q_ij
-        B          (K, M)  d error / d R_in
-        dv         (K)     d error / d v_i
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: A (K, K), B (K, M), dv (K).
     """
     first_layer_gradients(Q, R, T, v, v_teacher, A, B)
     second_layer_gradient(Q, R, T, v, v_teacher, dv)
@@ -333,118 +251,53 @@ def gradients(Q, R, T, v, v_teacher, A, B, dv):
 def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
     """Mean of the product of two students' forces, with label noise.
 
-    Inputs:
-        Q            (K, K)  covariance E[x_i x_j] of the student fields
-        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T            (M, M)  covariance E[y_n y_m] of the teacher fields
-        v            (K)     output weights of the student
-        v_teacher    (M)     output weights of the teacher
-        label_noise  scalar  standard deviation of the label noise
-
-    Outputs, in place:
-        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M), label_noise.
+    Outputs, in place: Gamma (K, K).
     """
     K = Q.shape[0]
     M = T.shape[0]
-    quotient = (2.0 / math.pi) * label_noise * label_noise
     for i in range(K):
-        inverse_one_plus_Q_ii = 1.0 / (Q[i, i] + 1.0)
-        inverse_root_one_plus_Q_ii_v_i = v[i] / math.sqrt(Q[i, i] + 1.0)
         for j in range(i + 1):
             sum_over_p = 0.0
-            inverse_one_plus_Q_ii_Q_ij = inverse_one_plus_Q_ii * Q[i, j]
-            inverse = 1.0 / (Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
             for p in range(K):
                 sum_over_q = 0.0
-                product = inverse * (Q[j, p] - inverse_one_plus_Q_ii_Q_ij * Q[i, p])
-                inverse_one_plus_Q_ii_Q_ip = inverse_one_plus_Q_ii * Q[i, p]
-                inverse_root = (
-                    1.0
-                    / math.sqrt(
-                        Q[p, p]
-                        - inverse * (Q[j, p] - inverse_one_plus_Q_ii_Q_ij * Q[i, p])**2
-                        - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p]
-                        + 1.0
-                    )
-                )
                 for q in range(p + 1):
                     sum_over_q += (
-                        (1.0 if p == q else 2.0)
-                        * v[q]
-                        * math.asin(
-                            inverse_root
-                            * (
-                                Q[p, q]
-                                - inverse_one_plus_Q_ii_Q_ip * Q[i, q]
-                                - product * (Q[j, q] - inverse_one_plus_Q_ii_Q_ij * Q[i, q])
-                            )
-                            / math.sqrt(
-                                Q[q, q]
-                                - inverse * (Q[j, q] - inverse_one_plus_Q_ii_Q_ij * Q[i, q])**2
-                                - inverse_one_plus_Q_ii * Q[i, q] * Q[i, q]
-                                + 1.0
-                            )
+                        (1.0 if p == q else 2.0) * v[q]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
                         )
                     )
                 sum_over_m = 0.0
                 for m in range(M):
                     sum_over_m += (
                         v_teacher[m]
-                        * math.asin(
-                            inverse_root
-                            * (
-                                R[p, m]
-                                - inverse_one_plus_Q_ii_Q_ip * R[i, m]
-                                - product * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])
-                            )
-                            / math.sqrt(
-                                T[m, m]
-                                - inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])**2
-                                - inverse_one_plus_Q_ii * R[i, m] * R[i, m]
-                                + 1.0
-                            )
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
+                            R[p, m], T[m, m],
                         )
                     )
                 sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
             sum_over_m_2 = 0.0
             for m in range(M):
                 sum_over_n = 0.0
-                product_2 = inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])
-                inverse_one_plus_Q_ii_R_im = inverse_one_plus_Q_ii * R[i, m]
-                inverse_root_2 = (
-                    1.0
-                    / math.sqrt(
-                        T[m, m]
-                        - inverse * (R[j, m] - inverse_one_plus_Q_ii_Q_ij * R[i, m])**2
-                        - inverse_one_plus_Q_ii * R[i, m] * R[i, m]
-                        + 1.0
-                    )
-                )
                 for n in range(m + 1):
                     sum_over_n += (
-                        (1.0 if m == n else 2.0)
-                        * v_teacher[n]
-                        * math.asin(
-                            inverse_root_2
-                            * (
-                                T[m, n]
-                                - inverse_one_plus_Q_ii_R_im * R[i, n]
-                                - product_2 * (R[j, n] - inverse_one_plus_Q_ii_Q_ij * R[i, n])
-                            )
-                            / math.sqrt(
-                                T[n, n]
-                                - inverse * (R[j, n] - inverse_one_plus_Q_ii_Q_ij * R[i, n])**2
-                                - inverse_one_plus_Q_ii * R[i, n] * R[i, n]
-                                + 1.0
-                            )
+                        (1.0 if m == n else 2.0) * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
                         )
                     )
                 sum_over_m_2 += v_teacher[m] * sum_over_n
             Gamma[i, j] = (
-                inverse_root_one_plus_Q_ii_v_i
-                * v[j]
-                * (quotient + (4.0 / math.pi**2) * sum_over_m_2 - (8.0 / math.pi**2) * sum_over_p)
-                / math.sqrt(Q[j, j] - inverse_one_plus_Q_ii * Q[i, j] * Q[i, j] + 1.0)
+                v[i] * v[j]
+                * (
+                    label_noise * label_noise * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
             )
             Gamma[j, i] = Gamma[i, j]
 
@@ -453,15 +306,8 @@ def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
 def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
     """Covariances of the fields from the overlaps per eigenvalue.
 
-    Inputs:
-        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
-        eigenvalue       (L)        distinct eigenvalues of the inputs
-        weight           (L)        their multiplicities over the input dimension
-
-    Outputs, in place:
-        Q                (K, K)     covariance E[x_i x_j] of the student fields
-        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), eigenvalue (L), weight (L).
+    Outputs, in place: Q (K, K), R (K, M).
     """
     K = student_overlap.shape[0]
     M = cross_overlap.shape[1]
@@ -484,21 +330,10 @@ def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
 def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
     """Covariances of the fields and, returned, the generalisation error of a state.
 
-    Inputs:
-        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
-        eigenvalue       (L)        distinct eigenvalues of the inputs
-        weight           (L)        their multiplicities over the input dimension
-        T                (M, M)     covariance E[y_n y_m] of the teacher fields
-        v                (K)        output weights of the student
-        v_teacher        (M)        output weights of the teacher
-
-    Outputs, in place:
-        Q                (K, K)     covariance E[x_i x_j] of the student fields
-        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
-
-    Returns:
-        error            scalar     the generalisation error
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), eigenvalue (L), weight (L),
+    T (M, M), v (K), v_teacher (M).
+    Outputs, in place: Q (K, K), R (K, M).
+    Returns error.
     """
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
     error = generalization_error(Q, R, T, v, v_teacher)
@@ -513,38 +348,20 @@ def right_hand_side(
 ):
     """Time derivatives of a state; time is examples over input dimension.
 
-    Inputs:
-        student_overlap             (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap               (K, M, L)  overlaps r_k of students and teachers
-        v                           (K)        output weights of the student
-        eigenvalue                  (L)        distinct eigenvalues of the inputs
-        weight                      (L)        their multiplicities over the input dimension
-        teacher_overlap             (M, M, L)  overlaps t_k of the teachers
-        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
-        v_teacher                   (M)        output weights of the teacher
-        learning_rate               scalar     of the first layer
-        second_layer_learning_rate  scalar     0 keeps the output weights
-        weight_decay                scalar     of the first layer
-        second_layer_weight_decay   scalar     of the output weights
-        label_noise                 scalar     standard deviation of the label noise
-        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
-
-    Outputs, in place:
-        d_student_overlap           (K, K, L)  time derivative
-        d_cross_overlap             (K, M, L)  time derivative
-        d_v                         (K)        time derivative
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), v (K), eigenvalue (L), weight (L),
+    teacher_overlap (M, M, L), T (M, M), v_teacher (M), learning_rate, second_layer_learning_rate,
+    weight_decay, second_layer_weight_decay, label_noise, full_order.
+    Outputs, in place: d_student_overlap (K, K, L), d_cross_overlap (K, M, L), d_v (K).
     """
     K = student_overlap.shape[0]
     M = teacher_overlap.shape[0]
     L = eigenvalue.shape[0]
-    block_K_K = np.empty((3, K, K))
-    Q = block_K_K[0]
-    A = block_K_K[1]
-    Gamma = block_K_K[2]
-    block_K_M = np.empty((2, K, M))
-    R = block_K_M[0]
-    B = block_K_M[1]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
     dv = np.empty(K)
+    Gamma = np.empty((K, K))
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
     first_layer_gradients(Q, R, T, v, v_teacher, A, B)
     if second_layer_learning_rate != 0.0:
@@ -558,10 +375,8 @@ def right_hand_side(
         for i0 in range(K):
             for i1 in range(K):
                 Gamma[i0, i1] = 0.0
-    learning_rate_squared = learning_rate * learning_rate
     for i in range(K):
         for j in range(i + 1):
-            learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
             for k in range(L):
                 sum_over_m = 0.0
                 for m in range(M):
@@ -574,7 +389,7 @@ def right_hand_side(
                         A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
                     )
                 d_student_overlap[i, j, k] = (
-                    learning_rate_squared_Gamma_ij * eigenvalue[k]
+                    Gamma[i, j] * eigenvalue[k] * learning_rate * learning_rate
                     - learning_rate * sum_over_m
                     - learning_rate * eigenvalue[k] * sum_over_p
                     - 2.0 * weight_decay * student_overlap[i, j, k]
@@ -589,516 +404,56 @@ def right_hand_side(
                 for p in range(K):
                     sum_over_p_2 += A[i, p] * cross_overlap[p, n, k]
                 d_cross_overlap[i, n, k] = (
-                    -learning_rate * sum_over_m_2
-                    - learning_rate * eigenvalue[k] * sum_over_p_2
+                    -learning_rate * sum_over_m_2 - learning_rate * eigenvalue[k] * sum_over_p_2
                     - weight_decay * cross_overlap[i, n, k]
                 )
         d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
 
 
-def _array_at(context, builder, address, shape, sizes):
-    """An array of floats that begins at an address, as compiled code has it."""
-    array = arrayobj.make_array(_array_of(shape))(context, builder)
-    parts = cgutils.unpack_tuple(builder, sizes)
-    lengths = [context.cast(builder, n, t, types.intp) for n, t in zip(parts, shape, strict=True)]
-    steps = [context.get_constant(types.intp, 8)]
-    for length in lengths[:0:-1]:
-        steps.insert(0, builder.mul(steps[0], length))
-    arrayobj.populate_array(
-        array, data=address, shape=lengths, strides=steps, itemsize=steps[-1], meminfo=None
-    )
-    return array._getvalue()
-
-
-def _array_of(shape):
-    return types.Array(types.float64, len(shape), "C")
-
-
-@intrinsic
-def _view(typing_context, vector, start, shape):
-    """The numbers of a vector from ``start`` on as an array of that shape, not copied."""
-
-    def view(context, builder, signature, arguments):
-        vector, start, sizes = arguments
-        numbers = arrayobj.make_array(signature.args[0])(context, builder, vector).data
-        return _array_at(context, builder, builder.gep(numbers, [start]), shape, sizes)
-
-    return _array_of(shape)(vector, types.intp, shape), view
-
-
-@intrinsic(prefer_literal=True)
-def _room(typing_context, count, shape):
-    """An array on the stack, of a number of floats known at compile time."""
-    if not isinstance(count, types.IntegerLiteral):
-        return None
-    number = count.literal_value
-
-    def allocate(context, builder, signature, arguments):
-        address = cgutils.alloca_once(builder, context.get_data_type(types.float64), number)
-        # a whole line of the cache, which is what the widest vector instructions want
-        address.align = 64
-        return _array_at(context, builder, address, signature.args[1], arguments[1])
-
-    return _array_of(shape)(count, shape), allocate
-
-
-@intrinsic
-def _derivative_apart(typing_context):
-    """Tell the compiler that the argument ``derivative`` of the function overlaps with no other
-    array, so that it may read others and write there many numbers at a time.
-    """
-
-    def mark(context, builder, signature, arguments):
-        for argument in builder.function.args:
-            if argument.name.startswith("arg.derivative.") and argument.type == numbers:
-                argument.add_attribute("noalias")
-        return context.get_dummy_value()
-
-    numbers = cgutils.ir.DoubleType().as_pointer()
-    return types.void(), mark
-
-
-@intrinsic
-def _eight_inverse_roots(typing_context, values, first):
-    """Replace eight numbers of an array by their inverse square roots."""
-
-    def evaluate(context, builder, signature, arguments):
-        ir = cgutils.ir
-        eight = ir.VectorType(ir.DoubleType(), 8)
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), eight.as_pointer())
-        kind = ir.FunctionType(eight, [eight])
-        root = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v8f64")
-        roots = builder.call(root, [builder.load(place, align=8)])
-        inverse = builder.fdiv(ir.Constant(eight, [1.0] * 8), roots)
-        builder.store(inverse, place, align=8)
-        return context.get_dummy_value()
-
-    return types.none(values, types.intp), evaluate
-
-
-@_compiled_many
-def _inverse_roots(values, count):
-    """Replace the first numbers of an array, in eights, by their inverse square roots."""
-    for first in range(0, count, 8):
-        _eight_inverse_roots(values, first)
-
-
-def specialised(K, M):
-    """flat_right_hand_side for one set of sizes, compiled for them, with the signature that time
-    steppers expect.
-
-    sizes = [K, M, L]
-
-    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
-
-    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
-    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
-    full_order
-
-    derivative is packed like the first vector and must not overlap with any other. alpha is the
-    time.
-    """
-    if (K, M) in _SPECIALISED:
-        return _SPECIALISED[K, M]
-    parts = -(-(K + M) // 10)
-    width_K = -(-K // parts)
-    padded_K = parts * width_K
-    width_M = -(-M // parts)
-    padded_M = parts * width_M
-    most = max(1, 56 // (width_K + width_M))
-    groups_K = -(-K // most)
-    rows_K = -(-K // groups_K)
-    room_Q = K * K
-    room_R = K * M
-    room_A = K * K
-    room_B = K * M
-    room_dv = K
-    room_Gamma = K * K
-    room_inverse_roots = (K + M + 7) // 8 * 8
-    room_each_total = K
-    room_each_total_2 = M
-    room_inverse_roots_2 = (K + M + 7) // 8 * 8
-    room_arcsines = ((K + M) * (K + M + 1) // 2 + 15) // 16 * 16
-    room_scaled_B = K * padded_M
-    room_scaled_A = K * padded_K
-    room = (
-        room_Q
-        + room_R
-        + room_A
-        + room_B
-        + room_dv
-        + room_Gamma
-        + room_inverse_roots
-        + room_each_total
-        + room_each_total_2
-        + room_inverse_roots_2
-        + room_arcsines
-        + room_scaled_B
-        + room_scaled_A
-    )
-    if room > 262144:
-        raise ValueError("the arrays of so many units do not fit on the stack")
-
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
-    def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
-        number_K = min(K, sizes[0])
-        number_M = min(M, sizes[1])
-        L = sizes[2]
-        start = 0
-        student_overlap = _view(state, start, (K, K, L))
-        start += K * K * L
-        cross_overlap = _view(state, start, (K, M, L))
-        start += K * M * L
-        v = state[start : start + K]
-        start += K
-        if start != state.size:
-            raise ValueError("state: its length does not agree with sizes")
-        start = 0
-        eigenvalue = parameters[start : start + L]
-        start += L
-        weight = parameters[start : start + L]
-        start += L
-        teacher_overlap = _view(parameters, start, (M, M, L))
-        start += M * M * L
-        T = _view(parameters, start, (M, M))
-        start += M * M
-        v_teacher = parameters[start : start + M]
-        start += M
-        learning_rate = parameters[start]
-        start += 1
-        second_layer_learning_rate = parameters[start]
-        start += 1
-        weight_decay = parameters[start]
-        start += 1
-        second_layer_weight_decay = parameters[start]
-        start += 1
-        label_noise = parameters[start]
-        start += 1
-        full_order = parameters[start]
-        start += 1
-        if start != parameters.size:
-            raise ValueError("parameters: its length does not agree with sizes")
-        _derivative_apart()
-        start = 0
-        d_student_overlap = _view(derivative, start, (K, K, L))
-        start += K * K * L
-        d_cross_overlap = _view(derivative, start, (K, M, L))
-        start += K * M * L
-        d_v = derivative[start : start + K]
-        start += K
-        if start != derivative.size:
-            raise ValueError("derivative: its length does not agree with sizes")
-        Q = _room(room_Q, (K, K))
-        R = _room(room_R, (K, M))
-        A = _room(room_A, (K, K))
-        B = _room(room_B, (K, M))
-        dv = _room(room_dv, (room_dv,))
-        Gamma = _room(room_Gamma, (K, K))
-        inverse_roots = _room(room_inverse_roots, (room_inverse_roots,))
-        each_total = _room(room_each_total, (room_each_total,))
-        each_total_2 = _room(room_each_total_2, (room_each_total_2,))
-        inverse_roots_2 = _room(room_inverse_roots_2, (room_inverse_roots_2,))
-        arcsines = _room(room_arcsines, (room_arcsines,))
-        scaled_B = _room(room_scaled_B, (K, padded_M))
-        scaled_A = _room(room_scaled_A, (K, padded_K))
-        order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
-        # and Q_ji) and R
-        for i in range(K):
-            Q_ii = Q[i, i]
-            v_i = v[i]
-            sum_over_p = 0.0
-            inverse_one_plus_Q_ii = 1.0 / (Q_ii + 1.0)
-            for p in range(K):
-                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
-            for m in range(M):
-                inverse_roots[K + m] = T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0
-            _inverse_roots(inverse_roots, K + M)
-            for p in range(K):
-                sum_over_p += Q[i, p] * inverse_roots[p] * v[p]
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_m += R[i, m] * inverse_roots[K + m] * v_teacher[m]
-            curvature = (
-                (1.0 / math.pi)
-                * v_i
-                * (2.0 * sum_over_m - 2.0 * sum_over_p)
-                / ((Q_ii + 1.0) * math.sqrt(Q_ii + 1.0))
-            )
-            inverse_root_one_plus_Q_ii_v_i = v_i / math.sqrt(Q_ii + 1.0)
-            for j in range(i + 1):
-                A[i, j] = (
-                    (1.0 if i == j else 0.0) * curvature
-                    + (2.0 / math.pi) * inverse_root_one_plus_Q_ii_v_i * inverse_roots[j] * v[j]
-                )
-                A[j, i] = A[i, j]
-            for n in range(M):
-                B[i, n] = (
-                    -(2.0 / math.pi)
-                    * inverse_root_one_plus_Q_ii_v_i
-                    * inverse_roots[K + n]
-                    * v_teacher[n]
-                )
-        if second_layer_learning_rate != 0.0:
-            # second_layer_gradient: derivatives of the generalisation error by v
-            for i in range(K):
-                Q_ii_2 = Q[i, i]
-                sum_over_m_2 = 0.0
-                for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
-                sum_over_p_2 = 0.0
-                for p in range(K):
-                    sum_over_p_2 += v[p] * i2(Q_ii_2, Q[i, p], Q[p, p])
-                dv[i] = sum_over_p_2 - sum_over_m_2
-        else:
-            for i0 in range(K):
-                dv[i0] = 0.0
-        if full_order != 0.0:
-            # noise: mean of the product of two students' forces, with label noise
-            quotient = (2.0 / math.pi) * label_noise * label_noise
-            for i in range(K):
-                Q_ii_3 = Q[i, i]
-                inverse_one_plus_Q_ii_2 = 1.0 / (Q_ii_3 + 1.0)
-                inverse_root_one_plus_Q_ii_v_i_2 = v[i] / math.sqrt(Q_ii_3 + 1.0)
-                for j in range(i + 1):
-                    Q_ij = Q[i, j]
-                    Q_jj = Q[j, j]
-                    sum_over_p_3 = 0.0
-                    inverse_one_plus_Q_ii_2_Q_ij = Q_ij * inverse_one_plus_Q_ii_2
-                    inverse = 1.0 / (Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
-                    for p in range(K):
-                        Q_ip = Q[i, p]
-                        each_total[p] = Q[j, p] - Q_ip * inverse_one_plus_Q_ii_2_Q_ij
-                        inverse_roots_2[p] = (
-                            Q[p, p]
-                            - inverse_one_plus_Q_ii_2 * Q_ip * Q_ip
-                            - inverse * each_total[p] * each_total[p]
-                            + 1.0
-                        )
-                    for m in range(M):
-                        R_im = R[i, m]
-                        each_total_2[m] = R[j, m] - R_im * inverse_one_plus_Q_ii_2_Q_ij
-                        inverse_roots_2[K + m] = (
-                            T[m, m]
-                            - inverse_one_plus_Q_ii_2 * R_im * R_im
-                            - inverse * each_total_2[m] * each_total_2[m]
-                            + 1.0
-                        )
-                    _inverse_roots(inverse_roots_2, K + M)
-                    count = 0
-                    for p in range(K):
-                        inverse_roots_2_p = inverse_roots_2[p]
-                        product = inverse * each_total[p]
-                        inverse_one_plus_Q_ii_2_Q_ip = inverse_one_plus_Q_ii_2 * Q[i, p]
-                        for q in range(p + 1):
-                            arcsines[count] = (
-                                inverse_roots_2_p
-                                * inverse_roots_2[q]
-                                * (
-                                    Q[p, q]
-                                    - inverse_one_plus_Q_ii_2_Q_ip * Q[i, q]
-                                    - product * each_total[q]
-                                )
-                            )
-                            count += 1
-                        for m in range(M):
-                            arcsines[count] = (
-                                inverse_roots_2_p
-                                * inverse_roots_2[K + m]
-                                * (
-                                    R[p, m]
-                                    - inverse_one_plus_Q_ii_2_Q_ip * R[i, m]
-                                    - product * each_total_2[m]
-                                )
-                            )
-                            count += 1
-                    for m in range(M):
-                        product_2 = inverse * each_total_2[m]
-                        inverse_one_plus_Q_ii_2_R_im = inverse_one_plus_Q_ii_2 * R[i, m]
-                        for n in range(m + 1):
-                            arcsines[count] = (
-                                inverse_roots_2[K + m]
-                                * inverse_roots_2[K + n]
-                                * (
-                                    T[m, n]
-                                    - inverse_one_plus_Q_ii_2_R_im * R[i, n]
-                                    - product_2 * each_total_2[n]
-                                )
-                            )
-                            count += 1
-                    _arcsines(arcsines, count)
-                    count = 0
-                    for p in range(K):
-                        sum_over_q = 0.0
-                        for q in range(p + 1):
-                            sum_over_q += (1.0 if p == q else 2.0) * arcsines[count] * v[q]
-                            count += 1
-                        sum_over_m_3 = 0.0
-                        for m in range(M):
-                            sum_over_m_3 += arcsines[count] * v_teacher[m]
-                            count += 1
-                        sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
-                    sum_over_m_4 = 0.0
-                    for m in range(M):
-                        sum_over_n = 0.0
-                        for n in range(m + 1):
-                            sum_over_n += (1.0 if m == n else 2.0) * arcsines[count] * v_teacher[n]
-                            count += 1
-                        sum_over_m_4 += v_teacher[m] * sum_over_n
-                    Gamma[i, j] = (
-                        inverse_root_one_plus_Q_ii_v_i_2
-                        * v[j]
-                        * (
-                            quotient
-                            + (4.0 / math.pi**2) * sum_over_m_4
-                            - (8.0 / math.pi**2) * sum_over_p_3
-                        )
-                        / math.sqrt(Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
-                    )
-                    Gamma[j, i] = Gamma[i, j]
-        else:
-            for i0 in range(K):
-                for i1 in range(K):
-                    Gamma[i0, i1] = 0.0
-        for i in range(K):
-            d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
-        for i in range(K):
-            for m in range(M):
-                scaled_B[i, m] = -learning_rate * B[i, m]
-            for m in range(M, padded_M):
-                scaled_B[i, m] = 0.0
-            for p in range(K):
-                scaled_A[i, p] = -learning_rate * A[i, p]
-            for p in range(K, padded_K):
-                scaled_A[i, p] = 0.0
-        for first in range(np.uint64(0), np.uint64(L), np.uint64(1024)):
-            last = min(first + np.uint64(1024), np.uint64(L))
-            for j in range(K):
-                for group in range(groups_K):
-                    begin = min(group * rows_K, K - rows_K)
-                    for part in range(parts):
-                        for k in range(first, last):
-                            for row in range(rows_K):
-                                if part == 0:
-                                    before = 0.0
-                                else:
-                                    before = d_student_overlap[begin + row, j, k]
-                                sum_over_p_4 = 0.0
-                                for p in range(width_K):
-                                    sum_over_p_4 += (
-                                        scaled_A[begin + row, p + part * width_K]
-                                        * student_overlap[j, min(K - 1, p + part * width_K), k]
-                                    )
-                                sum_over_m_5 = 0.0
-                                for m in range(width_M):
-                                    sum_over_m_5 += (
-                                        cross_overlap[j, min(M - 1, m + part * width_M), k]
-                                        * scaled_B[begin + row, m + part * width_M]
-                                    )
-                                d_student_overlap[begin + row, j, k] = (
-                                    before + sum_over_m_5 + eigenvalue[k] * sum_over_p_4
-                                )
-            learning_rate_squared = learning_rate * learning_rate
-            for i in range(K):
-                for j in range(i + 1):
-                    learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
-                    for k in range(first, last):
-                        d_student_overlap[i, j, k] = (
-                            learning_rate_squared_Gamma_ij * eigenvalue[k]
-                            + d_student_overlap[i, j, k]
-                            + d_student_overlap[j, i, k]
-                        )
-                        d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-            if weight_decay != 0.0:
-                for i in range(number_K):
-                    for j in range(number_K):
-                        for k in range(first, last):
-                            d_student_overlap[i, j, k] = (
-                                d_student_overlap[i, j, k]
-                                - 2.0 * weight_decay * student_overlap[i, j, k]
-                            )
-            for n in range(M):
-                for group in range(groups_K):
-                    begin = min(group * rows_K, K - rows_K)
-                    for part in range(parts):
-                        for k in range(first, last):
-                            for row in range(rows_K):
-                                if part == 0:
-                                    before = 0.0
-                                else:
-                                    before = d_cross_overlap[begin + row, n, k]
-                                sum_over_p_5 = 0.0
-                                for p in range(width_K):
-                                    sum_over_p_5 += (
-                                        cross_overlap[min(K - 1, p + part * width_K), n, k]
-                                        * scaled_A[begin + row, p + part * width_K]
-                                    )
-                                sum_over_m_6 = 0.0
-                                for m in range(width_M):
-                                    sum_over_m_6 += (
-                                        scaled_B[begin + row, m + part * width_M]
-                                        * teacher_overlap[n, min(M - 1, m + part * width_M), k]
-                                    )
-                                d_cross_overlap[begin + row, n, k] = (
-                                    before + sum_over_m_6 + eigenvalue[k] * sum_over_p_5
-                                )
-            if weight_decay != 0.0:
-                for i in range(number_K):
-                    for n in range(number_M):
-                        for k in range(first, last):
-                            d_cross_overlap[i, n, k] = (
-                                d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
-                            )
-
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+def _unpacked(vector, which, sizes):
+    """The arrays that are packed in a vector, by name; not copied. See ``LAYOUT``."""
+    lengths = dict(zip(LAYOUT["sizes"], (int(size) for size in sizes), strict=True))
+    arrays, start = {}, 0
+    for name, axes in LAYOUT[which].items():
+        shape = tuple(lengths[axis] for axis in axes)
+        stop = start + math.prod(shape)
+        arrays[name] = vector[start:stop].reshape(shape) if shape else vector[start]
+        start = stop
+    if start != vector.size:
+        raise ValueError(f"{which}: its length does not agree with sizes")
+    return arrays
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
-    """The function that ``specialised`` makes for these sizes; to be called from Python."""
-    specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
+    """right_hand_side on vectors, to be called from Python; see ``LAYOUT``.
+
+    derivative, written in place, is packed like state. alpha is the time.
+    """
+    arrays = _unpacked(state, "state", sizes)
+    [student_overlap, cross_overlap, v] = arrays.values()
+    arrays = _unpacked(parameters, "parameters", sizes)
+    [
+        eigenvalue, weight, teacher_overlap, T, v_teacher, learning_rate,
+        second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+        full_order,
+    ] = arrays.values()
+    rates = list(_unpacked(derivative, "state", sizes).values())
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, *rates,
+    )
 
 
 def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors, to be called from Python.
-
-    sizes = [K, M, L]
-
-    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
-
-    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
-    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
-    full_order
-    """
-    [K, M, L] = (int(size) for size in sizes)
-    start = 0
-    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
-    start += K * K * L
-    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
-    start += K * M * L
-    v = state[start : start + K]
-    start += K
-    if start != state.size:
-        raise ValueError("state: its length does not agree with sizes")
-    start = 0
-    eigenvalue = parameters[start : start + L]
-    start += L
-    weight = parameters[start : start + L]
-    start += L
-    start += M * M * L
-    T = parameters[start : start + M * M].reshape(M, M)
-    start += M * M
-    v_teacher = parameters[start : start + M]
-    start += M
-    start += 6
-    if start != parameters.size:
-        raise ValueError("parameters: its length does not agree with sizes")
+    """observables on vectors, to be called from Python; see ``LAYOUT``."""
+    arrays = _unpacked(state, "state", sizes)
+    [student_overlap, cross_overlap, v] = arrays.values()
+    arrays = _unpacked(parameters, "parameters", sizes)
+    eigenvalue = arrays["eigenvalue"]
+    weight = arrays["weight"]
+    T = arrays["T"]
+    v_teacher = arrays["v_teacher"]
     order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
     error = generalization_error(Q, R, T, v, v_teacher)
     return error

@@ -37,15 +37,40 @@ Equations:
         weight_decay*cross_overlap[i, n, k]
     d v[i]/d alpha = -second_layer_learning_rate*dv[i] - second_layer_weight_decay*v[i]
 
+Arrays and numbers:
+    Q                           (K, K)     covariance E[x_i x_j] of the student fields
+    R                           (K, M)     covariance E[x_i y_n] of student and teacher fields
+    T                           (M, M)     covariance E[y_n y_m] of the teacher fields
+    v                           (K)        output weights of the student
+    v_teacher                   (M)        output weights of the teacher
+    error                                  the generalisation error
+    A                           (K, K)     (1 + delta_ij) d error / d Q_ij
+    B                           (K, M)     d error / d R_in
+    dv                          (K)        d error / d v_i
+    label_noise                            standard deviation of the label noise
+    Gamma                       (K, K)     coefficient of learning_rate**2 eigenvalue in dQ_k
+    student_overlap             (K, K, L)  overlaps Q_k of the students per eigenvalue
+    cross_overlap               (K, M, L)  overlaps r_k of students and teachers
+    eigenvalue                  (L)        distinct eigenvalues of the inputs
+    weight                      (L)        their multiplicities over the input dimension
+    teacher_overlap             (M, M, L)  overlaps t_k of the teachers
+    learning_rate                          of the first layer
+    second_layer_learning_rate             0 keeps the output weights
+    weight_decay                           of the first layer
+    second_layer_weight_decay              of the output weights
+    full_order                             1 with the terms of order learning_rate**2, 0 without
+    d_student_overlap           (K, K, L)  time derivative
+    d_cross_overlap             (K, M, L)  time derivative
+    d_v                         (K)        time derivative
+
 Operations, each line of a loop counted once:
     student_activation 3, student_activation_derivative 2, teacher_activation 1, i2 16, i2_11 9,
-    i2_12 5, i2_aa 1, i4 206, i4_aaaa 1, i4_aaab 16, i4_aabb 17, i4_aabc 67, i4_abaa 19, i4_abab 16,
-    i4_abac 68, i4_abcc 68, generalization_error 23, first_layer_gradients 21, second_layer_gradient
-    8, gradients 0, noise 56, order_parameters 5, observables 0, right_hand_side 34
+    i2_12 5, i4 246, generalization_error 21, first_layer_gradients 20, second_layer_gradient 7,
+    gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  9665097003f9c9b00b32cb62a77676fd517010071b3ba9d701abca7d9b74de4d
-    code     18651879eeab93067ce601c98a8881a6d0ef6ff79cb2115e401e5d9dccb62dbb
+    program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
+    code     fd0fdb684b142a6b58842cce9da4b34168ab6c5e651bf418cfe821cce21af4b4
 Ordered by SymPy 1.14.
 """
 
@@ -53,14 +78,20 @@ import math
 
 import numpy as np
 from numba import njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
-FORMAT = 2
+FORMAT = 3
 STUDENT_ACTIVATION = "x*Heaviside(x)"
 TEACHER_ACTIVATION = "x*Heaviside(x)"
-_SPECIALISED = {}
+# How arrays are packed into vectors: one after the other, the last index runs fastest.
+LAYOUT = {
+    "sizes": ("K", "M", "L"),
+    "state": {"student_overlap": ("K", "K", "L"), "cross_overlap": ("K", "M", "L"), "v": ("K",)},
+    "parameters": {
+        "eigenvalue": ("L",), "weight": ("L",), "teacher_overlap": ("M", "M", "L"), "T": ("M", "M"),
+        "v_teacher": ("M",), "learning_rate": (), "second_layer_learning_rate": (), "weight_decay":
+        (), "second_layer_weight_decay": (), "label_noise": (), "full_order": (),
+    },
+}
 RECIPE = {
     "student activation": "x*Heaviside(x)",
     "teacher activation": "x*Heaviside(x)",
@@ -71,7 +102,446 @@ RECIPE = {
 _compiled = njit(cache=True, error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
 _compiled_value = njit(cache=True, error_model="numpy", fastmath=False)
 _compiled_sums = njit(cache=True, error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
-_compiled_many = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
+
+
+@_compiled_value
+def student_activation(x):
+    """The student's activation g(x)."""
+    return x * _unit_step(x)
+
+
+@_compiled_value
+def student_activation_derivative(x):
+    """Its derivative g'(x)."""
+    return _unit_step(x)
+
+
+@_compiled_value
+def teacher_activation(x):
+    """The teacher's activation."""
+    return student_activation(x)
+
+
+@_compiled
+def i2(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
+    return (
+        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
+        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
+        + 0.25 * c12
+    )
+
+
+@_compiled
+def i2_11(c11, c12, c22):
+    """1/2 E[g''(a) g(b)] = dI2/dc11."""
+    volume_12 = _root_of_minor(c11, c12, c22)
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
+    return (0.25 / math.pi) * _ratio(_clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
+
+
+@_compiled
+def i2_12(c11, c12, c22):
+    """E[g'(a) g'(b)] = dI2/dc12."""
+    volume_12 = _root_of_minor(c11, c12, c22)
+    return (0.5 / math.pi) * _angle(c12, volume_12) + 0.25
+
+
+@_compiled
+def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    x1, x2, x3, x4, volume_1234 = _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
+    x12 = _plane4(x1, x2)
+    x24 = _plane4(x2, x4)
+    c_1_4_given_2 = -_ratio(_inner6(x12, x24), c22)
+    x13 = _plane4(x1, x3)
+    x34 = _plane4(x3, x4)
+    c_1_4_given_3 = -_ratio(_inner6(x13, x34), c33)
+    volume_12 = _clipped_sqrt(_inner6(x12, x12))
+    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
+    x14 = _plane4(x1, x4)
+    c_2_4_given_1 = _ratio(_inner6(x12, x14), c11)
+    x23 = _plane4(x2, x3)
+    c_2_4_given_3 = -_ratio(_inner6(x23, x34), c33)
+    volume_13 = _clipped_sqrt(_inner6(x13, x13))
+    c_3_3_given_1 = _ratio(volume_13 * volume_13, c11)
+    volume_23 = _clipped_sqrt(_inner6(x23, x23))
+    c_3_3_given_2 = _ratio(volume_23 * volume_23, c22)
+    c_3_4_given_1 = _ratio(_inner6(x13, x14), c11)
+    c_3_4_given_2 = _ratio(_inner6(x23, x24), c22)
+    volume_14 = _clipped_sqrt(_inner6(x14, x14))
+    c_4_4_given_1 = _ratio(volume_14 * volume_14, c11)
+    volume_24 = _clipped_sqrt(_inner6(x24, x24))
+    c_4_4_given_2 = _ratio(volume_24 * volume_24, c22)
+    volume_34 = _clipped_sqrt(_inner6(x34, x34))
+    c_4_4_given_3 = _ratio(volume_34 * volume_34, c33)
+    x123 = _space4(x12, x3)
+    x124 = _space4(x12, x4)
+    x134 = _space4(x13, x4)
+    x234 = _space4(x23, x4)
+    return (
+        (0.25 / math.pi**2) * _clipped_sqrt(c33) * _clipped_sqrt(c_4_4_given_3)
+        * _angle(_inner4(x134, x234), volume_1234 * volume_34)
+        + (0.125 / math.pi) * _clipped_sqrt(c33) * _clipped_sqrt(c_4_4_given_3)
+        + (0.125 / math.pi) * c34 * _angle(c12, volume_12)
+        + (0.125 / math.pi) * c34 * _angle(c13, volume_13)
+        + (0.125 / math.pi) * c34 * _angle(c14, volume_14)
+        + (0.125 / math.pi) * c34 * _angle(c23, volume_23)
+        + (0.125 / math.pi) * c34 * _angle(c24, volume_24)
+        + (0.125 / math.pi) * c34 * _angle(c34, volume_34)
+        + 0.0625 * c34 * sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
+        + 0.0625 * c34
+        + (0.25 / math.pi**2)
+        * _ratio(
+            c23 * _clipped_sqrt(c_4_4_given_2)
+            * _angle(-_inner4(x124, x234), volume_1234 * volume_24),
+            _clipped_sqrt(c22),
+        )
+        + (0.125 / math.pi) * _ratio(c23 * _clipped_sqrt(c_4_4_given_2), _clipped_sqrt(c22))
+        + (0.25 / math.pi**2)
+        * _ratio(
+            (c23 * c_3_4_given_2 + c33 * c_2_4_given_3)
+            * _angle(_inner4(x123, x234), volume_1234 * volume_23),
+            _clipped_sqrt(c22) * _clipped_sqrt(c_3_3_given_2),
+        )
+        + (0.125 / math.pi)
+        * _ratio(
+            c23 * c_3_4_given_2 + c33 * c_2_4_given_3,
+            _clipped_sqrt(c22) * _clipped_sqrt(c_3_3_given_2),
+        )
+        + (0.25 / math.pi**2)
+        * _ratio(
+            c13 * _clipped_sqrt(c_4_4_given_1)
+            * _angle(_inner4(x124, x134), volume_1234 * volume_14),
+            _clipped_sqrt(c11),
+        )
+        + (0.125 / math.pi) * _ratio(c13 * _clipped_sqrt(c_4_4_given_1), _clipped_sqrt(c11))
+        + (0.25 / math.pi**2)
+        * _ratio(
+            (c13 * c_3_4_given_1 + c33 * c_1_4_given_3)
+            * _angle(-_inner4(x123, x134), volume_1234 * volume_13),
+            _clipped_sqrt(c11) * _clipped_sqrt(c_3_3_given_1),
+        )
+        + (0.125 / math.pi)
+        * _ratio(
+            c13 * c_3_4_given_1 + c33 * c_1_4_given_3,
+            _clipped_sqrt(c11) * _clipped_sqrt(c_3_3_given_1),
+        )
+        + (0.25 / math.pi**2)
+        * _ratio(
+            (c13 * c_2_4_given_1 + c23 * c_1_4_given_2)
+            * _angle(_inner4(x123, x124), volume_12 * volume_1234),
+            _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1),
+        )
+        + (0.125 / math.pi)
+        * _ratio(
+            c13 * c_2_4_given_1 + c23 * c_1_4_given_2,
+            _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1),
+        )
+    )
+
+
+@_compiled
+def generalization_error(Q, R, T, v, v_teacher):
+    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
+
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Returns error.
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    sum_over_m = 0.0
+    for m in range(M):
+        sum_over_n = 0.0
+        for n in range(m + 1):
+            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+        sum_over_m += v_teacher[m] * sum_over_n
+    sum_over_p = 0.0
+    for p in range(K):
+        sum_over_q = 0.0
+        for q in range(p + 1):
+            sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q[p, p], Q[p, q], Q[q, q])
+        sum_over_m_2 = 0.0
+        for m in range(M):
+            sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
+        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+    error = 0.5 * sum_over_m - sum_over_p
+    return error
+
+
+@_compiled
+def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
+
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: A (K, K), B (K, M).
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            if i != p:
+                sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
+        curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
+        for j in range(i + 1):
+            A[i, j] = (
+                (1.0 if i == j else 0.0) * curvature
+                + v[i] * v[j] * i2_12(Q[i, i], Q[i, j], Q[j, j])
+            )
+            A[j, i] = A[i, j]
+        for n in range(M):
+            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
+
+
+@_compiled
+def second_layer_gradient(Q, R, T, v, v_teacher, dv):
+    """Derivatives of the generalisation error by v.
+
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: dv (K).
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
+        sum_over_p = 0.0
+        for p in range(K):
+            sum_over_p += v[p] * i2(Q[i, i], Q[i, p], Q[p, p])
+        dv[i] = sum_over_p - sum_over_m
+
+
+@_compiled
+def gradients(Q, R, T, v, v_teacher, A, B, dv):
+    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
+
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M).
+    Outputs, in place: A (K, K), B (K, M), dv (K).
+    """
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    second_layer_gradient(Q, R, T, v, v_teacher, dv)
+
+
+@_compiled
+def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
+    """Mean of the product of two students' forces, with label noise.
+
+    Inputs: Q (K, K), R (K, M), T (M, M), v (K), v_teacher (M), label_noise.
+    Outputs, in place: Gamma (K, K).
+    """
+    K = Q.shape[0]
+    M = T.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_p = 0.0
+            for p in range(K):
+                sum_over_q = 0.0
+                for q in range(p + 1):
+                    sum_over_q += (
+                        (1.0 if p == q else 2.0) * v[q]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
+                            Q[p, q], Q[q, q],
+                        )
+                    )
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        v_teacher[m]
+                        * i4(
+                            Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m], Q[p, p],
+                            R[p, m], T[m, m],
+                        )
+                    )
+                sum_over_p += v[p] * (sum_over_m - 0.5 * sum_over_q)
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_n = 0.0
+                for n in range(m + 1):
+                    sum_over_n += (
+                        (1.0 if m == n else 2.0) * v_teacher[n]
+                        * i4(
+                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
+                            T[m, n], T[n, n],
+                        )
+                    )
+                sum_over_m_2 += v_teacher[m] * sum_over_n
+            Gamma[i, j] = (
+                v[i] * v[j]
+                * (
+                    label_noise * label_noise * i2_12(Q[i, i], Q[i, j], Q[j, j])
+                    + sum_over_m_2
+                    - 2.0 * sum_over_p
+                )
+            )
+            Gamma[j, i] = Gamma[i, j]
+
+
+@_compiled_sums
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), eigenvalue (L), weight (L).
+    Outputs, in place: Q (K, K), R (K, M).
+    """
+    K = student_overlap.shape[0]
+    M = cross_overlap.shape[1]
+    L = eigenvalue.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+@_compiled
+def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
+    """Covariances of the fields and, returned, the generalisation error of a state.
+
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), eigenvalue (L), weight (L),
+    T (M, M), v (K), v_teacher (M).
+    Outputs, in place: Q (K, K), R (K, M).
+    Returns error.
+    """
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+@_compiled
+def right_hand_side(
+    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order, d_student_overlap, d_cross_overlap, d_v,
+):
+    """Time derivatives of a state; time is examples over input dimension.
+
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), v (K), eigenvalue (L), weight (L),
+    teacher_overlap (M, M, L), T (M, M), v_teacher (M), learning_rate, second_layer_learning_rate,
+    weight_decay, second_layer_weight_decay, label_noise, full_order.
+    Outputs, in place: d_student_overlap (K, K, L), d_cross_overlap (K, M, L), d_v (K).
+    """
+    K = student_overlap.shape[0]
+    M = teacher_overlap.shape[0]
+    L = eigenvalue.shape[0]
+    Q = np.empty((K, K))
+    R = np.empty((K, M))
+    A = np.empty((K, K))
+    B = np.empty((K, M))
+    dv = np.empty(K)
+    Gamma = np.empty((K, K))
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
+    if second_layer_learning_rate != 0.0:
+        second_layer_gradient(Q, R, T, v, v_teacher, dv)
+    else:
+        for i0 in range(K):
+            dv[i0] = 0.0
+    if full_order != 0.0:
+        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
+    else:
+        for i0 in range(K):
+            for i1 in range(K):
+                Gamma[i0, i1] = 0.0
+    for i in range(K):
+        for j in range(i + 1):
+            for k in range(L):
+                sum_over_m = 0.0
+                for m in range(M):
+                    sum_over_m += (
+                        B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
+                    )
+                sum_over_p = 0.0
+                for p in range(K):
+                    sum_over_p += (
+                        A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
+                    )
+                d_student_overlap[i, j, k] = (
+                    Gamma[i, j] * eigenvalue[k] * learning_rate * learning_rate
+                    - learning_rate * sum_over_m
+                    - learning_rate * eigenvalue[k] * sum_over_p
+                    - 2.0 * weight_decay * student_overlap[i, j, k]
+                )
+                d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+        for n in range(M):
+            for k in range(L):
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += B[i, m] * teacher_overlap[n, m, k]
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += A[i, p] * cross_overlap[p, n, k]
+                d_cross_overlap[i, n, k] = (
+                    -learning_rate * sum_over_m_2 - learning_rate * eigenvalue[k] * sum_over_p_2
+                    - weight_decay * cross_overlap[i, n, k]
+                )
+        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+
+
+def _unpacked(vector, which, sizes):
+    """The arrays that are packed in a vector, by name; not copied. See ``LAYOUT``."""
+    lengths = dict(zip(LAYOUT["sizes"], (int(size) for size in sizes), strict=True))
+    arrays, start = {}, 0
+    for name, axes in LAYOUT[which].items():
+        shape = tuple(lengths[axis] for axis in axes)
+        stop = start + math.prod(shape)
+        arrays[name] = vector[start:stop].reshape(shape) if shape else vector[start]
+        start = stop
+    if start != vector.size:
+        raise ValueError(f"{which}: its length does not agree with sizes")
+    return arrays
+
+
+def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+    """right_hand_side on vectors, to be called from Python; see ``LAYOUT``.
+
+    derivative, written in place, is packed like state. alpha is the time.
+    """
+    arrays = _unpacked(state, "state", sizes)
+    [student_overlap, cross_overlap, v] = arrays.values()
+    arrays = _unpacked(parameters, "parameters", sizes)
+    [
+        eigenvalue, weight, teacher_overlap, T, v_teacher, learning_rate,
+        second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+        full_order,
+    ] = arrays.values()
+    rates = list(_unpacked(derivative, "state", sizes).values())
+    right_hand_side(
+        student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
+        learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay,
+        label_noise, full_order, *rates,
+    )
+
+
+def flat_observables(state, sizes, parameters, Q, R):
+    """observables on vectors, to be called from Python; see ``LAYOUT``."""
+    arrays = _unpacked(state, "state", sizes)
+    [student_overlap, cross_overlap, v] = arrays.values()
+    arrays = _unpacked(parameters, "parameters", sizes)
+    eigenvalue = arrays["eigenvalue"]
+    weight = arrays["weight"]
+    T = arrays["T"]
+    v_teacher = arrays["v_teacher"]
+    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+    error = generalization_error(Q, R, T, v, v_teacher)
+    return error
+
+
+# How the functions above are evaluated without loss of digits.
 
 
 @_compiled
@@ -94,22 +564,6 @@ def _ratio(numerator, denominator):
     return 0.0 if denominator == 0.0 else numerator / denominator
 
 
-_ARCTANGENT = (
-    -0.3333333333333333,
-    0.19999999999999798,
-    -0.14285714285658574,
-    0.11111111105033467,
-    -0.09090908747438506,
-    0.07692296199967973,
-    -0.06666421745351814,
-    0.058788929347181634,
-    -0.052301889934494805,
-    0.04550384655278787,
-    -0.034539518756678086,
-    0.01625139658592304,
-)
-_HALF_PI = 1.5707963267948966
-_HALF_PI_REST = 6.123233995736766e-17
 _EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
 _EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
 _NODES = np.polynomial.legendre.leggauss(12)[0]
@@ -117,34 +571,6 @@ _WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
 _ROOM = 96
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18
-
-
-@_compiled_many
-def _arctangents(values, count):
-    """Replace the first numbers of an array by their arctangents, with an error below 2 ulp.
-
-    atan(t) = t + t^3 P(t^2) up to tan(pi/8), beyond it pi/4 + atan((x - 1)/(x + 1)) and, beyond
-    tan(3 pi/8), pi/2 + atan(-1/x). The array must have room for a multiple of 16 numbers.
-    """
-    for first in range(0, count, 16):
-        for k in range(np.uint64(first), np.uint64(first + 16)):
-            x = abs(values[k])
-            middle = x > 0.4142135623730951
-            large = x > 2.414213562373095
-            above = -1.0 if large else (x - 1.0 if middle else x)
-            below = x if large else (x + 1.0 if middle else 1.0)
-            angle = _HALF_PI if large else (0.5 * _HALF_PI if middle else 0.0)
-            rest = _HALF_PI_REST if large else (0.5 * _HALF_PI_REST if middle else 0.0)
-            t = above / below
-            z = t * t
-            z2 = z * z
-            z4 = z2 * z2
-            low = _ARCTANGENT[0] + _ARCTANGENT[1] * z + (_ARCTANGENT[2] + _ARCTANGENT[3] * z) * z2
-            mid = _ARCTANGENT[4] + _ARCTANGENT[5] * z + (_ARCTANGENT[6] + _ARCTANGENT[7] * z) * z2
-            high = _ARCTANGENT[8] + _ARCTANGENT[9] * z
-            high += (_ARCTANGENT[10] + _ARCTANGENT[11] * z) * z2
-            p = low + mid * z4 + high * (z4 * z4)
-            values[k] = math.copysign(angle + (t + (rest + t * z * p)), values[k])
 
 
 @_compiled
@@ -204,29 +630,14 @@ def _determinant3(a, b, c, ab, ac, bc):
 @_compiled
 def _summed_angles(nodes, count, d, r, p, start, end):
     """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
-    cosines, sines, weights = nodes[:_ROOM], nodes[_ROOM : 2 * _ROOM], nodes[2 * _ROOM : 3 * _ROOM]
-    widths, angles = nodes[3 * _ROOM : 7 * _ROOM], nodes[7 * _ROOM : 10 * _ROOM]
-    for n in range(count):
-        cc, ss = cosines[n], sines[n]
-        widths[4 * n] = max(d[0] * cc + d[1] * ss, 1e-300)
-        widths[4 * n + 1] = max(cc + p[0] * ss, 1e-300)
-        widths[4 * n + 2] = max(cc + p[1] * ss, 1e-300)
-        widths[4 * n + 3] = max(cc + p[2] * ss, 1e-300)
-    # Whole vector instructions, four at once, by indices without sign.
-    for k in range(np.uint64((4 * count + 31) // 32 * 32)):
-        widths[k] = 1.0 / math.sqrt(widths[k])
-    for n in range(count):
-        cc, ss, root = cosines[n], sines[n], widths[4 * n]
-        angles[3 * n] = (start[0] * cc + end[0] * ss) * widths[4 * n + 1] * root
-        angles[3 * n + 1] = (start[1] * cc + end[1] * ss) * widths[4 * n + 2] * root
-        angles[3 * n + 2] = (start[2] * cc + end[2] * ss) * widths[4 * n + 3] * root
-    _arctangents(angles, 3 * count)
     total = 0.0
     for n in range(count):
-        term = r[0] * widths[4 * n + 1] * angles[3 * n]
-        term += r[1] * widths[4 * n + 2] * angles[3 * n + 1]
-        term += r[2] * widths[4 * n + 3] * angles[3 * n + 2]
-        total += weights[n] * term
+        cc, ss, weight = nodes[n], nodes[_ROOM + n], nodes[2 * _ROOM + n]
+        root = math.sqrt(max(d[0] * cc + d[1] * ss, 1e-300))
+        for j in range(3):
+            width = math.sqrt(max(cc + p[j] * ss, 1e-300))
+            angle = math.atan((start[j] * cc + end[j] * ss) / width / root)
+            total += weight * r[j] / width * angle
     return total
 
 
@@ -261,16 +672,9 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
         else:
             c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
-    d12, d13, d14 = (
-        _minor(c11, c22, c12, c12),
-        _minor(c11, c33, c13, c13),
-        _minor(c11, c44, c14, c14),
-    )
-    d23, d24, d34 = (
-        _minor(c22, c33, c23, c23),
-        _minor(c22, c44, c24, c24),
-        _minor(c33, c44, c34, c34),
-    )
+    d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
+    d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
+    d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
     scale = 0.4052847345693511  # 4/pi^2
     if d12[0] <= 0.0:
         return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
@@ -285,21 +689,11 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     if d34[0] <= 0.0:
         return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
     # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
-    a23, a24, a34 = (
-        _minor(c11, c23, c12, c13),
-        _minor(c11, c24, c12, c14),
-        _minor(c11, c34, c13, c14),
-    )
-    b13, b14, b34 = (
-        _minor(c22, c13, c12, c23),
-        _minor(c22, c14, c12, c24),
-        _minor(c22, c34, c23, c24),
-    )
-    e12, e14, e24 = (
-        _minor(c33, c12, c13, c23),
-        _minor(c33, c14, c13, c34),
-        _minor(c33, c24, c23, c34),
-    )
+    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
+    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
+    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
+    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
+    e24 = _minor(c33, c24, c23, c34)
     end1 = _minor_of_doubled(a23, d14, a24, a34)
     end2 = _minor_of_doubled(b13, d24, b14, b34)
     end3 = _minor_of_doubled(e12, d34, e14, e24)
@@ -317,14 +711,8 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
     start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
     # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
-    variance = min(
-        p1,
-        p2,
-        p3,
-        given12[0] / (c11 * c44 * d12[0]),
-        given13[0] / (c11 * c44 * d13[0]),
-        given23[0] / (c22 * c44 * d23[0]),
-    )
+    least1 = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    variance = min(p1, p2, p3, least1, given23[0] / (c22 * c44 * d23[0]))
     if d4 < variance * d3:
         variance = d4 / d3
     stretch = 1.3
@@ -388,12 +776,6 @@ def _bounded(part, pivot):
 
 
 @_compiled
-def _scaled3(x, s):
-    """A vector times a number."""
-    return x[0] * s, x[1] * s, x[2] * s
-
-
-@_compiled
 def _scaled4(x, s):
     """A vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
@@ -405,39 +787,6 @@ def _root_of_minor(c11, c12, c22):
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
-
-
-@_compiled
-def _fields3(c11, c12, c13, c22, c23, c33):
-    """Vectors with the given inner products, and the volume they span."""
-    s1, s2, s3 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33)
-    c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
-    c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
-    n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # not a number where they are not
-    l11, l21, l31 = least, 0.0, 0.0
-    if c11 > 0.0:
-        l11 = math.sqrt(c11)
-        l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
-        n22 = _minor(c11, c22, c12, c12)
-        n23 = _minor(c11, c23, c12, c13)
-        n33 = _minor(c11, c33, c13, c13)
-        scale = c11
-    swapped = n33[0] * c22 > n22[0] * c33
-    if swapped:
-        n22, n33, l21, l31 = n33, n22, l31, l21
-    l22, l32, l33 = least, 0.0, least
-    if n22[0] > scale * _NOISE_VARIANCE:
-        l22 = math.sqrt(n22[0] / scale)
-        l32 = _bounded(n23[0] / math.sqrt(n22[0] * scale), l22)
-        rest = _minor_of_doubled(n22, n33, n23, n23)[0] / (n22[0] * scale)
-        if rest > _NOISE_VARIANCE:
-            l33 = math.sqrt(rest)
-    x1, x2, x3 = (l11, 0.0, 0.0), (l21, l22, 0.0), (l31, l32, l33)
-    if swapped:
-        x2, x3 = x3, x2
-    volume = l11 * l22 * l33 / (s1 * s2 * s3)
-    return _scaled3(x1, 1.0 / s1), _scaled3(x2, 1.0 / s2), _scaled3(x3, 1.0 / s3), volume
 
 
 @_compiled
@@ -453,11 +802,8 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     l11, l21, l31, l41 = least, 0.0, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
-        l21, l31, l41 = (
-            _bounded(c12 / l11, l11),
-            _bounded(c13 / l11, l11),
-            _bounded(c14 / l11, l11),
-        )
+        l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
+        l41 = _bounded(c14 / l11, l11)
         n22, n23 = _minor(c11, c22, c12, c12), _minor(c11, c23, c12, c13)
         n24, n33 = _minor(c11, c24, c12, c14), _minor(c11, c33, c13, c13)
         n34, n44 = _minor(c11, c34, c13, c14), _minor(c11, c44, c14, c14)
@@ -497,23 +843,9 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     if swapped23:
         x2, x3 = x3, x2
     volume = l11 * l22 * l33 * l44 / (s1 * s2 * s3 * s4)
-    return (
-        _scaled4(x1, 1.0 / s1),
-        _scaled4(x2, 1.0 / s2),
-        _scaled4(x3, 1.0 / s3),
-        _scaled4(x4, 1.0 / s4),
-        volume,
-    )
-
-
-@_compiled
-def _plane3(x, y):
-    """x ^ y, components 12, 13, 23."""
-    return (
-        _minor(x[0], y[1], x[1], y[0])[0],
-        _minor(x[0], y[2], x[2], y[0])[0],
-        _minor(x[1], y[2], x[2], y[1])[0],
-    )
+    x1, x2 = _scaled4(x1, 1.0 / s1), _scaled4(x2, 1.0 / s2)
+    x3, x4 = _scaled4(x3, 1.0 / s3), _scaled4(x4, 1.0 / s4)
+    return x1, x2, x3, x4, volume
 
 
 @_compiled
@@ -550,12 +882,6 @@ def _space4(p, z):
 
 
 @_compiled
-def _inner3(a, b):
-    """Inner product of planes of three-dimensional space."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@_compiled
 def _inner4(a, b):
     """Inner product of three-dimensional subspaces of four-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -566,1156 +892,3 @@ def _inner6(a, b):
     """Inner product of planes of four-dimensional space."""
     first = a[0][0] * b[0][0] + a[1][0] * b[1][0] + a[2][0] * b[2][0]
     return first + a[3][0] * b[3][0] + a[4][0] * b[4][0] + a[5][0] * b[5][0]
-
-
-@_compiled_value
-def student_activation(x):
-    """The student's activation g(x)."""
-    return x * _unit_step(x)
-
-
-@_compiled_value
-def student_activation_derivative(x):
-    """Its derivative g'(x)."""
-    return _unit_step(x)
-
-
-@_compiled_value
-def teacher_activation(x):
-    """The teacher's activation."""
-    return student_activation(x)
-
-
-@_compiled
-def i2(c11, c12, c22):
-    """E[g(a) g(b)]."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
-    return (
-        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
-        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
-        + 0.25 * c12
-    )
-
-
-@_compiled
-def i2_11(c11, c12, c22):
-    """1/2 E[g''(a) g(b)] = dI2/dc11."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
-    return (0.25 / math.pi) * _ratio(_clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
-
-
-@_compiled
-def i2_12(c11, c12, c22):
-    """E[g'(a) g'(b)] = dI2/dc12."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    return (0.5 / math.pi) * _angle(c12, volume_12) + 0.25
-
-
-@_compiled
-def i2_aa(c11):
-    """E[g(a) g(a)]."""
-    return 0.5 * c11
-
-
-@_compiled
-def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """E[g'(a) g'(b) g(c) g(d)]."""
-    x1, x2, x3, x4, volume_1234 = _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
-    x12 = _plane4(x1, x2)
-    x24 = _plane4(x2, x4)
-    inverse_c22 = _ratio(1.0, c22)
-    c_1_4_given_2 = -inverse_c22 * _inner6(x12, x24)
-    x13 = _plane4(x1, x3)
-    x34 = _plane4(x3, x4)
-    inverse_c33 = _ratio(1.0, c33)
-    c_1_4_given_3 = -inverse_c33 * _inner6(x13, x34)
-    volume_12 = _clipped_sqrt(_inner6(x12, x12))
-    inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
-    x14 = _plane4(x1, x4)
-    c_2_4_given_1 = inverse_c11 * _inner6(x12, x14)
-    x23 = _plane4(x2, x3)
-    c_2_4_given_3 = -inverse_c33 * _inner6(x23, x34)
-    volume_13 = _clipped_sqrt(_inner6(x13, x13))
-    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
-    volume_23 = _clipped_sqrt(_inner6(x23, x23))
-    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
-    c_3_4_given_1 = inverse_c11 * _inner6(x13, x14)
-    c_3_4_given_2 = inverse_c22 * _inner6(x23, x24)
-    volume_14 = _clipped_sqrt(_inner6(x14, x14))
-    c_4_4_given_1 = inverse_c11 * volume_14 * volume_14
-    volume_24 = _clipped_sqrt(_inner6(x24, x24))
-    c_4_4_given_2 = inverse_c22 * volume_24 * volume_24
-    volume_34 = _clipped_sqrt(_inner6(x34, x34))
-    c_4_4_given_3 = inverse_c33 * volume_34 * volume_34
-    x123 = _space4(x12, x3)
-    x124 = _space4(x12, x4)
-    x134 = _space4(x13, x4)
-    x234 = _space4(x23, x4)
-    root_c22 = _clipped_sqrt(c22)
-    inverse_root_c22 = _ratio(1.0, root_c22)
-    root_c_4_4_given_2 = _clipped_sqrt(c_4_4_given_2)
-    c23_root_c_4_4_given_2 = c23 * root_c_4_4_given_2
-    root_c11 = _clipped_sqrt(c11)
-    inverse_root_c11 = _ratio(1.0, root_c11)
-    root_c_2_2_given_1 = _clipped_sqrt(c_2_2_given_1)
-    quotient = _ratio(c13 * c_2_4_given_1 + c23 * c_1_4_given_2, root_c_2_2_given_1)
-    root_c_3_3_given_1 = _clipped_sqrt(c_3_3_given_1)
-    quotient_2 = _ratio(c13 * c_3_4_given_1 + c33 * c_1_4_given_3, root_c_3_3_given_1)
-    root_c_3_3_given_2 = _clipped_sqrt(c_3_3_given_2)
-    quotient_3 = _ratio(c23 * c_3_4_given_2 + c33 * c_2_4_given_3, root_c_3_3_given_2)
-    root_c33 = _clipped_sqrt(c33)
-    root_c_4_4_given_3 = _clipped_sqrt(c_4_4_given_3)
-    root_c33_root_c_4_4_given_3 = root_c33 * root_c_4_4_given_3
-    root_c_4_4_given_1 = _clipped_sqrt(c_4_4_given_1)
-    c13_root_c_4_4_given_1 = c13 * root_c_4_4_given_1
-    return (
-        (0.25 / math.pi**2)
-        * c13_root_c_4_4_given_1
-        * inverse_root_c11
-        * _angle(_inner4(x124, x134), volume_1234 * volume_14)
-        + (0.125 / math.pi) * c13_root_c_4_4_given_1 * inverse_root_c11
-        + (0.25 / math.pi**2)
-        * c23_root_c_4_4_given_2
-        * inverse_root_c22
-        * _angle(-_inner4(x124, x234), volume_1234 * volume_24)
-        + (0.125 / math.pi) * c23_root_c_4_4_given_2 * inverse_root_c22
-        + (0.125 / math.pi) * c34 * _angle(c12, volume_12)
-        + (0.125 / math.pi) * c34 * _angle(c13, volume_13)
-        + (0.125 / math.pi) * c34 * _angle(c14, volume_14)
-        + (0.125 / math.pi) * c34 * _angle(c23, volume_23)
-        + (0.125 / math.pi) * c34 * _angle(c24, volume_24)
-        + (0.125 / math.pi) * c34 * _angle(c34, volume_34)
-        + 0.0625 * c34 * sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
-        + 0.0625 * c34
-        + (0.25 / math.pi**2)
-        * inverse_root_c11
-        * quotient
-        * _angle(_inner4(x123, x124), volume_12 * volume_1234)
-        + (0.125 / math.pi) * inverse_root_c11 * quotient
-        + (0.25 / math.pi**2)
-        * inverse_root_c11
-        * quotient_2
-        * _angle(-_inner4(x123, x134), volume_1234 * volume_13)
-        + (0.125 / math.pi) * inverse_root_c11 * quotient_2
-        + (0.25 / math.pi**2)
-        * inverse_root_c22
-        * quotient_3
-        * _angle(_inner4(x123, x234), volume_1234 * volume_23)
-        + (0.125 / math.pi) * inverse_root_c22 * quotient_3
-        + (0.25 / math.pi**2)
-        * root_c33_root_c_4_4_given_3
-        * _angle(_inner4(x134, x234), volume_1234 * volume_34)
-        + (0.125 / math.pi) * root_c33_root_c_4_4_given_3
-    )
-
-
-@_compiled
-def i4_aaaa(c11):
-    """E[g'(a) g'(a) g(a) g(a)]."""
-    return 0.5 * c11
-
-
-@_compiled
-def i4_aaab(c11, c12, c22):
-    """E[g'(a) g'(a) g(a) g(b)]."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
-    return (
-        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
-        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
-        + 0.25 * c12
-    )
-
-
-@_compiled
-def i4_aabb(c11, c12, c22):
-    """E[g'(a) g'(a) g(b) g(b)]."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
-    return (
-        (0.5 / math.pi) * c22 * _angle(c12, volume_12)
-        + 0.25 * c22
-        + (0.5 / math.pi) * _ratio(c12 * _clipped_sqrt(c_2_2_given_1), _clipped_sqrt(c11))
-    )
-
-
-@_compiled
-def i4_aabc(c11, c12, c13, c22, c23, c33):
-    """E[g'(a) g'(a) g(b) g(c)]."""
-    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
-    x12 = _plane3(x1, x2)
-    x23 = _plane3(x2, x3)
-    inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
-    volume_12 = _clipped_sqrt(_inner3(x12, x12))
-    inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
-    x13 = _plane3(x1, x3)
-    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
-    volume_13 = _clipped_sqrt(_inner3(x13, x13))
-    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
-    volume_23 = _clipped_sqrt(_inner3(x23, x23))
-    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
-    root_c11 = _clipped_sqrt(c11)
-    quotient = _ratio((0.25 / math.pi), root_c11)
-    return (
-        c12 * quotient * _clipped_sqrt(c_3_3_given_1)
-        + (0.25 / math.pi) * _clipped_sqrt(c22) * _clipped_sqrt(c_3_3_given_2)
-        + (0.25 / math.pi) * c23 * _angle(c12, volume_12)
-        + (0.25 / math.pi) * c23 * _angle(c13, volume_13)
-        + (0.25 / math.pi) * c23 * _angle(c23, volume_23)
-        + 0.125 * c23
-        + _ratio(
-            quotient * (c12 * c_2_3_given_1 + c22 * c_1_3_given_2), _clipped_sqrt(c_2_2_given_1)
-        )
-    )
-
-
-@_compiled
-def i4_abaa(c11, c12, c22):
-    """E[g'(a) g'(b) g(a) g(a)]."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    volume_12_squared = volume_12 * volume_12
-    c_1_1_given_2 = _ratio(volume_12_squared, c22)
-    c_2_2_given_1 = _ratio(volume_12_squared, c11)
-    return (
-        (0.5 / math.pi) * c11 * _angle(c12, volume_12)
-        + 0.25 * c11
-        + (0.5 / math.pi)
-        * _ratio(c12 * c_1_1_given_2, _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1))
-    )
-
-
-@_compiled
-def i4_abab(c11, c12, c22):
-    """E[g'(a) g'(b) g(a) g(b)]."""
-    volume_12 = _root_of_minor(c11, c12, c22)
-    c_2_2_given_1 = _ratio(volume_12 * volume_12, c11)
-    return (
-        (0.5 / math.pi) * _clipped_sqrt(c11) * _clipped_sqrt(c_2_2_given_1)
-        + (0.5 / math.pi) * c12 * _angle(c12, volume_12)
-        + 0.25 * c12
-    )
-
-
-@_compiled
-def i4_abac(c11, c12, c13, c22, c23, c33):
-    """E[g'(a) g'(b) g(a) g(c)]."""
-    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
-    x12 = _plane3(x1, x2)
-    x23 = _plane3(x2, x3)
-    inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
-    volume_12 = _clipped_sqrt(_inner3(x12, x12))
-    inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
-    x13 = _plane3(x1, x3)
-    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
-    volume_13 = _clipped_sqrt(_inner3(x13, x13))
-    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
-    volume_23 = _clipped_sqrt(_inner3(x23, x23))
-    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
-    root_c11 = _clipped_sqrt(c11)
-    return (
-        (0.25 / math.pi) * _ratio(c12 * _clipped_sqrt(c_3_3_given_2), _clipped_sqrt(c22))
-        + (0.25 / math.pi) * c13 * _angle(c12, volume_12)
-        + (0.25 / math.pi) * c13 * _angle(c13, volume_13)
-        + (0.25 / math.pi) * c13 * _angle(c23, volume_23)
-        + 0.125 * c13
-        + (0.25 / math.pi) * root_c11 * _clipped_sqrt(c_3_3_given_1)
-        + (0.25 / math.pi)
-        * _ratio(c11 * c_2_3_given_1 + c12 * c_1_3_given_2, root_c11 * _clipped_sqrt(c_2_2_given_1))
-    )
-
-
-@_compiled
-def i4_abcc(c11, c12, c13, c22, c23, c33):
-    """E[g'(a) g'(b) g(c) g(c)]."""
-    x1, x2, x3, volume_123 = _fields3(c11, c12, c13, c22, c23, c33)
-    x12 = _plane3(x1, x2)
-    x23 = _plane3(x2, x3)
-    inverse_c22 = _ratio(1.0, c22)
-    c_1_3_given_2 = -inverse_c22 * _inner3(x12, x23)
-    volume_12 = _clipped_sqrt(_inner3(x12, x12))
-    inverse_c11 = _ratio(1.0, c11)
-    c_2_2_given_1 = inverse_c11 * volume_12 * volume_12
-    x13 = _plane3(x1, x3)
-    c_2_3_given_1 = inverse_c11 * _inner3(x12, x13)
-    volume_13 = _clipped_sqrt(_inner3(x13, x13))
-    c_3_3_given_1 = inverse_c11 * volume_13 * volume_13
-    volume_23 = _clipped_sqrt(_inner3(x23, x23))
-    c_3_3_given_2 = inverse_c22 * volume_23 * volume_23
-    root_c11 = _clipped_sqrt(c11)
-    quotient = _ratio((0.25 / math.pi), root_c11)
-    return (
-        c13 * quotient * _clipped_sqrt(c_3_3_given_1)
-        + (0.25 / math.pi) * c33 * _angle(c12, volume_12)
-        + (0.25 / math.pi) * c33 * _angle(c13, volume_13)
-        + (0.25 / math.pi) * c33 * _angle(c23, volume_23)
-        + 0.125 * c33
-        + _ratio(
-            quotient * (c13 * c_2_3_given_1 + c23 * c_1_3_given_2), _clipped_sqrt(c_2_2_given_1)
-        )
-        + (0.25 / math.pi) * _ratio(c23 * _clipped_sqrt(c_3_3_given_2), _clipped_sqrt(c22))
-    )
-
-
-@_compiled
-def generalization_error(Q, R, T, v, v_teacher):
-    """Mean of (student - teacher)**2 / 2 over the inputs, without label noise.
-
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Returns:
-        error      scalar  the generalisation error
-    """
-    K = Q.shape[0]
-    M = T.shape[0]
-    sum_over_m = 0.0
-    for m in range(M):
-        sum_over_n = 0.0
-        for n in range(m + 1):
-            if m == n:
-                case = i2_aa(T[m, m])
-            else:
-                case = i2(T[m, m], T[m, n], T[n, n])
-            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case
-        sum_over_m += v_teacher[m] * sum_over_n
-    sum_over_p = 0.0
-    for p in range(K):
-        sum_over_q = 0.0
-        for q in range(p + 1):
-            if p == q:
-                case_2 = i2_aa(Q[p, p])
-            else:
-                case_2 = i2(Q[p, p], Q[p, q], Q[q, q])
-            sum_over_q += (1.0 if p == q else 2.0) * v[q] * case_2
-        sum_over_m_2 = 0.0
-        for m in range(M):
-            sum_over_m_2 += v_teacher[m] * i2(Q[p, p], R[p, m], T[m, m])
-        sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
-    error = 0.5 * sum_over_m - sum_over_p
-    return error
-
-
-@_compiled
-def first_layer_gradients(Q, R, T, v, v_teacher, A, B):
-    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.
-
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        A          (K, K)  (1 + delta_ij) d error / d Q_ij
-        B          (K, M)  d error / d R_in
-    """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2_11(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        for p in range(K):
-            if i != p:
-                sum_over_p += 2.0 * v[p] * i2_11(Q[i, i], Q[i, p], Q[p, p])
-        curvature = v[i] * (sum_over_p - 2.0 * sum_over_m)
-        for j in range(i + 1):
-            if i == j:
-                case = 0.5
-            else:
-                case = i2_12(Q[i, i], Q[i, j], Q[j, j])
-            A[i, j] = (1.0 if i == j else 0.0) * curvature + v[i] * v[j] * case
-            A[j, i] = A[i, j]
-        for n in range(M):
-            B[i, n] = -v[i] * v_teacher[n] * i2_12(Q[i, i], R[i, n], T[n, n])
-
-
-@_compiled
-def second_layer_gradient(Q, R, T, v, v_teacher, dv):
-    """Derivatives of the generalisation error by v.
-
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        dv         (K)     d error / d v_i
-    """
-    K = Q.shape[0]
-    M = T.shape[0]
-    for i in range(K):
-        sum_over_m = 0.0
-        for m in range(M):
-            sum_over_m += v_teacher[m] * i2(Q[i, i], R[i, m], T[m, m])
-        sum_over_p = 0.0
-        for p in range(K):
-            if i == p:
-                case = i2_aa(Q[i, i])
-            else:
-                case = i2(Q[i, i], Q[i, p], Q[p, p])
-            sum_over_p += v[p] * case
-        dv[i] = sum_over_p - sum_over_m
-
-
-@_compiled
-def gradients(Q, R, T, v, v_teacher, A, B, dv):
-    """Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji), R, v.
-
-    Inputs:
-        Q          (K, K)  covariance E[x_i x_j] of the student fields
-        R          (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T          (M, M)  covariance E[y_n y_m] of the teacher fields
-        v          (K)     output weights of the student
-        v_teacher  (M)     output weights of the teacher
-
-    Outputs, in place:
-        A          (K, K)  (1 + delta_ij) d error / d Q_ij
-        B          (K, M)  d error / d R_in
-        dv         (K)     d error / d v_i
-    """
-    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
-    second_layer_gradient(Q, R, T, v, v_teacher, dv)
-
-
-@_compiled
-def noise(Q, R, T, v, v_teacher, label_noise, Gamma):
-    """Mean of the product of two students' forces, with label noise.
-
-    Inputs:
-        Q            (K, K)  covariance E[x_i x_j] of the student fields
-        R            (K, M)  covariance E[x_i y_n] of student and teacher fields
-        T            (M, M)  covariance E[y_n y_m] of the teacher fields
-        v            (K)     output weights of the student
-        v_teacher    (M)     output weights of the teacher
-        label_noise  scalar  standard deviation of the label noise
-
-    Outputs, in place:
-        Gamma        (K, K)  coefficient of learning_rate**2 eigenvalue in dQ_k
-    """
-    K = Q.shape[0]
-    M = T.shape[0]
-    label_noise_squared = label_noise * label_noise
-    for i in range(K):
-        for j in range(i + 1):
-            sum_over_p = 0.0
-            for p in range(K):
-                sum_over_q = 0.0
-                for q in range(p + 1):
-                    if i == j and i == p and i == q:
-                        case = i4_aaaa(Q[i, i])
-                    elif i == j and i == p:
-                        case = i4_aaab(Q[i, i], Q[i, q], Q[q, q])
-                    elif (i == p and j == q) or (i == q and j == p):
-                        case = i4_abab(Q[i, i], Q[i, j], Q[j, j])
-                    elif i == j and i == q:
-                        case = i4_aaab(Q[i, i], Q[i, p], Q[p, p])
-                    elif i == j and p == q:
-                        case = i4_aabb(Q[i, i], Q[i, p], Q[p, p])
-                    elif i == p and i == q:
-                        case = i4_abaa(Q[i, i], Q[i, j], Q[j, j])
-                    elif j == p and j == q:
-                        case = i4_abaa(Q[j, j], Q[i, j], Q[i, i])
-                    elif i == j:
-                        case = i4_aabc(Q[i, i], Q[i, p], Q[i, q], Q[p, p], Q[p, q], Q[q, q])
-                    elif i == p:
-                        case = i4_abac(Q[i, i], Q[i, j], Q[i, q], Q[j, j], Q[j, q], Q[q, q])
-                    elif i == q:
-                        case = i4_abac(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
-                    elif j == p:
-                        case = i4_abac(Q[j, j], Q[i, j], Q[j, q], Q[i, i], Q[i, q], Q[q, q])
-                    elif j == q:
-                        case = i4_abac(Q[j, j], Q[i, j], Q[j, p], Q[i, i], Q[i, p], Q[p, p])
-                    elif p == q:
-                        case = i4_abcc(Q[i, i], Q[i, j], Q[i, p], Q[j, j], Q[j, p], Q[p, p])
-                    else:
-                        case = i4(
-                            Q[i, i], Q[i, j], Q[i, p], Q[i, q], Q[j, j], Q[j, p], Q[j, q], Q[p, p],
-                            Q[p, q], Q[q, q],
-                        )
-                    sum_over_q += (1.0 if p == q else 2.0) * v[q] * case
-                if i == j and i == p:
-                    case_2 = 0.0
-                    for m in range(M):
-                        case_2 += v_teacher[m] * i4_aaab(Q[i, i], R[i, m], T[m, m])
-                elif i == j:
-                    case_2 = 0.0
-                    for m in range(M):
-                        case_2 += (
-                            v_teacher[m]
-                            * i4_aabc(Q[i, i], Q[i, p], R[i, m], Q[p, p], R[p, m], T[m, m])
-                        )
-                elif i == p:
-                    case_2 = 0.0
-                    for m in range(M):
-                        case_2 += (
-                            v_teacher[m]
-                            * i4_abac(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
-                        )
-                elif j == p:
-                    case_2 = 0.0
-                    for m in range(M):
-                        case_2 += (
-                            v_teacher[m]
-                            * i4_abac(Q[j, j], Q[i, j], R[j, m], Q[i, i], R[i, m], T[m, m])
-                        )
-                else:
-                    case_2 = 0.0
-                    for m in range(M):
-                        case_2 += (
-                            v_teacher[m]
-                            * i4(
-                                Q[i, i], Q[i, j], Q[i, p], R[i, m], Q[j, j], Q[j, p], R[j, m],
-                                Q[p, p], R[p, m], T[m, m],
-                            )
-                        )
-                sum_over_p += v[p] * (case_2 - 0.5 * sum_over_q)
-            if i == j:
-                case_3 = 0.5
-            else:
-                case_3 = i2_12(Q[i, i], Q[i, j], Q[j, j])
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_n = 0.0
-                for n in range(m + 1):
-                    if i == j and m == n:
-                        case_4 = i4_aabb(Q[i, i], R[i, m], T[m, m])
-                    elif i == j:
-                        case_4 = i4_aabc(Q[i, i], R[i, m], R[i, n], T[m, m], T[m, n], T[n, n])
-                    elif m == n:
-                        case_4 = i4_abcc(Q[i, i], Q[i, j], R[i, m], Q[j, j], R[j, m], T[m, m])
-                    else:
-                        case_4 = i4(
-                            Q[i, i], Q[i, j], R[i, m], R[i, n], Q[j, j], R[j, m], R[j, n], T[m, m],
-                            T[m, n], T[n, n],
-                        )
-                    sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case_4
-                sum_over_m += v_teacher[m] * sum_over_n
-            Gamma[i, j] = (
-                v[i] * v[j] * (label_noise_squared * case_3 + sum_over_m - 2.0 * sum_over_p)
-            )
-            Gamma[j, i] = Gamma[i, j]
-
-
-@_compiled_sums
-def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
-    """Covariances of the fields from the overlaps per eigenvalue.
-
-    Inputs:
-        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
-        eigenvalue       (L)        distinct eigenvalues of the inputs
-        weight           (L)        their multiplicities over the input dimension
-
-    Outputs, in place:
-        Q                (K, K)     covariance E[x_i x_j] of the student fields
-        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
-    """
-    K = student_overlap.shape[0]
-    M = cross_overlap.shape[1]
-    L = eigenvalue.shape[0]
-    for i in range(K):
-        for j in range(i + 1):
-            sum_over_k = 0.0
-            for k in range(L):
-                sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
-            Q[i, j] = sum_over_k
-            Q[j, i] = Q[i, j]
-        for n in range(M):
-            sum_over_k_2 = 0.0
-            for k in range(L):
-                sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
-            R[i, n] = sum_over_k_2
-
-
-@_compiled
-def observables(student_overlap, cross_overlap, eigenvalue, weight, T, v, v_teacher, Q, R):
-    """Covariances of the fields and, returned, the generalisation error of a state.
-
-    Inputs:
-        student_overlap  (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap    (K, M, L)  overlaps r_k of students and teachers
-        eigenvalue       (L)        distinct eigenvalues of the inputs
-        weight           (L)        their multiplicities over the input dimension
-        T                (M, M)     covariance E[y_n y_m] of the teacher fields
-        v                (K)        output weights of the student
-        v_teacher        (M)        output weights of the teacher
-
-    Outputs, in place:
-        Q                (K, K)     covariance E[x_i x_j] of the student fields
-        R                (K, M)     covariance E[x_i y_n] of student and teacher fields
-
-    Returns:
-        error            scalar     the generalisation error
-    """
-    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    error = generalization_error(Q, R, T, v, v_teacher)
-    return error
-
-
-@_compiled
-def right_hand_side(
-    student_overlap, cross_overlap, v, eigenvalue, weight, teacher_overlap, T, v_teacher,
-    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
-    full_order, d_student_overlap, d_cross_overlap, d_v,
-):
-    """Time derivatives of a state; time is examples over input dimension.
-
-    Inputs:
-        student_overlap             (K, K, L)  overlaps Q_k of the students per eigenvalue
-        cross_overlap               (K, M, L)  overlaps r_k of students and teachers
-        v                           (K)        output weights of the student
-        eigenvalue                  (L)        distinct eigenvalues of the inputs
-        weight                      (L)        their multiplicities over the input dimension
-        teacher_overlap             (M, M, L)  overlaps t_k of the teachers
-        T                           (M, M)     covariance E[y_n y_m] of the teacher fields
-        v_teacher                   (M)        output weights of the teacher
-        learning_rate               scalar     of the first layer
-        second_layer_learning_rate  scalar     0 keeps the output weights
-        weight_decay                scalar     of the first layer
-        second_layer_weight_decay   scalar     of the output weights
-        label_noise                 scalar     standard deviation of the label noise
-        full_order                  scalar     1 with the terms of order learning_rate**2, 0 without
-
-    Outputs, in place:
-        d_student_overlap           (K, K, L)  time derivative
-        d_cross_overlap             (K, M, L)  time derivative
-        d_v                         (K)        time derivative
-    """
-    K = student_overlap.shape[0]
-    M = teacher_overlap.shape[0]
-    L = eigenvalue.shape[0]
-    block_K_K = np.empty((3, K, K))
-    Q = block_K_K[0]
-    A = block_K_K[1]
-    Gamma = block_K_K[2]
-    block_K_M = np.empty((2, K, M))
-    R = block_K_M[0]
-    B = block_K_M[1]
-    dv = np.empty(K)
-    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    first_layer_gradients(Q, R, T, v, v_teacher, A, B)
-    if second_layer_learning_rate != 0.0:
-        second_layer_gradient(Q, R, T, v, v_teacher, dv)
-    else:
-        for i0 in range(K):
-            dv[i0] = 0.0
-    if full_order != 0.0:
-        noise(Q, R, T, v, v_teacher, label_noise, Gamma)
-    else:
-        for i0 in range(K):
-            for i1 in range(K):
-                Gamma[i0, i1] = 0.0
-    learning_rate_squared = learning_rate * learning_rate
-    for i in range(K):
-        for j in range(i + 1):
-            learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
-            for k in range(L):
-                sum_over_m = 0.0
-                for m in range(M):
-                    sum_over_m += (
-                        B[i, m] * cross_overlap[j, m, k] + B[j, m] * cross_overlap[i, m, k]
-                    )
-                sum_over_p = 0.0
-                for p in range(K):
-                    sum_over_p += (
-                        A[i, p] * student_overlap[j, p, k] + A[j, p] * student_overlap[i, p, k]
-                    )
-                d_student_overlap[i, j, k] = (
-                    learning_rate_squared_Gamma_ij * eigenvalue[k]
-                    - learning_rate * sum_over_m
-                    - learning_rate * eigenvalue[k] * sum_over_p
-                    - 2.0 * weight_decay * student_overlap[i, j, k]
-                )
-                d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-        for n in range(M):
-            for k in range(L):
-                sum_over_m_2 = 0.0
-                for m in range(M):
-                    sum_over_m_2 += B[i, m] * teacher_overlap[n, m, k]
-                sum_over_p_2 = 0.0
-                for p in range(K):
-                    sum_over_p_2 += A[i, p] * cross_overlap[p, n, k]
-                d_cross_overlap[i, n, k] = (
-                    -learning_rate * sum_over_m_2
-                    - learning_rate * eigenvalue[k] * sum_over_p_2
-                    - weight_decay * cross_overlap[i, n, k]
-                )
-        d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
-
-
-def _array_at(context, builder, address, shape, sizes):
-    """An array of floats that begins at an address, as compiled code has it."""
-    array = arrayobj.make_array(_array_of(shape))(context, builder)
-    parts = cgutils.unpack_tuple(builder, sizes)
-    lengths = [context.cast(builder, n, t, types.intp) for n, t in zip(parts, shape, strict=True)]
-    steps = [context.get_constant(types.intp, 8)]
-    for length in lengths[:0:-1]:
-        steps.insert(0, builder.mul(steps[0], length))
-    arrayobj.populate_array(
-        array, data=address, shape=lengths, strides=steps, itemsize=steps[-1], meminfo=None
-    )
-    return array._getvalue()
-
-
-def _array_of(shape):
-    return types.Array(types.float64, len(shape), "C")
-
-
-@intrinsic
-def _view(typing_context, vector, start, shape):
-    """The numbers of a vector from ``start`` on as an array of that shape, not copied."""
-
-    def view(context, builder, signature, arguments):
-        vector, start, sizes = arguments
-        numbers = arrayobj.make_array(signature.args[0])(context, builder, vector).data
-        return _array_at(context, builder, builder.gep(numbers, [start]), shape, sizes)
-
-    return _array_of(shape)(vector, types.intp, shape), view
-
-
-@intrinsic(prefer_literal=True)
-def _room(typing_context, count, shape):
-    """An array on the stack, of a number of floats known at compile time."""
-    if not isinstance(count, types.IntegerLiteral):
-        return None
-    number = count.literal_value
-
-    def allocate(context, builder, signature, arguments):
-        address = cgutils.alloca_once(builder, context.get_data_type(types.float64), number)
-        # a whole line of the cache, which is what the widest vector instructions want
-        address.align = 64
-        return _array_at(context, builder, address, signature.args[1], arguments[1])
-
-    return _array_of(shape)(count, shape), allocate
-
-
-@intrinsic
-def _derivative_apart(typing_context):
-    """Tell the compiler that the argument ``derivative`` of the function overlaps with no other
-    array, so that it may read others and write there many numbers at a time.
-    """
-
-    def mark(context, builder, signature, arguments):
-        for argument in builder.function.args:
-            if argument.name.startswith("arg.derivative.") and argument.type == numbers:
-                argument.add_attribute("noalias")
-        return context.get_dummy_value()
-
-    numbers = cgutils.ir.DoubleType().as_pointer()
-    return types.void(), mark
-
-
-def specialised(K, M):
-    """flat_right_hand_side for one set of sizes, compiled for them, with the signature that time
-    steppers expect.
-
-    sizes = [K, M, L]
-
-    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
-
-    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
-    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
-    full_order
-
-    derivative is packed like the first vector and must not overlap with any other. alpha is the
-    time.
-    """
-    if (K, M) in _SPECIALISED:
-        return _SPECIALISED[K, M]
-    parts = -(-(K + M) // 10)
-    width_K = -(-K // parts)
-    padded_K = parts * width_K
-    width_M = -(-M // parts)
-    padded_M = parts * width_M
-    most = max(1, 56 // (width_K + width_M))
-    groups_K = -(-K // most)
-    rows_K = -(-K // groups_K)
-    room_Q = K * K
-    room_R = K * M
-    room_A = K * K
-    room_B = K * M
-    room_dv = K
-    room_Gamma = K * K
-    room_scaled_B = K * padded_M
-    room_scaled_A = K * padded_K
-    room = room_Q + room_R + room_A + room_B + room_dv + room_Gamma + room_scaled_B + room_scaled_A
-    if room > 262144:
-        raise ValueError("the arrays of so many units do not fit on the stack")
-
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
-    def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
-        number_K = min(K, sizes[0])
-        number_M = min(M, sizes[1])
-        L = sizes[2]
-        start = 0
-        student_overlap = _view(state, start, (K, K, L))
-        start += K * K * L
-        cross_overlap = _view(state, start, (K, M, L))
-        start += K * M * L
-        v = state[start : start + K]
-        start += K
-        if start != state.size:
-            raise ValueError("state: its length does not agree with sizes")
-        start = 0
-        eigenvalue = parameters[start : start + L]
-        start += L
-        weight = parameters[start : start + L]
-        start += L
-        teacher_overlap = _view(parameters, start, (M, M, L))
-        start += M * M * L
-        T = _view(parameters, start, (M, M))
-        start += M * M
-        v_teacher = parameters[start : start + M]
-        start += M
-        learning_rate = parameters[start]
-        start += 1
-        second_layer_learning_rate = parameters[start]
-        start += 1
-        weight_decay = parameters[start]
-        start += 1
-        second_layer_weight_decay = parameters[start]
-        start += 1
-        label_noise = parameters[start]
-        start += 1
-        full_order = parameters[start]
-        start += 1
-        if start != parameters.size:
-            raise ValueError("parameters: its length does not agree with sizes")
-        _derivative_apart()
-        start = 0
-        d_student_overlap = _view(derivative, start, (K, K, L))
-        start += K * K * L
-        d_cross_overlap = _view(derivative, start, (K, M, L))
-        start += K * M * L
-        d_v = derivative[start : start + K]
-        start += K
-        if start != derivative.size:
-            raise ValueError("derivative: its length does not agree with sizes")
-        Q = _room(room_Q, (K, K))
-        R = _room(room_R, (K, M))
-        A = _room(room_A, (K, K))
-        B = _room(room_B, (K, M))
-        dv = _room(room_dv, (room_dv,))
-        Gamma = _room(room_Gamma, (K, K))
-        scaled_B = _room(room_scaled_B, (K, padded_M))
-        scaled_A = _room(room_scaled_A, (K, padded_K))
-        order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
-        # and Q_ji) and R
-        for i in range(K):
-            Q_ii = Q[i, i]
-            v_i = v[i]
-            sum_over_m = 0.0
-            for m in range(M):
-                sum_over_m += v_teacher[m] * i2_11(Q_ii, R[i, m], T[m, m])
-            sum_over_p = 0.0
-            for p in range(K):
-                if i != p:
-                    sum_over_p += 2.0 * v[p] * i2_11(Q_ii, Q[i, p], Q[p, p])
-            curvature = v_i * (sum_over_p - 2.0 * sum_over_m)
-            for j in range(i + 1):
-                if i == j:
-                    case = 0.5
-                else:
-                    case = i2_12(Q_ii, Q[i, j], Q[j, j])
-                A[i, j] = (1.0 if i == j else 0.0) * curvature + v_i * v[j] * case
-                A[j, i] = A[i, j]
-            for n in range(M):
-                B[i, n] = -v_i * v_teacher[n] * i2_12(Q_ii, R[i, n], T[n, n])
-        if second_layer_learning_rate != 0.0:
-            # second_layer_gradient: derivatives of the generalisation error by v
-            for i in range(K):
-                Q_ii_2 = Q[i, i]
-                sum_over_m_2 = 0.0
-                for m in range(M):
-                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
-                sum_over_p_2 = 0.0
-                for p in range(K):
-                    if i == p:
-                        case_2 = i2_aa(Q_ii_2)
-                    else:
-                        case_2 = i2(Q_ii_2, Q[i, p], Q[p, p])
-                    sum_over_p_2 += v[p] * case_2
-                dv[i] = sum_over_p_2 - sum_over_m_2
-        else:
-            for i0 in range(K):
-                dv[i0] = 0.0
-        if full_order != 0.0:
-            # noise: mean of the product of two students' forces, with label noise
-            label_noise_squared = label_noise * label_noise
-            for i in range(K):
-                Q_ii_3 = Q[i, i]
-                for j in range(i + 1):
-                    Q_ij = Q[i, j]
-                    Q_jj = Q[j, j]
-                    sum_over_p_3 = 0.0
-                    for p in range(K):
-                        Q_ip = Q[i, p]
-                        Q_pp = Q[p, p]
-                        Q_jp = Q[j, p]
-                        sum_over_q = 0.0
-                        for q in range(p + 1):
-                            Q_iq = Q[i, q]
-                            Q_qq = Q[q, q]
-                            Q_pq = Q[p, q]
-                            Q_jq = Q[j, q]
-                            if i == j and i == p and i == q:
-                                case_3 = i4_aaaa(Q_ii_3)
-                            elif i == j and i == p:
-                                case_3 = i4_aaab(Q_ii_3, Q_iq, Q_qq)
-                            elif (i == p and j == q) or (i == q and j == p):
-                                case_3 = i4_abab(Q_ii_3, Q_ij, Q_jj)
-                            elif i == j and i == q:
-                                case_3 = i4_aaab(Q_ii_3, Q_ip, Q_pp)
-                            elif i == j and p == q:
-                                case_3 = i4_aabb(Q_ii_3, Q_ip, Q_pp)
-                            elif i == p and i == q:
-                                case_3 = i4_abaa(Q_ii_3, Q_ij, Q_jj)
-                            elif j == p and j == q:
-                                case_3 = i4_abaa(Q_jj, Q_ij, Q_ii_3)
-                            elif i == j:
-                                case_3 = i4_aabc(Q_ii_3, Q_ip, Q_iq, Q_pp, Q_pq, Q_qq)
-                            elif i == p:
-                                case_3 = i4_abac(Q_ii_3, Q_ij, Q_iq, Q_jj, Q_jq, Q_qq)
-                            elif i == q:
-                                case_3 = i4_abac(Q_ii_3, Q_ij, Q_ip, Q_jj, Q_jp, Q_pp)
-                            elif j == p:
-                                case_3 = i4_abac(Q_jj, Q_ij, Q_jq, Q_ii_3, Q_iq, Q_qq)
-                            elif j == q:
-                                case_3 = i4_abac(Q_jj, Q_ij, Q_jp, Q_ii_3, Q_ip, Q_pp)
-                            elif p == q:
-                                case_3 = i4_abcc(Q_ii_3, Q_ij, Q_ip, Q_jj, Q_jp, Q_pp)
-                            else:
-                                case_3 = i4(
-                                    Q_ii_3, Q_ij, Q_ip, Q_iq, Q_jj, Q_jp, Q_jq, Q_pp, Q_pq, Q_qq
-                                )
-                            sum_over_q += (1.0 if p == q else 2.0) * v[q] * case_3
-                        if i == j and i == p:
-                            case_4 = 0.0
-                            for m in range(M):
-                                case_4 += v_teacher[m] * i4_aaab(Q_ii_3, R[i, m], T[m, m])
-                        elif i == j:
-                            case_4 = 0.0
-                            for m in range(M):
-                                case_4 += (
-                                    v_teacher[m]
-                                    * i4_aabc(Q_ii_3, Q_ip, R[i, m], Q_pp, R[p, m], T[m, m])
-                                )
-                        elif i == p:
-                            case_4 = 0.0
-                            for m in range(M):
-                                case_4 += (
-                                    v_teacher[m]
-                                    * i4_abac(Q_ii_3, Q_ij, R[i, m], Q_jj, R[j, m], T[m, m])
-                                )
-                        elif j == p:
-                            case_4 = 0.0
-                            for m in range(M):
-                                case_4 += (
-                                    v_teacher[m]
-                                    * i4_abac(Q_jj, Q_ij, R[j, m], Q_ii_3, R[i, m], T[m, m])
-                                )
-                        else:
-                            case_4 = 0.0
-                            for m in range(M):
-                                case_4 += (
-                                    v_teacher[m]
-                                    * i4(
-                                        Q_ii_3, Q_ij, Q_ip, R[i, m], Q_jj, Q_jp, R[j, m], Q_pp,
-                                        R[p, m], T[m, m],
-                                    )
-                                )
-                        sum_over_p_3 += v[p] * (case_4 - 0.5 * sum_over_q)
-                    if i == j:
-                        case_5 = 0.5
-                    else:
-                        case_5 = i2_12(Q_ii_3, Q_ij, Q_jj)
-                    sum_over_m_3 = 0.0
-                    for m in range(M):
-                        R_im = R[i, m]
-                        T_mm = T[m, m]
-                        R_jm = R[j, m]
-                        sum_over_n = 0.0
-                        for n in range(m + 1):
-                            R_in = R[i, n]
-                            T_mn = T[m, n]
-                            T_nn = T[n, n]
-                            if i == j and m == n:
-                                case_6 = i4_aabb(Q_ii_3, R_im, T_mm)
-                            elif i == j:
-                                case_6 = i4_aabc(Q_ii_3, R_im, R_in, T_mm, T_mn, T_nn)
-                            elif m == n:
-                                case_6 = i4_abcc(Q_ii_3, Q_ij, R_im, Q_jj, R_jm, T_mm)
-                            else:
-                                case_6 = i4(
-                                    Q_ii_3, Q_ij, R_im, R_in, Q_jj, R_jm, R[j, n], T_mm, T_mn, T_nn
-                                )
-                            sum_over_n += (1.0 if m == n else 2.0) * v_teacher[n] * case_6
-                        sum_over_m_3 += v_teacher[m] * sum_over_n
-                    Gamma[i, j] = (
-                        v[i]
-                        * v[j]
-                        * (label_noise_squared * case_5 + sum_over_m_3 - 2.0 * sum_over_p_3)
-                    )
-                    Gamma[j, i] = Gamma[i, j]
-        else:
-            for i0 in range(K):
-                for i1 in range(K):
-                    Gamma[i0, i1] = 0.0
-        for i in range(K):
-            d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
-        for i in range(K):
-            for m in range(M):
-                scaled_B[i, m] = -learning_rate * B[i, m]
-            for m in range(M, padded_M):
-                scaled_B[i, m] = 0.0
-            for p in range(K):
-                scaled_A[i, p] = -learning_rate * A[i, p]
-            for p in range(K, padded_K):
-                scaled_A[i, p] = 0.0
-        for first in range(np.uint64(0), np.uint64(L), np.uint64(1024)):
-            last = min(first + np.uint64(1024), np.uint64(L))
-            for j in range(K):
-                for group in range(groups_K):
-                    begin = min(group * rows_K, K - rows_K)
-                    for part in range(parts):
-                        for k in range(first, last):
-                            for row in range(rows_K):
-                                if part == 0:
-                                    before = 0.0
-                                else:
-                                    before = d_student_overlap[begin + row, j, k]
-                                sum_over_p_4 = 0.0
-                                for p in range(width_K):
-                                    sum_over_p_4 += (
-                                        scaled_A[begin + row, p + part * width_K]
-                                        * student_overlap[j, min(K - 1, p + part * width_K), k]
-                                    )
-                                sum_over_m_4 = 0.0
-                                for m in range(width_M):
-                                    sum_over_m_4 += (
-                                        cross_overlap[j, min(M - 1, m + part * width_M), k]
-                                        * scaled_B[begin + row, m + part * width_M]
-                                    )
-                                d_student_overlap[begin + row, j, k] = (
-                                    before + sum_over_m_4 + eigenvalue[k] * sum_over_p_4
-                                )
-            learning_rate_squared = learning_rate * learning_rate
-            for i in range(K):
-                for j in range(i + 1):
-                    learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
-                    for k in range(first, last):
-                        d_student_overlap[i, j, k] = (
-                            learning_rate_squared_Gamma_ij * eigenvalue[k]
-                            + d_student_overlap[i, j, k]
-                            + d_student_overlap[j, i, k]
-                        )
-                        d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
-            if weight_decay != 0.0:
-                for i in range(number_K):
-                    for j in range(number_K):
-                        for k in range(first, last):
-                            d_student_overlap[i, j, k] = (
-                                d_student_overlap[i, j, k]
-                                - 2.0 * weight_decay * student_overlap[i, j, k]
-                            )
-            for n in range(M):
-                for group in range(groups_K):
-                    begin = min(group * rows_K, K - rows_K)
-                    for part in range(parts):
-                        for k in range(first, last):
-                            for row in range(rows_K):
-                                if part == 0:
-                                    before = 0.0
-                                else:
-                                    before = d_cross_overlap[begin + row, n, k]
-                                sum_over_p_5 = 0.0
-                                for p in range(width_K):
-                                    sum_over_p_5 += (
-                                        cross_overlap[min(K - 1, p + part * width_K), n, k]
-                                        * scaled_A[begin + row, p + part * width_K]
-                                    )
-                                sum_over_m_5 = 0.0
-                                for m in range(width_M):
-                                    sum_over_m_5 += (
-                                        scaled_B[begin + row, m + part * width_M]
-                                        * teacher_overlap[n, min(M - 1, m + part * width_M), k]
-                                    )
-                                d_cross_overlap[begin + row, n, k] = (
-                                    before + sum_over_m_5 + eigenvalue[k] * sum_over_p_5
-                                )
-            if weight_decay != 0.0:
-                for i in range(number_K):
-                    for n in range(number_M):
-                        for k in range(first, last):
-                            d_cross_overlap[i, n, k] = (
-                                d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
-                            )
-
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
-
-
-def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
-    """The function that ``specialised`` makes for these sizes; to be called from Python."""
-    specialised(int(sizes[0]), int(sizes[1]))(alpha, state, sizes, parameters, derivative)
-
-
-def flat_observables(state, sizes, parameters, Q, R):
-    """observables on flat vectors, to be called from Python.
-
-    sizes = [K, M, L]
-
-    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
-
-    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
-    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
-    full_order
-    """
-    [K, M, L] = (int(size) for size in sizes)
-    start = 0
-    student_overlap = state[start : start + K * K * L].reshape(K, K, L)
-    start += K * K * L
-    cross_overlap = state[start : start + K * M * L].reshape(K, M, L)
-    start += K * M * L
-    v = state[start : start + K]
-    start += K
-    if start != state.size:
-        raise ValueError("state: its length does not agree with sizes")
-    start = 0
-    eigenvalue = parameters[start : start + L]
-    start += L
-    weight = parameters[start : start + L]
-    start += L
-    start += M * M * L
-    T = parameters[start : start + M * M].reshape(M, M)
-    start += M * M
-    v_teacher = parameters[start : start + M]
-    start += M
-    start += 6
-    if start != parameters.size:
-        raise ValueError("parameters: its length does not agree with sizes")
-    order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
-    error = generalization_error(Q, R, T, v, v_teacher)
-    return error

@@ -223,7 +223,7 @@ class Checkpoint:
                 signal.signal(number, handler)
 
 
-def identity(study: Study, kernel_sha256: str, **more: object) -> dict[str, str]:
+def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str]:
     """All that the numbers of a run depend on."""
     files = {}
     for file in study.input_files:
@@ -231,7 +231,7 @@ def identity(study: Study, kernel_sha256: str, **more: object) -> dict[str, str]
     return {
         "study": study.text,
         "files": json.dumps(files, sort_keys=True),
-        "solver module": kernel_sha256,
+        "solver module": kernel_digests,
         "symderiv": __version__,
         "numpy": np.__version__,
         "numba": importlib.metadata.version("numba"),

@@ -90,7 +90,7 @@ def solve(
 
         return solve_components(study, kernel, start.state, start.data, start.warnings)
     if checkpoint is not None:
-        checkpoint.open(identity(study, kernel.sha256, command="solve"))
+        checkpoint.open(identity(study, kernel.digests, command="solve"))
     started = time.perf_counter()
     tolerance = study.time.relative_tolerance
     runs: list[FlatResult] = []

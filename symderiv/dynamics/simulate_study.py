@@ -80,7 +80,7 @@ def simulate(
     if kernel is None:
         kernel = kernel_for(study, notice=notice)
     if checkpoint is not None:
-        checkpoint.open(identity(study, kernel.sha256, command="simulate", runs=count))
+        checkpoint.open(identity(study, kernel.digests, command="simulate", runs=count))
     started = time.perf_counter()
     work = SimulatedRuns(study, kernel, weights, start.state, count, checkpoint)
     # only inputs made from latent vectors take products of matrices

@@ -13,17 +13,20 @@ if TYPE_CHECKING:
     from symderiv.learning.moment_form import moment_program
     from symderiv.learning.problem import LearningProblem, learning_problem
     from symderiv.learning.program import solver_program
-    from symderiv.learning.recipes import RECIPES, generate, write_checked_in
+    from symderiv.learning.recipes import RECIPES, generate, solver_text, write_checked_in
+    from symderiv.learning.solver_files import SolverText
 
 _HOMES = {
     "Equations": "equations",
     "LearningProblem": "problem",
     "RECIPES": "recipes",
+    "SolverText": "solver_files",
     "derive_equations": "equations",
     "generate": "recipes",
     "learning_problem": "problem",
     "moment_program": "moment_form",
     "solver_program": "program",
+    "solver_text": "recipes",
     "write_checked_in": "recipes",
 }
 
@@ -31,11 +34,13 @@ __all__ = [
     "RECIPES",
     "Equations",
     "LearningProblem",
+    "SolverText",
     "derive_equations",
     "generate",
     "learning_problem",
     "moment_program",
     "solver_program",
+    "solver_text",
     "write_checked_in",
 ]
 

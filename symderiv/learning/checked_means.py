@@ -11,6 +11,7 @@ import numpy as np
 from symderiv.learning.checked_module import CheckedModule, GeneratedError
 from symderiv.learning.plain_learning import Floats, Sample, sample
 
+ROUNDING = 1e-9
 _FACTOR = re.compile(r"([gh])('*)\((\w)\)")
 
 
@@ -53,6 +54,7 @@ def check_means(module: CheckedModule) -> None:
             if place < 2:
                 drawn = sample(covariance, examples, 2 * number + place)
                 _sampled(module, mean, covariance, value, drawn)
+            _check_fast(module, mean, covariance, value)
 
 
 def check_derivatives(module: CheckedModule) -> None:
@@ -82,8 +84,8 @@ def check_derivatives(module: CheckedModule) -> None:
 
 
 def _means(module: CheckedModule) -> Iterator[Mean]:
-    """Functions of the module whose factors are all functions (no derivative of a slope)."""
-    for name, function in sorted(vars(module.names).items()):
+    """Functions whose factors are all functions (no derivative of a slope)."""
+    for name, function in sorted({**vars(module.fast), **vars(module.names)}.items()):
         if not re.match(r"i\d", name):
             continue
         found = _FACTOR.findall(function.__doc__ or "")
@@ -92,6 +94,16 @@ def _means(module: CheckedModule) -> Iterator[Mean]:
         if found and all(module.functions.exists(teacher, n) for teacher, n, _ in factors):
             half = str(function.__doc__).startswith("1/2")
             yield Mean(name, function, factors, 0.5 if half else 1.0)
+
+
+def _check_fast(module: CheckedModule, mean: Mean, covariance: Floats, value: float) -> None:
+    """The function of the same name in the fast module, if it has one."""
+    fast = getattr(module.fast, mean.name, mean.function)
+    other = fast(*_triangle(covariance))
+    if not abs(other - value) <= ROUNDING * (1 + abs(value)):
+        raise GeneratedError(
+            f"{mean.name}({_listed(covariance)}) = {value:.9g}, but {other:.9g} in the fast module"
+        )
 
 
 def _bound(module: CheckedModule, mean: Mean, covariance: Floats) -> float:

@@ -1,4 +1,4 @@
-"""A generated module that is checked: its text run as it stands, and how far it may be off."""
+"""A generated solver that is checked: its texts run as they stand, and how far it may be off."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from symderiv.errors import SymderivError
 from symderiv.learning.compiled_means import CompiledMeans
 from symderiv.learning.plain_learning import REPLICATES, Functions
 from symderiv.learning.problem import LearningProblem
+from symderiv.learning.solver_files import SolverText
 from symderiv.learning.uncompiled import uncompiled
 
 FALSE_ALARMS = 1e-6
@@ -29,10 +30,11 @@ class GeneratedError(SymderivError):
 
 @dataclass(frozen=True)
 class CheckedModule:
-    """A module and what it is judged by.
+    """A solver and what it is judged by.
 
     Attributes:
-        names: Of the module, as plain Python.
+        names: Of the readable module, as plain Python.
+        fast: The same of the fast one, which runs use.
         functions: The activations on examples.
         quadrature: Whether its means are rules of quadrature.
         stated: Error of any mean of factors of order one, as the module states it.
@@ -41,6 +43,7 @@ class CheckedModule:
     """
 
     names: SimpleNamespace
+    fast: SimpleNamespace
     functions: Functions
     quadrature: bool
     stated: float
@@ -65,12 +68,12 @@ class CheckedModule:
 
 
 def checked_module(
-    text: str, problem: LearningProblem, compiled: CompiledMeans | None
+    text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None
 ) -> CheckedModule:
-    """A module that can be run.
+    """A solver that can be run.
 
     Args:
-        text: The module.
+        text: Its modules.
         problem: What it was derived for.
         compiled: Its means by quadrature, where it has any.
 
@@ -78,17 +81,23 @@ def checked_module(
         GeneratedError: Its means by quadrature are not those that were compiled, of which the error
             was searched for.
     """
-    names = uncompiled(text)
-    if compiled is not None:
-        _same_rules(text, names, compiled)
-        names = uncompiled(text, compiled.functions)
+    names, fast = (_run(each, compiled) for each in (text.readable, text.fast))
     method = getattr(names, "ACTIVATION_METHOD", "closed form")
     stated = of_two = 0.0
     if method != "closed form":
         stated = float(names.ACTIVATION_ERROR) + float(names.ACTIVATION_DERIVATIVE_ERROR)
         of_two = float(getattr(names, "ACTIVATION_PAIR_ERROR", stated))
     rules = method == "quadrature"
-    return CheckedModule(names, Functions(problem), rules, stated, of_two, _work(text, names))
+    work = _work(text.readable, names)
+    return CheckedModule(names, fast, Functions(problem), rules, stated, of_two, work)
+
+
+def _run(text: str, compiled: CompiledMeans | None) -> SimpleNamespace:
+    names = uncompiled(text)
+    if compiled is None:
+        return names
+    _same_rules(text, names, compiled)
+    return uncompiled(text, compiled.functions)
 
 
 def _same_rules(text: str, names: SimpleNamespace, compiled: CompiledMeans) -> None:

@@ -1,8 +1,9 @@
-"""What is checked of a generated module before it is written: its own functions, run as they stand.
+"""What is checked of a generated solver before it is written: its functions, run as they stand.
 
-The text is executed uncompiled. Every scalar function is compared with the mean that its docstring
-states; the procedures with each other by what must hold for any learning problem; the right-hand
-side with one step of SGD. ``docs/notes/generation-check.md`` says what size of error is noticed.
+The texts are executed uncompiled. Every scalar function is compared with the mean that its
+docstring states; the readable procedures with each other by what must hold for any learning
+problem; the fast right-hand side, which runs use, with one step of SGD and with the readable one.
+``docs/notes/generation-check.md`` says what size of error is noticed.
 """
 
 from __future__ import annotations
@@ -12,26 +13,26 @@ from dataclasses import astuple, replace
 
 import numpy as np
 
-from symderiv.learning.checked_means import check_derivatives, check_means
+from symderiv.learning.checked_means import ROUNDING, check_derivatives, check_means
 from symderiv.learning.checked_module import CheckedModule, GeneratedError, checked_module
 from symderiv.learning.compiled_means import CompiledMeans
 from symderiv.learning.plain_learning import Floats, Rates, Units, one_step
 from symderiv.learning.problem import LearningProblem
+from symderiv.learning.solver_files import SolverText
 
 __all__ = ["GeneratedError", "check_generated"]
 
-ROUNDING = 1e-9
 MOST_WORK = 300
 """Turns of the innermost loop of a mean, with more of which fewer units are tried."""
 
 
 def check_generated(
-    text: str, problem: LearningProblem, compiled: CompiledMeans | None = None
+    text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None = None
 ) -> None:
-    """Nothing, if the functions of a module are what they say.
+    """Nothing, if the functions of a solver's modules are what they say.
 
     Args:
-        text: The module.
+        text: The modules.
         problem: What it was derived for.
         compiled: Its means by quadrature; plain Python would take minutes.
 
@@ -92,7 +93,7 @@ class _Check:
     """The checks of the procedures of one module."""
 
     def __init__(self, module: CheckedModule) -> None:
-        self._checked, self._module = module, module.names
+        self._checked, self._module, self._fast = module, module.names, module.fast
 
     def _error(self, units: Units) -> float:
         value = self._module.generalization_error(*units.overlaps, units.v, units.v_teacher)
@@ -186,7 +187,7 @@ class _Check:
                 self._positive((found["dQ"] - drift["dQ"]) / rates.learning_rate**2, units, where)
 
     def _changes(self, units: Units, rates: Rates) -> dict[str, Floats]:
-        """The flat right-hand side, the one that runs use, for isotropic inputs.
+        """The fast right-hand side, the one that runs use, for isotropic inputs.
 
         They are given as two groups of coordinates with equal overlaps.
         """
@@ -196,7 +197,7 @@ class _Check:
         parameters = np.concatenate([*own, [float(number) for number in astuple(rates)]])
         change = np.zeros_like(state)
         sizes = np.array([len(Q), len(T), 2])
-        self._module.flat_right_hand_side(0.0, state, sizes, parameters, change)
+        self._fast.flat_right_hand_side(0.0, state, sizes, parameters, change)
         d_q, d_r, d_v = np.split(change, [Q.size, Q.size + R.size])
         return {
             "dQ": self._over_modes("dQ", d_q.reshape(Q.shape)),
@@ -212,26 +213,22 @@ class _Check:
         return np.asarray(change @ _WEIGHTS)
 
     def _readable(self, units: Units, rates: Rates) -> None:
-        """The procedure on named arrays and the flat one, with eigenvalues that differ."""
+        """The readable right-hand side and the fast one, with eigenvalues that differ."""
         rng = np.random.default_rng(9)
         rho, w = np.array([0.4, 1.3, 2.1]), np.array([0.5, 0.3, 0.2])
         shares = rng.uniform(0.7, 1.0, 3)
         Q, R, T = (overlap[..., None] * shares for overlap in units.overlaps)
-        found = np.zeros_like(Q), np.zeros_like(R), np.zeros_like(units.v)
         numbers = [float(number) for number in astuple(rates)]
         whole = units.overlaps[2]
-        self._module.right_hand_side(
-            Q, R, units.v, rho, w, T, whole, units.v_teacher, *numbers, *found
-        )
         state = np.concatenate([Q.ravel(), R.ravel(), units.v])
         vectors = (rho, w, T.ravel(), whole.ravel(), units.v_teacher, numbers)
-        change = np.zeros_like(state)
+        change, found = np.zeros_like(state), np.zeros_like(state)
         sizes = np.array([len(Q), len(T), 3])
         parameters = np.concatenate(vectors)
-        self._module.flat_right_hand_side(0.0, state, sizes, parameters, change)
-        whole = np.concatenate([each.ravel() for each in found])
-        if not np.abs(whole - change).max() <= ROUNDING * (1 + np.abs(change).max()):
-            raise GeneratedError("right_hand_side: differs from flat_right_hand_side")
+        self._module.flat_right_hand_side(0.0, state, sizes, parameters, found)
+        self._fast.flat_right_hand_side(0.0, state, sizes, parameters, change)
+        if not np.abs(found - change).max() <= ROUNDING * (1 + np.abs(change).max()):
+            raise GeneratedError("right_hand_side: differs from that of the fast module")
         seen = [Q @ (w * rho), R @ w]
         shown = [np.zeros_like(each) for each in seen]
         error = self._module.flat_observables(state, sizes, parameters, *shown)

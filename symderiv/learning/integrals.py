@@ -160,6 +160,14 @@ class Integrals:
         )
         return Integral(pattern, arguments, mean.definitions, mean.value, mean.sign_factors)
 
+    def _continuous(self, pattern: Pattern) -> bool:
+        """Whether the mean is continuous in the covariance, also where fields coincide.
+
+        Functions that are continuous almost everywhere and grow slower than a Gaussian falls have
+        such means; delta functions do not.
+        """
+        return not any(self._factor(kind, X).has(sp.DiracDelta) for kind in pattern.kinds)
+
     def _factor(self, kind: Kind, field: sp.Symbol) -> sp.Expr:
         teacher, order = kind
         activation = self._problem.teacher if teacher else self._problem.student
@@ -236,6 +244,7 @@ class Integrals:
                 doc=self.describe(integral.pattern),
                 guarded=has_edge(*integral.form),
                 symmetries=integral.pattern.symmetries(),
+                everywhere=self._continuous(integral.pattern),
             )
         return self._used[name]
 

@@ -20,6 +20,7 @@ from symderiv.learning.program import (
     GAMMA,
     RATES,
     V_TEACHER,
+    WRITTEN_OUT,
     A,
     B,
     Q,
@@ -116,6 +117,7 @@ def moment_program(equations: Equations, name: str) -> Program:
         state=Vector("state", (_STUDENT, _CROSS, V)),
         parameters=Vector("parameters", (_CLOSURE, _SPECTRAL, _TEACHER, T, V_TEACHER, *RATES)),
         constants=constants(problem),
+        written_out=WRITTEN_OUT,
     )
 
 

@@ -33,9 +33,8 @@ from symderiv.learning.integrals import Integrals, X
 from symderiv.learning.numeric_activation import NumericActivation
 from symderiv.learning.problem import LearningProblem
 from symderiv.learning.quadrature import Quadrature
-from symderiv.learning.writing_out import written_out
 
-FORMAT = 2
+FORMAT = 3
 """Version of the interface of generated modules."""
 
 Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
@@ -75,6 +74,9 @@ _D_STUDENT = Array("d_student_overlap", ("K", "K", "L"), "time derivative", True
 _D_CROSS = Array("d_cross_overlap", ("K", "M", "L"), "time derivative")
 _D_V = Array("d_v", ("K",), "time derivative")
 
+WRITTEN_OUT = ("first_layer_gradients", "noise")
+"""Where what the means of a sum share is worth computing once."""
+
 FIELDS = (Q, R, T, V, V_TEACHER)
 
 
@@ -110,15 +112,13 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
     gradient = integrals.lowered(equations.student_gradient, "the gradient of the error")
     delta = sp.KroneckerDelta(s.i, s.j)
     diagonal = [term for term in sp.Add.make_args(gradient) if term.has(delta)]
-    teacher_gradient = integrals.lowered(equations.teacher_gradient, "the gradient")
-    functions = integrals.functions
     return Lowered(
         generalization_error=integrals.lowered(equations.generalization_error, "the error"),
         second_layer_gradient=integrals.lowered(equations.second_layer_gradient, "the error"),
-        teacher_gradient=written_out(teacher_gradient, functions),
-        student_gradient=written_out(gradient - sp.Add(*diagonal), functions),
-        curvature=written_out(sp.Add(*(term / delta for term in diagonal)), functions),
-        noise=written_out(noise, functions),
+        teacher_gradient=integrals.lowered(equations.teacher_gradient, "the gradient"),
+        student_gradient=gradient - sp.Add(*diagonal),
+        curvature=sp.Add(*(term / delta for term in diagonal)),
+        noise=noise,
         functions=integrals.functions,
     )
 
@@ -392,5 +392,6 @@ def solver_program(
         ),
         constants=constants(problem, approximation),
         small=("K", "M"),
+        written_out=WRITTEN_OUT,
         mostly_zero=("weight_decay",),
     )

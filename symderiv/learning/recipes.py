@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import MappingProxyType
 
-from symderiv_codegen import PrinterError, print_numba
+from symderiv_codegen import PrinterError
 
 from symderiv.errors import InputError, NotYetError
 from symderiv.files import write_whole
@@ -19,6 +19,7 @@ from symderiv.learning.equations import derive_equations
 from symderiv.learning.generated_check import check_generated
 from symderiv.learning.problem import LearningProblem, learning_problem
 from symderiv.learning.program import solver_program
+from symderiv.learning.solver_files import FAST, RUNTIME, SolverText, solver_of
 
 RECIPES = MappingProxyType(
     {
@@ -33,14 +34,14 @@ RECIPES = MappingProxyType(
 """The modules of ``symderiv_kernels``: name, student's activation, teacher's activation."""
 
 
-def generate(
+def solver_text(
     name: str,
     student: str,
     teacher: str | None = None,
     tolerance: float | None = None,
     limited: bool = False,
-) -> str:
-    """The text of a solver module, derived from the update rule; the same bytes in every run.
+) -> SolverText:
+    """The texts of a solver, derived from the update rule; the same bytes in every run.
 
     Args:
         name: Name of the module, a Python identifier.
@@ -56,7 +57,7 @@ def generate(
         DivergentError: The student's activation is too rough for gradient descent.
         NotYetError: An activation has properties that no method can treat, with the reason.
         ToleranceError: The tolerance is out of reach; the message says what can be had.
-        GeneratedError: The text was derived and fails its check, which would be an error of ours.
+        GeneratedError: A text was derived and fails its check, which would be an error of ours.
     """
     problem = learning_problem(student, teacher)
     for argument, each in (
@@ -68,6 +69,17 @@ def generate(
     text, compiled = unchecked(name, problem, tolerance, limited)
     check_generated(text, problem, compiled)
     return text
+
+
+def generate(
+    name: str,
+    student: str,
+    teacher: str | None = None,
+    tolerance: float | None = None,
+    limited: bool = False,
+) -> str:
+    """The readable one of the texts that :func:`solver_text` gives, with the same arguments."""
+    return solver_text(name, student, teacher, tolerance, limited).readable
 
 
 def check_module_name(name: str, folder: Path | None = None) -> None:
@@ -104,27 +116,27 @@ def check_module_name(name: str, folder: Path | None = None) -> None:
         )
 
 
-# Names in a module's own text.
-_TAKEN = frozenset({"np", "numba", "math", "numpy"})
+# Names in a module's own text, and in the folder beside it.
+_TAKEN = frozenset({"np", "numba", "math", "numpy", FAST, RUNTIME.removesuffix(".py")})
 
 
 def unchecked(
     name: str, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
-) -> tuple[str, CompiledMeans | None]:
-    """The text of a solver module before its check, and its means by quadrature if it has any.
+) -> tuple[SolverText, CompiledMeans | None]:
+    """The texts of a solver before their check, and its means by quadrature if it has any.
 
-    See :func:`generate`.
+    See :func:`solver_text`.
     """
     equations = derive_equations(problem)
     if not has_holes(problem):
         found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
-            return str(print_numba(solver_program(equations, name, found))), None
+            return solver_of(solver_program(equations, name, found)), None
         except (NotYetError, PrinterError):
             pass  # there is another way
     try:
         rules = quadrature(problem, tolerance, limited)
-        return str(print_numba(solver_program(equations, name, rules))), rules.search.compiled
+        return solver_of(solver_program(equations, name, rules)), rules.search.compiled
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"
@@ -144,11 +156,13 @@ def write_checked_in(directory: Path, check: bool = False) -> list[str]:
     """
     differing = []
     for name, (student, teacher) in RECIPES.items():
-        path = directory / f"{name}.py"
-        text = generate(name, student, teacher).encode()
-        if path.is_file() and path.read_bytes() == text:
+        files = solver_text(name, student, teacher).files(name)
+        contents = {directory / place: text.encode() for place, text in files.items()}
+        if all(path.is_file() and path.read_bytes() == text for path, text in contents.items()):
             continue
         differing.append(name)
         if not check:
-            write_whole(path, text)
+            for path, text in contents.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, text)
     return differing

@@ -1,8 +1,8 @@
 """The text of a generated module as plain Python: the same statements, nothing compiled.
 
 For a few calls compilation would take a hundred times longer than the calls. Numba is replaced by
-decorators that do nothing; the three functions that only a compiler can have (views, arrays on the
-stack, vector instructions) by what they do.
+decorators that do nothing; what fast modules have from their runtime (views, arrays on the stack,
+vector instructions) by what it does.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ def uncompiled(
         "__builtins__": {**vars(builtins), "__import__": _imported},
     }
     exec(compile(text, "<generated module>", "exec"), scope)
-    for name, function in {**_COMPILED_ONLY, **compiled}.items():
+    for name, function in compiled.items():
         if name in scope:
             scope[name] = function
     return SimpleNamespace(**scope)
 
 
-def _imported(name: str, *_: Any) -> Any:
+def _imported(
+    name: str, names: object = None, own: object = None, wanted: object = (), level: int = 0
+) -> Any:
     """What ``import`` gives inside of the text."""
-    modules = {"math": math, "numpy": _NUMPY, "numba": _NUMBA}
-    found = modules.get(name.split(".")[0])
+    modules = {
+        "math": math,
+        "numpy": _Numpy("numpy"),
+        "numba": SimpleNamespace(njit=_as_it_is),
+        "runtime": SimpleNamespace(**RUNTIME),
+    }
+    found = modules.get(name) if level == (name == "runtime") else None
     if found is None:
         raise ImportError(f"a generated module imports {name!r}")
     return found
 
 
-class _Anything(ModuleType):
-    """Stands for Numba: whatever is taken from it is there and, called, leaves things alone."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        if len(arguments) == 1 and not options and not isinstance(arguments[0], str):
-            return arguments[0]
-        return lambda function: function
+def _as_it_is(*_: Any, **options: Any) -> Any:
+    """Numba's decorator, made one that does nothing."""
+    return lambda function: function
 
 
 class _Numpy(ModuleType):
@@ -70,23 +70,28 @@ class _Numpy(ModuleType):
         return np.zeros if name == "empty" else getattr(np, name)
 
 
-def _view(vector: Floats, start: int, shape: Sequence[int]) -> Floats:
+def view(vector: Floats, start: int, shape: Sequence[int]) -> Floats:
+    """A view of a part of a vector."""
     return vector[start : start + math.prod(shape)].reshape(shape)
 
 
-def _room(count: int, shape: Sequence[int]) -> Floats:
+def stack_array(count: int, shape: Sequence[int]) -> Floats:
+    """An array."""
     return np.zeros(count).reshape(shape)
 
 
-def _eight_inverse_roots(values: Floats, first: int) -> None:
+def to_inverse_roots(values: Floats, count: int) -> None:
+    """Replace the first numbers of an array, in eights, by their inverse square roots."""
+    eights = slice(-(-count // 8) * 8)
     with np.errstate(divide="ignore", invalid="ignore"):
-        values[first : first + 8] = 1 / np.sqrt(values[first : first + 8])
+        values[eights] = 1 / np.sqrt(values[eights])
 
 
-_NUMBA, _NUMPY = _Anything("numba"), _Numpy("numpy")
-_COMPILED_ONLY: dict[str, Callable[..., Any]] = {
-    "_view": _view,
-    "_room": _room,
-    "_derivative_apart": lambda: None,
-    "_eight_inverse_roots": _eight_inverse_roots,
+RUNTIME: dict[str, Any] = {
+    "DIGEST": 0,
+    "derivative_apart": lambda: None,
+    "stack_array": stack_array,
+    "to_inverse_roots": to_inverse_roots,
+    "view": view,
 }
+"""What ``symderiv_kernels/fast/runtime.py`` has, in plain Python."""

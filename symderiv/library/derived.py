@@ -93,6 +93,7 @@ class Module(Answer):
 
     Attributes:
         path: the file; sha256: its digest; functions: names of its public functions.
+        fast_path, fast_sha256: the module for given numbers of units; runtime_path: what it needs.
         approximation: what it says of the accuracy of its activations, if they are not exact.
     """
 
@@ -119,39 +120,57 @@ def generate(
 ) -> Module:
     """Write a standalone solver module (NumPy and Numba only) for an activation.
 
+    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
+    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
+    and runtime.py, which that imports.
+
     Args:
         activation, teacher_activation, tolerance: see :func:`derive`.
         name: a Python identifier; the file is NAME.py.
         output: its folder; None writes nothing, the text is then ``to_source()``.
-        force: replace a file that symderiv did not write.
+        force: replace files that symderiv did not write.
 
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
     """
     from symderiv import learning
     from symderiv.learning.recipes import check_module_name
+    from symderiv.learning.solver_files import FAST, RUNTIME, runtime_text
 
     check_module_name(name, None if output is None else Path(output))
     tolerance = _checked(tolerance)
-    target: Output | None = None
+    targets: list[Output] = []
     if output is not None:
-        target = OutputFolder(Path(output), force=force).file(f"{name}.py", "py")
-    text = learning.generate(name, activation, teacher_activation, tolerance)
-    path, content = "", text.encode()
-    if target is not None:
-        target.write_text(text)
-        path, content = str(target.path), target.path.read_bytes()
+        folder = OutputFolder(Path(output), force=force)
+        places = (f"{name}.py", f"{FAST}/{name}.py", f"{FAST}/{RUNTIME}")
+        targets = [folder.file(place, "py") for place in places]
+    found = learning.solver_text(name, activation, teacher_activation, tolerance)
+    text = found.readable
+    for target, source in zip(targets, (text, found.fast, runtime_text()), strict=bool(targets)):
+        target.write_text(source)
+    path, fast_path, runtime_path = (str(t.path) for t in targets) if targets else ("", "", "")
     record: dict[str, Any] = {
         "path": path,
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "sha256": _digest(path, text),
         "functions": _functions(text),
+        "fast_path": fast_path,
+        "fast_sha256": _digest(fast_path, found.fast),
+        "runtime_path": runtime_path,
     }
     lines = [path, f"sha256 {record['sha256']}", f"functions: {', '.join(record['functions'])}"]
+    if targets:
+        lines.append(f"compiled for given numbers of units: {fast_path}, with {runtime_path}")
     accuracy = _accuracy(text)
     if accuracy:
         record["approximation"] = accuracy
         lines.append(_accuracy_line(accuracy))
     return Module(record, "\n".join(lines) + "\n", text)
+
+
+def _digest(path: str, text: str) -> str:
+    """The SHA-256 of a file; of the text if it was not written."""
+    content = Path(path).read_bytes() if path else text.encode()
+    return hashlib.sha256(content).hexdigest()
 
 
 class CheckedIn(Answer):

@@ -40,7 +40,7 @@ def test_rules_that_are_given_are_kept():
     assert not any("reassoc" in line or "contract" in line for line in operations)
 
 
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu"])
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "fast.relu", "fast.gelu"])
 def test_every_function_of_a_solver_module_says_its_rules(name):
     module = pytest.importorskip(f"symderiv_kernels.{name}")
     functions = [value for value in vars(module).values() if isinstance(value, Dispatcher)]

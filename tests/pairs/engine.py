@@ -1,7 +1,7 @@
 """Generated modules, evaluated without compiling all of them.
 
-A module's text is run as plain Python: its readable procedures, and the one that ``specialised``
-writes out for given numbers of units, whose compiler intrinsics are replaced by NumPy. Where
+The texts are run as plain Python: the readable procedures, and the one that the fast module writes
+out for given numbers of units, whose runtime is replaced by NumPy. Where
 functions contain long loops (mixtures, quadrature, four signs) the scalar functions are compiled;
 the procedures never are.
 """
@@ -9,9 +9,11 @@ the procedures never are.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from pairs.activations import Activation
 from pairs.reference import StatedError
 from pairs.states import Rates, State
+from symderiv.learning.solver_files import SolverText
 
 Array = NDArray[np.float64]
 
@@ -37,52 +40,56 @@ _PROCEDURES = {
     "flat_right_hand_side",
     "flat_observables",
     "specialised",
-    "_inverse_roots",
 }
 _shared: dict[Any, Any] = {}
 
 
-def derived_text(student: str, teacher: str, tolerance: float | None, folder: Path | None) -> str:
-    """The module of a pair, kept in ``folder`` by everything that it depends on."""
+def derived_text(
+    student: str, teacher: str, tolerance: float | None, folder: Path | None
+) -> SolverText:
+    """The modules of a pair, kept in ``folder`` by everything that they depend on."""
     from symderiv.dynamics.kernels import _engine_digest
-    from symderiv.learning import generate
+    from symderiv.learning import solver_text
 
     if folder is None:
-        return generate("pair", student, teacher, tolerance)
+        return solver_text("pair", student, teacher, tolerance)
     key = "\0".join([student, teacher, str(tolerance), _engine_digest()])
-    path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.py"
+    path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
     if path.exists():
-        return path.read_text(encoding="utf-8")
-    text = generate("pair", student, teacher, tolerance)
+        return SolverText(**json.loads(path.read_text(encoding="utf-8")))
+    text = solver_text("pair", student, teacher, tolerance)
     folder.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(json.dumps(asdict(text)), encoding="utf-8")
     part.replace(path)
     return text
 
 
-def module(text: str) -> SimpleNamespace:
-    """The functions of a module, callable with NumPy arrays."""
+def module(text: SolverText) -> SimpleNamespace:
+    """The functions of both modules, callable with NumPy arrays."""
+    return SimpleNamespace(**{**_names(text.fast), **_names(text.readable)})
+
+
+def _names(text: str) -> dict[str, Any]:
     heavy = any(word in text for word in ("def sign_mean4(", "\nACTIVATION_METHOD = "))
-    lines = [line for line in text.splitlines() if not line.startswith("from numba import")]
+    lines = [line for line in text.splitlines() if not line.startswith(("from numba", "from ."))]
     names: dict[str, Any] = {"njit": _njit(heavy, shares="\nACTIVATION_METHOD = " not in text)}
+    names.update(DIGEST=0, derivative_apart=lambda: None)
+    names.update(view=_view, stack_array=_stack_array, to_inverse_roots=_to_inverse_roots)
     exec(compile("\n".join(lines), "pair", "exec"), names)
-    names.update(
-        _view=_view, _room=_room, _derivative_apart=lambda: None, _inverse_roots=_inverse_roots
-    )
-    return SimpleNamespace(**names)
+    return names
 
 
 def _view(vector: Array, start: int, shape: tuple[int, ...]) -> Array:
     return vector[start : start + int(np.prod(shape))].reshape(shape)
 
 
-def _room(count: int, shape: tuple[int, ...]) -> Array:
+def _stack_array(count: int, shape: tuple[int, ...]) -> Array:
     # what is read before it is written shows
     return np.full(shape, np.nan)
 
 
-def _inverse_roots(values: Array, count: int) -> None:
+def _to_inverse_roots(values: Array, count: int) -> None:
     values[:count] = 1.0 / np.sqrt(values[:count])
 
 

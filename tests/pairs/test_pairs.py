@@ -18,6 +18,7 @@ from pairs import engine, reference
 from pairs.activations import ACTIVATIONS, PAIRS
 from pairs.campaign import judge, tenth
 from pairs.states import PRECISE, SAMPLED, Rates, State
+from symderiv.learning.solver_files import SolverText
 
 SEED = int(os.environ.get("SYMDERIV_PAIRS_SEED", DAY))
 
@@ -88,7 +89,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_factor_that_is_wrong_by_little_is_noticed(change: str) -> None:
-    text = resources.files("symderiv_kernels").joinpath("erf.py").read_text(encoding="utf-8")
+    kernels = resources.files("symderiv_kernels")
+    files = (kernels.joinpath("erf.py"), kernels.joinpath("fast", "erf.py"))
+    text = SolverText(*(file.read_text(encoding="utf-8") for file in files))
     m, erf, state = engine.module(text), ACTIVATIONS["erf"], SAMPLED[0]
     known = reference.by_sampling(state, Rates(), erf, erf, reference.StatedError(), 16)
 

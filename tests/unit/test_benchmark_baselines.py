@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from symderiv_kernels import erf
+from symderiv_kernels.fast import erf
 
 from benchmarks.kernel_limits import compiled_arguments
 from benchmarks.numpy_baseline import FastBaseline, power_law_problem

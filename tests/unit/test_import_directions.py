@@ -42,6 +42,8 @@ LEVELS = {
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}
 STANDARD_LIBRARY_OF_KERNELS = {"math", "__future__"}
+# What fast modules share has a digest of its own text.
+STANDARD_LIBRARY_OF_RUNTIME = {"hashlib", "pathlib"}
 
 
 def _files(folder: str) -> list[Path]:
@@ -58,9 +60,12 @@ def _imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: relative import"
+            # only fast solver modules, which are copied with their folder, import relatively
+            beside = node.level == 1 and path.parent.name == "fast"
+            assert node.level == 0 or beside, f"{path.name}: relative import"
             assert node.module is not None
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            module = "." * node.level + node.module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def _run_on_import(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -148,10 +153,21 @@ def test_papers_do_not_import_the_commands_or_pages() -> None:
         assert not rooms & {"cli", "report"}, path
 
 
-def test_kernels_import_only_math_numpy_and_numba() -> None:
+def test_kernels_import_only_math_numpy_and_numba_and_fast_ones_their_runtime() -> None:
     for path in _files("generated"):
-        packages = {name.partition(".")[0] for name in _imports(path)}
-        assert packages <= STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}, path
+        found = set(_imports(path))
+        if path.parent.name == "fast":
+            found = {name for name in found if not name.startswith(".runtime.")}
+        allowed = STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}
+        if path.name == "runtime.py":
+            allowed |= STANDARD_LIBRARY_OF_RUNTIME
+        assert {name.partition(".")[0] for name in found} <= allowed, path
+
+
+def test_only_the_runtime_of_fast_modules_touches_the_internals_of_numba() -> None:
+    for path in _files("generated"):
+        internal = {name for name in _imports(path) if name.startswith("numba.")} - {"numba.njit"}
+        assert (path.name == "runtime.py") == bool(internal), path
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
 from support.plain_module import plain_module
-from symderiv_codegen import print_numba
 
 from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.learning import derive_equations, generate, learning_problem, solver_program
 from symderiv.learning.generated_check import GeneratedError, check_generated
 from symderiv.learning.quadrature import Quadrature
+from symderiv.learning.solver_files import solver_of
 
 
 @functools.cache
@@ -24,13 +25,13 @@ def derived(student: str, teacher: str | None, tolerance: float):
     problem = learning_problem(student, teacher)
     rules = Quadrature(problem, tolerance)
     program = solver_program(derive_equations(problem), "tested", rules)
-    return print_numba(program), problem, rules.search.compiled
+    return solver_of(program), problem, rules.search.compiled
 
 
 @functools.cache
 def by_quadrature(student: str, teacher: str | None = None, tolerance: float = 1e-6):
     """The module of it."""
-    return plain_module(derived(student, teacher, tolerance)[0])
+    return plain_module(derived(student, teacher, tolerance)[0].readable)
 
 
 @functools.cache
@@ -152,7 +153,8 @@ WRONG = {
 def test_what_is_wrong_in_a_module_by_quadrature_is_named(case):
     text, problem, compiled = derived("erf", "relu", 1e-4)
     old, new, message = WRONG[case]
-    wrong = text.replace(old, new) if old else text + new
+    readable = text.readable.replace(old, new) if old else text.readable + new
+    wrong = replace(text, readable=readable)
     assert wrong != text
     with pytest.raises(GeneratedError, match=message):
         check_generated(wrong, problem, compiled)

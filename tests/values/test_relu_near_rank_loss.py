@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import symderiv_kernels.fast.relu as fast
 import symderiv_kernels.relu as kernel
 from symderiv_codegen import print_mpmath
 
@@ -68,7 +69,7 @@ def test_means_keep_all_digits_where_fields_align(
     for epsilon in EPSILONS:
         rows = loadings(rng, kind, size)
         covariance = rows @ rows.T + epsilon * np.diag(rng.uniform(0.5, 1.5, size))
-        found = getattr(kernel, name)(*upper(covariance))
+        found = getattr(fast, name)(*upper(covariance))
         if epsilon:
             exact = [mp.mpf(float(entry)) for entry in upper(covariance)]
         else:
@@ -109,15 +110,15 @@ def test_equal_opposite_and_vanishing_fields_give_the_means_of_fewer_fields() ->
         "i4_abaa": kernel.i4(c11, c12, c11, c11, c22, c12, c12, c11, c11, c11),
     }
     for name, value in pairs.items():
-        assert value == pytest.approx(getattr(kernel, name)(c11, c12, c22), abs=1e-14)
+        assert value == pytest.approx(getattr(fast, name)(c11, c12, c22), abs=1e-14)
     one = kernel.i4(*[c11] * 10)
-    assert one == pytest.approx(kernel.i4_aaaa(c11), abs=1e-14)
+    assert one == pytest.approx(fast.i4_aaaa(c11), abs=1e-14)
     # g(x) g(-x) = 0, and a field without variance leaves g' its mean 1/2 and g nothing.
     opposite = kernel.i4(c11, c12, c12, -c12, c22, c22, -c22, c22, -c22, c22)
     assert opposite == pytest.approx(0, abs=1e-14)
     assert kernel.i4(c11, c12, 0.0, c12, c22, 0.0, c22, 0.0, 0.0, c22) == 0
     still = kernel.i4(0.0, 0.0, 0.0, 0.0, c11, c12, c12, c22, c22, c22)
-    assert still == pytest.approx(kernel.i4_aabb(c11, c12, c22) / 2, abs=1e-14)
+    assert still == pytest.approx(fast.i4_aabb(c11, c12, c22) / 2, abs=1e-14)
 
 
 def test_nothing_is_undefined_at_the_edge_of_the_cone_and_a_little_outside() -> None:
@@ -128,8 +129,8 @@ def test_nothing_is_undefined_at_the_edge_of_the_cone_and_a_little_outside() -> 
         rounding = 1e-15 * rng.normal(size=(4, 4))
         for matrix in (covariance, covariance * (1 + rounding + rounding.T)):
             for name, size in FUNCTIONS.items():
-                value = getattr(kernel, name)(*upper(matrix[:size, :size]))
+                value = getattr(fast, name)(*upper(matrix[:size, :size]))
                 scale = matrix.max() + 1e-12
                 assert abs(value) <= 2 * scale
-                limit = getattr(kernel, name)(*upper(covariance[:size, :size]))
+                limit = getattr(fast, name)(*upper(covariance[:size, :size]))
                 assert value == pytest.approx(limit, abs=1e-6 * scale)

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import sympy as sp
 
 from symderiv_codegen.layout import filled
-from symderiv_codegen.printers.module import docstring
+from symderiv_codegen.printers.module import arrays_of, docstring
 from symderiv_codegen.program import Program
+
+GENERATED = "Generated, do not edit: change the recipe and generate again."
 
 
 def digest(text: str) -> str:
@@ -37,13 +39,9 @@ def _spelled(item: object) -> str:
     return f"{type(item).__name__}({parts})"
 
 
-def header(program: Program, code: str, operations: Mapping[str, int], imports: str) -> str:
-    """The module docstring. ``code`` is everything below it, ``imports`` what that needs."""
-    paragraphs = [
-        program.title,
-        "Generated, do not edit: change the recipe and generate again. The module stands alone; it "
-        f"needs {imports} and nothing else.",
-    ]
+def header(program: Program, code: str, operations: Mapping[str, int], needs: str) -> str:
+    """The module docstring. ``code`` is everything below it, ``needs`` a sentence."""
+    paragraphs = [program.title, f"{GENERATED} {needs}"]
     if program.recipe:
         width = max(len(key) for key in program.recipe)
         rows = [f"    {key:<{width}}  {value}" for key, value in program.recipe.items()]
@@ -51,22 +49,28 @@ def header(program: Program, code: str, operations: Mapping[str, int], imports: 
     if program.equations:
         lines = [line for equation in program.equations for line in _equation(equation)]
         paragraphs.append("\n".join(["Equations:", *lines]))
+    arrays = arrays_of(program)
+    if arrays:
+        paragraphs.append("\n".join(["Arrays and numbers:", *arrays]))
     counts = [f"{name} {count}" for name, count in operations.items()]
     paragraphs.append(
         "Operations, each line of a loop counted once:\n" + filled(", ".join(counts), 4)
     )
-    release = ".".join(sp.__version__.split(".")[:2])
-    paragraphs.append(
-        "\n".join(
-            [
-                "Digests (SHA-256):",
-                f"    program  {program_digest(program)}",
-                f"    code     {digest(code)}",
-                f"Ordered by SymPy {release}.",
-            ]
-        )
-    )
+    paragraphs.append(digests(program, code))
     return "\n".join(docstring(paragraphs, indent=0))
+
+
+def digests(program: Program, code: str) -> str:
+    """The paragraph that says from which program a text is, and that it is whole."""
+    release = ".".join(sp.__version__.split(".")[:2])
+    return "\n".join(
+        [
+            "Digests (SHA-256):",
+            f"    program  {program_digest(program)}",
+            f"    code     {digest(code)}",
+            f"Ordered by SymPy {release}.",
+        ]
+    )
 
 
 def _equation(equation: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 import sympy as sp
@@ -23,14 +24,15 @@ from symderiv_codegen.loops import (
     Remark,
     Set,
 )
-from symderiv_codegen.lower import loop_nests
+from symderiv_codegen.lower import Body, loop_nests
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import HELPERS, RUNTIME, ExpressionPrinter
-from symderiv_codegen.program import Array, Function, Procedure, Program
-from symderiv_codegen.scalars import straight_line
+from symderiv_codegen.program import Array, Function, Procedure, Program, ScalarFunction
+from symderiv_codegen.scalars import StraightLine, straight_line
 from symderiv_codegen.tables import TableSum
 from symderiv_codegen.templates import TemplateFunction
 from symderiv_codegen.walk import array_name, free_names
+from symderiv_codegen.writing_out import with_sums_written_out
 
 OWN_NAMES = (*HELPERS.values(), *RUNTIME.values())
 
@@ -44,13 +46,26 @@ class ModulePrinter:
     rounds = False
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.source = program
+        self.program = self.prepared(program)
         self.helpers: set[str] = set()
         self.runtime: set[str] = set()
         self.operations: dict[str, int] = {}
         self._defined = [f.name for f in program.functions] + [p.name for p in program.procedures]
 
     # What a dialect decides.
+
+    def prepared(self, program: Program) -> Program:
+        """The program as it is printed: with the same values."""
+        return with_sums_written_out(program)
+
+    def scalars(self, function: ScalarFunction, names: NamePool) -> StraightLine:
+        """A scalar function as definitions and a value."""
+        return straight_line(function, names)
+
+    def nests(self, procedure: Procedure) -> Body:
+        """A procedure as loop nests."""
+        return loop_nests(procedure, self.program)
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         """A printer of expressions in this dialect."""
@@ -104,7 +119,7 @@ class ModulePrinter:
         vectors = Vectors(function)
         if self.rounds:
             vectors = through_vectors(function, names)
-        code = straight_line(vectors.function, names)
+        code = self.scalars(vectors.function, names)
         scalars = (*function.arguments, *vectors.targets)
         frame = self._frame(function, [str(s) for s in scalars], names, code.value)
         check_names(code.nodes, frame, "straight line")
@@ -157,7 +172,7 @@ class ModulePrinter:
 
     def procedure(self, procedure: Procedure) -> str:
         """A procedure with its docstring, its sizes, its local arrays and its loops."""
-        body = loop_nests(procedure, self.program)
+        body = self.nests(procedure)
         nodes, local = body.nodes, body.arrays
         printer = self.expressions(guarded=False)
         arguments = [array.name for array in (*procedure.inputs, *procedure.array_outputs)]
@@ -341,24 +356,40 @@ def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
 
 
 def _documentation(procedure: Procedure) -> list[str]:
-    """The description and a table of the arguments with their shapes."""
-    groups = [("Inputs", procedure.inputs), ("Outputs, in place", procedure.array_outputs)]
+    """The description and the arguments with their shapes; what they are stands in the header."""
+    lines = []
+    if procedure.inputs:
+        lines.append(f"Inputs: {_listed(procedure.inputs)}.")
+    if procedure.array_outputs:
+        lines.append(f"Outputs, in place: {_listed(procedure.array_outputs)}.")
     if procedure.result:
-        groups.append(("Returns", (procedure.result,)))
-    everything = [array for _, group in groups for array in group]
-    names = max((len(array.name) for array in everything), default=0)
-    shapes = max((len(_shape(array)) for array in everything), default=0)
-    paragraphs = [procedure.doc]
-    for title, group in groups:
-        if not group:
-            continue
-        lines = [f"{title}:"]
-        for array in group:
-            row = f"    {array.name:<{names}}  {_shape(array):<{shapes}}  {array.doc}".rstrip()
-            lines.append(row)
-        paragraphs.append("\n".join(lines))
-    return paragraphs
+        lines.append(f"Returns {procedure.result.name}.")
+    wrapped = (textwrap.wrap(line, WIDTH - INDENT, break_on_hyphens=False) for line in lines)
+    given = "\n".join(line.replace("\0", " ") for each in wrapped for line in each)
+    return [procedure.doc, given]
 
 
-def _shape(array: Array) -> str:
-    return f"({', '.join(array.shape)})" if array.shape else "scalar"
+def _listed(arrays: Sequence[Array]) -> str:
+    # lines do not break inside of a shape
+    shown = (f"{a.name} {shape(a)}" if a.shape else a.name for a in arrays)
+    shown = (each.replace(" ", "\0") for each in shown)
+    return ", ".join(shown)
+
+
+def arrays_of(program: Program) -> list[str]:
+    """Lines that say what the arrays and scalars of the procedures are, each name once."""
+    found: dict[str, Array] = {}
+    for procedure in program.procedures:
+        for array in (*procedure.inputs, *procedure.outputs):
+            found.setdefault(array.name, array)
+    names = max((len(name) for name in found), default=0)
+    shapes = max((len(shape(array)) for array in found.values()), default=0)
+    return [
+        f"    {name:<{names}}  {shape(array):<{shapes}}  {array.doc}".rstrip()
+        for name, array in found.items()
+    ]
+
+
+def shape(array: Array) -> str:
+    """The ranges of an array, in brackets; nothing for a scalar."""
+    return f"({', '.join(array.shape)})" if array.shape else ""

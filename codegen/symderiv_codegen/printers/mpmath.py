@@ -78,8 +78,11 @@ class MpmathModule(ModulePrinter):
         runtime = pasted(self.runtime, "")
         body = "\n\n\n".join([*helpers, *runtime, *functions, *procedures])
         code = f"\n{body}\n"
-        needs = "an mpmath context as the first argument of every function (entries: mp.mpf)"
-        top = header(self.program, code, self.operations, needs)
+        needs = (
+            "The module stands alone; it needs an mpmath context as the first argument of every "
+            "function (entries: mp.mpf) and nothing else."
+        )
+        top = header(self.source, code, self.operations, needs)
         return f"{top}\n\n{code}"
 
 

@@ -1,27 +1,22 @@
-"""Programs as numba modules."""
+"""Programs as numba modules, with all that makes their procedures fast on named arrays."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
-from symderiv_codegen import many
 from symderiv_codegen.assigned_once import check_names, check_text
 from symderiv_codegen.blocks import sums_long_range
 from symderiv_codegen.errors import PrinterError
-from symderiv_codegen.inline import with_inner_locals
 from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
-from symderiv_codegen.loops import Block, Fill, Groups, Invoke
-from symderiv_codegen.lower import inlined_nests, loop_nests
+from symderiv_codegen.loops import Fill, Invoke
 from symderiv_codegen.names import NamePool
 from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.module import ModulePrinter, docstring
-from symderiv_codegen.printers.specialised import APART, IMPORTS, STACK, VIEW, specialised
-from symderiv_codegen.printers.vectors import INVERSE_ROOTS
 from symderiv_codegen.program import (
     Array,
     Constant,
@@ -50,16 +45,6 @@ DECORATORS = {
     IN_ANY_ORDER: 'error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True',
     OF_MANY: 'error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True',
 }
-RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
-# Sums may be made in any order, which is what vector instructions need; nothing else is given up,
-# and scalar functions, with their own decorators, keep their order.
-SPECIALISED = (
-    f'@njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n    cache=True,\n    error_model="numpy",\n'
-    '    fastmath={"reassoc", "contract"},\n)'
-)
-
-View = Callable[[str, Array, str], str]
-"""The text of a view of a vector from ``start`` on, for an array of so many elements."""
 
 
 class NumbaExpressions(ExpressionPrinter):
@@ -202,39 +187,24 @@ class NumbaModule(ModulePrinter):
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         flat = self.flat_functions()
-        views = [VIEW.strip()] if any(" = _view(" in f or " = _room(" in f for f in flat) else []
-        helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
-        snippets = pasted(self.runtime, DECORATOR, self.program.constants, OF_MANY)
-        stack = [STACK.strip()] if self.program.small else []
-        if many.INVERSE_ROOTS.function in self.runtime:
-            stack.append(INVERSE_ROOTS.format(decorator=OF_MANY).strip())
-        body = "\n\n\n".join([*helpers, *snippets, *functions, *procedures, *views, *stack, *flat])
+        parts = self.ordered(self.pasted(), [*functions, *procedures, *flat])
         imports = "import math\n\nimport numpy as np\nfrom numba import njit\n"
-        if views or self.program.small:
-            imports += IMPORTS
-        code = "\n".join([imports, _constants(self.program), *_decorators(body), body, ""])
-        top = header(self.program, code, self.operations, "math, numpy and numba")
-        return f"{top}\n\n{code}"
+        constants = [constant(name, value) for name, value in self.program.constants.items()]
+        if flat:
+            constants.append(_layout(self.program))
+        code = assembled(imports, [*constants, _recipe(self.program)], parts)
+        stands = "The module stands alone; it needs math, numpy and numba and nothing else."
+        return f"{header(self.source, code, self.operations, stands)}\n\n{code}"
 
-    def block(self, node: Block, indent: int) -> list[str]:
-        """Indices without sign: numba then leaves out what makes negative ones count from the end,
-        which the compiler could not turn into vector instructions.
-        """
-        pad, inner = " " * indent, " " * (indent + INDENT)
-        stop, length = f"np.uint64({node.stop})", f"np.uint64({node.length})"
-        return [
-            f"{pad}for {node.first} in range(np.uint64(0), {stop}, {length}):",
-            f"{inner}{node.last} = min({node.first} + {length}, {stop})",
-        ]
+    def ordered(self, pasted: list[str], own: list[str]) -> list[str]:
+        """The parts of the module in their order."""
+        return [*pasted, *own]
 
-    def groups(self, node: Groups, indent: int) -> list[str]:
-        """A loop over groups of as many rows as ``specialised`` has chosen."""
-        pad, inner = " " * indent, " " * (indent + INDENT)
-        rows, size = f"rows_{node.size}", node.size
-        return [
-            f"{pad}for {node.group} in range(groups_{size}):",
-            f"{inner}{node.begin} = min({node.group} * {rows}, {size} - {rows})",
-        ]
+    def pasted(self, plain: bool = False) -> list[str]:
+        """The helpers and functions of the runtime files that the functions so far use."""
+        used = (name for name in NUMBA if name in self.helpers)
+        helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in used]
+        return [*helpers, *pasted(self.runtime, DECORATOR, self.program.constants, OF_MANY, plain)]
 
     def flat_functions(self) -> list[str]:
         """The right-hand side and the observables on flat vectors."""
@@ -243,40 +213,28 @@ class NumbaModule(ModulePrinter):
             return []
         texts = []
         procedure = program.procedure(program.right_hand_side)
-        if procedure is not None and program.small:
-            texts.append(self._specialised(procedure))
-        elif procedure is not None:
+        if procedure is not None:
             texts.append(_flat_right_hand_side(program, procedure))
         procedure = program.procedure(program.observables)
         if procedure is not None:
             texts.append(_flat_observables(program, procedure, self))
-        return texts
-
-    def _specialised(self, procedure: Procedure) -> str:
-        widened = with_inner_locals(procedure, self.program)
-        body = inlined_nests(widened, self.program)
-        views = _field_views(self.program, procedure)
-        views.append(" " * INDENT + APART)
-        views += _views("derivative", procedure.outputs)
-        return specialised(
-            self.program,
-            procedure,
-            self,
-            body,
-            [line[INDENT:] for line in views],
-            SPECIALISED,
-            _packing(self.program),
-        )
+        return [UNPACKED.strip(), *texts] if texts else []
 
 
-def _constants(program: Program) -> str:
-    lines = [f"{name} = {_literal(value)}" for name, value in program.constants.items()]
-    if program.small:
-        lines.append("_SPECIALISED = {}")
-    lines.append("RECIPE = {")
-    lines += [f"    {_literal(k)}: {_literal(v)}," for k, v in program.recipe.items()]
-    lines.append("}")
-    return "\n".join(lines) + "\n"
+def assembled(imports: str, constants: Iterable[str], parts: Sequence[str]) -> str:
+    """The code of a module: its constants, the decorators that its parts use, its parts."""
+    body = "\n\n\n".join(parts)
+    return "\n".join([imports, "\n".join(constants), "", *_decorators(body), body, ""])
+
+
+def constant(name: str, value: Constant) -> str:
+    """The definition of a constant of the module."""
+    return f"{name} = {_literal(value)}"
+
+
+def _recipe(program: Program) -> str:
+    lines = [f"    {_literal(k)}: {_literal(v)}," for k, v in program.recipe.items()]
+    return "\n".join(["RECIPE = {", *lines, "}"])
 
 
 def _decorators(body: str) -> list[str]:
@@ -306,35 +264,60 @@ def print_numba(program: Program) -> str:
 
 # Flat functions: the same procedures on one vector of unknowns and one of parameters.
 
+UNPACKED = '''
+def _unpacked(vector, which, sizes):
+    """The arrays that are packed in a vector, by name; not copied. See ``LAYOUT``."""
+    lengths = dict(zip(LAYOUT["sizes"], (int(size) for size in sizes), strict=True))
+    arrays, start = {}, 0
+    for name, axes in LAYOUT[which].items():
+        shape = tuple(lengths[axis] for axis in axes)
+        stop = start + math.prod(shape)
+        arrays[name] = vector[start:stop].reshape(shape) if shape else vector[start]
+        start = stop
+    if start != vector.size:
+        raise ValueError(f"{which}: its length does not agree with sizes")
+    return arrays
+'''
 
-def _explicit(signature: str) -> str:
-    single = f'@njit("{signature}", cache=True, error_model="numpy")'
-    if len(single) <= 100:
-        return single
-    return f'@njit(\n    "{signature}",\n    cache=True,\n    error_model="numpy",\n)'
+
+def _layout(program: Program) -> str:
+    """How vectors are packed, as a constant of the module."""
+    assert program.state is not None
+    assert program.parameters is not None
+    lines = [
+        "# How arrays are packed into vectors: one after the other, the last index runs fastest.",
+        "LAYOUT = {",
+        f'    "sizes": {_names(program.ranges)},',
+    ]
+    for vector in (program.state, program.parameters):
+        fields = tuple(Text(f'"{a.name}": {_names(a.shape)}') for a in vector.fields)
+        lines.append(statement(f'"{vector.name}": ', Bracket("{", fields, "}"), INDENT) + ",")
+    return "\n".join([*lines, "}"])
+
+
+def _names(names: Sequence[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"({quoted},)" if len(names) == 1 else f"({quoted})"
 
 
 def _flat_right_hand_side(program: Program, procedure: Procedure) -> str:
     assert program.state is not None
     assert program.parameters is not None
-    names = [program.state.name, "sizes", program.parameters.name, "derivative"]
+    state, parameters = program.state.name, program.parameters.name
     lines = [
-        _explicit(RIGHT_HAND_SIDE_TYPE),
-        f"def flat_{procedure.name}(alpha, {', '.join(names)}):",
+        f"def flat_{procedure.name}(alpha, {state}, sizes, {parameters}, derivative):",
+        *docstring(
+            [
+                f"{procedure.name} on vectors, to be called from Python; see ``LAYOUT``.",
+                f"derivative, written in place, is packed like {state}. alpha is the time.",
+            ]
+        ),
+        *_unpacking(program, procedure),
+        f'    rates = list(_unpacked(derivative, "{state}", sizes).values())',
     ]
-    lines += docstring(
-        [
-            f"{procedure.name} on flat vectors, with the signature that time steppers expect.",
-            *_packing(program),
-            "derivative is packed like the first vector. alpha is the time.",
-        ]
-    )
-    lines += _unpacking(program, procedure)
-    lines += _views("derivative", procedure.outputs)
-    arguments = [array.name for array in (*procedure.inputs, *procedure.outputs)]
-    call = Bracket(f"{procedure.name}(", tuple(Text(a) for a in arguments))
-    lines.append(statement("", call, INDENT))
-    return "\n".join(lines)
+    arguments = [Text(array.name) for array in procedure.inputs]
+    call = Bracket(f"{procedure.name}(", (*arguments, Text("*rates")))
+    return "\n".join([*lines, statement("", call, INDENT)])
 
 
 def _flat_observables(program: Program, procedure: Procedure, printer: NumbaModule) -> str:
@@ -344,12 +327,9 @@ def _flat_observables(program: Program, procedure: Procedure, printer: NumbaModu
     outputs = procedure.array_outputs
     names = [program.state.name, "sizes", program.parameters.name, *(a.name for a in outputs)]
     lines = [f"def flat_{procedure.name}({', '.join(names)}):"]
-    lines += docstring(
-        [f"{procedure.name} on flat vectors, to be called from Python.", *_packing(program)]
-    )
-    lines.append(" " * INDENT + f"[{', '.join(program.ranges)}] = (int(size) for size in sizes)")
-    lines += _field_views(program, procedure, _reshaped)
-    nodes = loop_nests(procedure, program).nodes
+    lines += docstring([f"{procedure.name} on vectors, to be called from Python; see ``LAYOUT``."])
+    lines += _unpacking(program, procedure)
+    nodes = printer.nests(procedure).nodes
     if procedure.locals or not all(isinstance(node, Invoke) for node in nodes):
         result = procedure.result.name if procedure.result else None
         arguments = tuple(array.name for array in (*procedure.inputs, *outputs))
@@ -360,80 +340,18 @@ def _flat_observables(program: Program, procedure: Procedure, printer: NumbaModu
     return "\n".join(lines)
 
 
-def _packing(program: Program) -> list[str]:
-    """Paragraphs that say how the vectors are packed."""
-    assert program.state is not None
-    assert program.parameters is not None
-    described = [f"sizes = [{', '.join(program.ranges)}]"]
-    for vector in (program.state, program.parameters):
-        fields = [
-            f"{array.name} ({', '.join(array.shape)})" if array.shape else array.name
-            for array in vector.fields
-        ]
-        described.append(f"{vector.name} = {', '.join(fields)}")
-    return described
-
-
 def _unpacking(program: Program, procedure: Procedure) -> list[str]:
-    """Sizes and views of the fields that the procedure needs."""
+    """The arrays of both vectors that the procedure needs, under their names."""
     assert program.state is not None
     assert program.parameters is not None
-    lines = [
-        " " * INDENT + f"{size} = sizes[{position}]" for position, size in enumerate(program.ranges)
-    ]
-    return lines + _field_views(program, procedure)
-
-
-def _field_views(program: Program, procedure: Procedure, view: View | None = None) -> list[str]:
-    """Views of the fields that the procedure needs."""
-    assert program.state is not None
-    assert program.parameters is not None
-    lines: list[str] = []
+    lines = []
     needed = {array.name for array in procedure.inputs}
     for vector in (program.state, program.parameters):
-        lines += _views(vector.name, vector.fields, needed, view or _view)
+        names = [array.name for array in vector.fields if array.name in needed]
+        lines.append(f'    arrays = _unpacked({vector.name}, "{vector.name}", sizes)')
+        if names == [array.name for array in vector.fields]:
+            targets = Bracket("[", tuple(Text(name) for name in names), "]")
+            lines.append(statement("", targets, INDENT) + " = arrays.values()")
+        else:
+            lines += [f'    {name} = arrays["{name}"]' for name in names]
     return lines
-
-
-def _views(
-    vector: str, fields: Sequence[Array], needed: set[str] | None = None, view: View | None = None
-) -> list[str]:
-    """One view per field, at running offsets; fields nobody needs are stepped over."""
-    lines: list[str] = ["start = 0"]
-    scalars = 0
-    for array in fields:
-        wanted = needed is None or array.name in needed
-        if not array.shape:
-            if wanted:
-                lines += _step(scalars)
-                scalars = 0
-                lines.append(f"{array.name} = {vector}[start]")
-            scalars += 1
-            continue
-        lines += _step(scalars)
-        scalars = 0
-        extent = " * ".join(array.shape)
-        if wanted:
-            lines.append(f"{array.name} = " + (view or _view)(vector, array, extent))
-        lines.append(f"start += {extent}")
-    lines += _step(scalars)
-    # Views do not know where the vector ends.
-    lines.append(f"if start != {vector}.size:")
-    lines.append(f'    raise ValueError("{vector}: its length does not agree with sizes")')
-    return [" " * INDENT + line for line in lines]
-
-
-def _step(scalars: int) -> list[str]:
-    """Over scalar fields, in one step."""
-    return [f"start += {scalars}"] if scalars else []
-
-
-def _view(vector: str, array: Array, extent: str) -> str:
-    if len(array.shape) == 1:
-        return f"{vector}[start : start + {extent}]"
-    return f"_view({vector}, start, ({', '.join(array.shape)}))"
-
-
-def _reshaped(vector: str, array: Array, extent: str) -> str:
-    part = f"{vector}[start : start + {extent}]"
-    return part if len(array.shape) == 1 else f"{part}.reshape({', '.join(array.shape)})"

@@ -135,11 +135,8 @@ def _fields4(
     l11, l21, l31, l41 = least, 0.0, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
-        l21, l31, l41 = (
-            _bounded(c12 / l11, l11),
-            _bounded(c13 / l11, l11),
-            _bounded(c14 / l11, l11),
-        )
+        l21, l31 = _bounded(c12 / l11, l11), _bounded(c13 / l11, l11)
+        l41 = _bounded(c14 / l11, l11)
         n22, n23 = _minor(c11, c22, c12, c12), _minor(c11, c23, c12, c13)
         n24, n33 = _minor(c11, c24, c12, c14), _minor(c11, c33, c13, c13)
         n34, n44 = _minor(c11, c34, c13, c14), _minor(c11, c44, c14, c14)
@@ -179,13 +176,9 @@ def _fields4(
     if swapped23:
         x2, x3 = x3, x2
     volume = l11 * l22 * l33 * l44 / (s1 * s2 * s3 * s4)
-    return (
-        _scaled4(x1, 1.0 / s1),
-        _scaled4(x2, 1.0 / s2),
-        _scaled4(x3, 1.0 / s3),
-        _scaled4(x4, 1.0 / s4),
-        volume,
-    )
+    x1, x2 = _scaled4(x1, 1.0 / s1), _scaled4(x2, 1.0 / s2)
+    x3, x4 = _scaled4(x3, 1.0 / s3), _scaled4(x4, 1.0 / s4)
+    return x1, x2, x3, x4, volume
 
 
 def _plane3(x: _Vector3, y: _Vector3) -> _Vector3:

@@ -164,16 +164,9 @@ def sign_mean4_cov(
             c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
         else:
             c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
-    d12, d13, d14 = (
-        _minor(c11, c22, c12, c12),
-        _minor(c11, c33, c13, c13),
-        _minor(c11, c44, c14, c14),
-    )
-    d23, d24, d34 = (
-        _minor(c22, c33, c23, c23),
-        _minor(c22, c44, c24, c24),
-        _minor(c33, c44, c34, c34),
-    )
+    d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
+    d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
+    d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
     scale = 0.4052847345693511  # 4/pi^2
     if d12[0] <= 0.0:
         return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
@@ -188,21 +181,11 @@ def sign_mean4_cov(
     if d34[0] <= 0.0:
         return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
     # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
-    a23, a24, a34 = (
-        _minor(c11, c23, c12, c13),
-        _minor(c11, c24, c12, c14),
-        _minor(c11, c34, c13, c14),
-    )
-    b13, b14, b34 = (
-        _minor(c22, c13, c12, c23),
-        _minor(c22, c14, c12, c24),
-        _minor(c22, c34, c23, c24),
-    )
-    e12, e14, e24 = (
-        _minor(c33, c12, c13, c23),
-        _minor(c33, c14, c13, c34),
-        _minor(c33, c24, c23, c34),
-    )
+    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
+    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
+    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
+    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
+    e24 = _minor(c33, c24, c23, c34)
     end1 = _minor_of_doubled(a23, d14, a24, a34)
     end2 = _minor_of_doubled(b13, d24, b14, b34)
     end3 = _minor_of_doubled(e12, d34, e14, e24)
@@ -220,14 +203,8 @@ def sign_mean4_cov(
     start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
     start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
     # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
-    variance = min(
-        p1,
-        p2,
-        p3,
-        given12[0] / (c11 * c44 * d12[0]),
-        given13[0] / (c11 * c44 * d13[0]),
-        given23[0] / (c22 * c44 * d23[0]),
-    )
+    least1 = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    variance = min(p1, p2, p3, least1, given23[0] / (c22 * c44 * d23[0]))
     if d4 < variance * d3:
         variance = d4 / d3
     stretch = 1.3

@@ -24,18 +24,26 @@ FILES = (
     "kinked_mean.py",
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
+PLAIN = "plain.py"
+"""What stands for functions of these files in modules to be read."""
 
 
 def pasted(
-    names: Iterable[str], decorator: str, given: Iterable[str] = (), of_many: str = ""
+    names: Iterable[str],
+    decorator: str,
+    given: Iterable[str] = (),
+    of_many: str = "",
+    plain: bool = False,
 ) -> list[str]:
     """Top-level definitions that the named functions need, in the order of their files.
 
     Functions get the decorator, functions of many numbers the one ``of_many``; annotations are
-    dropped, comments kept. Names that are ``given`` are defined by the module itself.
+    dropped, comments kept. Names that are ``given`` are defined by the module itself. ``plain``
+    takes the functions of :data:`PLAIN` where it has them.
     """
-    decorators = [of_many if file == OF_MANY_NUMBERS else decorator for file in FILES]
-    return _definitions(zip(_texts(), decorators, strict=True), set(names), set(given))
+    sources = [(_text(file), of_many if file == OF_MANY_NUMBERS else decorator) for file in FILES]
+    instead = (_text(PLAIN), decorator) if plain else ("", "")
+    return _definitions(sources, set(names), set(given), instead)
 
 
 def filled_template(
@@ -65,21 +73,35 @@ def filled_template(
 
 
 def _texts() -> list[str]:
-    folder = resources.files(__package__)
-    return [folder.joinpath(file).read_text(encoding="utf-8") for file in FILES]
+    return [_text(file) for file in FILES]
+
+
+def _text(file: str) -> str:
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
 
 
 def _definitions(
-    sources: Iterable[tuple[str, str]], wanted: set[str], given: set[str]
+    sources: Iterable[tuple[str, str]],
+    wanted: set[str],
+    given: set[str],
+    instead: tuple[str, str] = ("", ""),
 ) -> list[str]:
-    """Definitions of texts, each text with the decorator of its functions."""
+    """Definitions of texts, each text with the decorator of its functions.
+
+    Functions of the text ``instead`` stand in the places of others of their names.
+    """
+    source, decorator = instead
+    others = {n.name: n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)}
     nodes: dict[str, ast.stmt] = {}
     lines: dict[ast.stmt, list[str]] = {}
     decorators: dict[ast.stmt, str] = {}
+    for other in others.values():
+        lines[other], decorators[other] = source.splitlines(), decorator
     for source, decorator in sources:
-        for node in ast.parse(source).body:
-            lines[node] = source.splitlines()
-            decorators[node] = decorator
+        for found in ast.parse(source).body:
+            node = others.get(found.name, found) if isinstance(found, ast.FunctionDef) else found
+            lines.setdefault(node, source.splitlines())
+            decorators.setdefault(node, decorator)
             names = [name for name in _names_defined(node) if name not in given]
             if clash := sorted(set(names) & set(nodes)):
                 raise ProgramError(f"two runtime files define {clash[0]!r}; rename one of them")

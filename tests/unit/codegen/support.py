@@ -40,6 +40,23 @@ def as_module(text: str, directory: Path, name: str) -> ModuleType:
     return module
 
 
+def as_fast_module(text: str, directory: Path, name: str) -> ModuleType:
+    """The same of a fast module, beside what it needs."""
+    package = directory / "fast"
+    package.mkdir(exist_ok=True)
+    runtime = Path(importlib.import_module("symderiv_kernels.fast.runtime").__file__ or "")
+    (package / runtime.name).write_text(runtime.read_text(encoding="utf-8"), encoding="utf-8")
+    (package / f"{name}.py").write_text(text, encoding="utf-8")
+    for loaded in [each for each in sys.modules if each.split(".")[0] == "fast"]:
+        del sys.modules[loaded]
+    sys.path.insert(0, str(directory))
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module(f"fast.{name}")
+    finally:
+        sys.path.remove(str(directory))
+
+
 def one_function(value: sp.Expr, *arguments: sp.Symbol, **options: Any) -> Program:
     """A program with a single scalar function ``f``."""
     function = ScalarFunction(

@@ -21,7 +21,9 @@ from symderiv_codegen import (
     TableSum,
     TableTerm,
     TemplateFunction,
+    print_fast,
     print_numba,
+    print_readable,
 )
 from symderiv_codegen.assigned_once import Frame, check_names
 from symderiv_codegen.loops import (
@@ -126,10 +128,11 @@ def values(program: Program) -> list[float]:
             for vector in (program.state, program.parameters)
         ]
         lengths = np.array([sizes[size] for size in program.ranges])
-        derivative = np.zeros_like(vectors[0])
-        flat = getattr(module, f"flat_{program.right_hand_side}")
-        flat(0.0, vectors[0], lengths, vectors[1], derivative)
-        found += derivative.tolist()
+        for text in (print_readable(program), print_fast(program)):
+            derivative = np.zeros_like(vectors[0])
+            flat = getattr(uncompiled(text), f"flat_{program.right_hand_side}")
+            flat(0.0, vectors[0], lengths, vectors[1], derivative)
+            found += derivative.tolist()
     return found
 
 
@@ -145,6 +148,8 @@ def invented(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with monkeypatch.context() as patch:
         patch.setattr(NamePool, "__init__", recorded)
         print_numba(program)
+        if program.small:
+            print_fast(program)
     mine = names_of(program) | program.module_names | set(program.flat_names)
     found = {name for pool in pools for name in pool} - mine - RESERVED
     return sorted(n for n in found if n.isidentifier() and n[0] != "_" and not keyword.iskeyword(n))
@@ -325,7 +330,7 @@ def test_every_kind_of_function_is_checked_before_it_is_printed(
         assert f"function '{where}': straight line" in seen
     assert "function 'total_of': table sum" in seen
     assert seen[-1] == "procedure 'g': share"
-    print_numba(solver())
+    print_fast(solver())
     assert "procedure 'right_hand_side': blocks" in seen
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
-from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, generate_text
+from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, generate_fast
 from symderiv_codegen.blocks import halves
-from unit.codegen.support import as_module
+from unit.codegen.support import as_fast_module
 
 K, M, L = sp.symbols("K M L", integer=True, positive=True)
 i, j, p = (sp.Idx(name, K) for name in "ijp")
@@ -62,7 +62,7 @@ def program() -> Program:
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return generate_text(program())
+    return generate_fast(program())
 
 
 # one row of units and one mode; all at once; two parts, of which the second goes beyond the last
@@ -83,7 +83,7 @@ def test_long_loops_agree_with_matrix_products(text: str, tmp_path: Path, cut: s
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    module = as_module(text, tmp_path, f"long_{cut}")
+    module = as_fast_module(text, tmp_path, f"long_{cut}")
     rhs = module.specialised(units, teachers)
     random = np.random.default_rng(5)
     sizes = {"K": units, "M": teachers, "L": modes}

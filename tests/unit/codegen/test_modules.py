@@ -18,6 +18,7 @@ import sympy as sp
 from symderiv_codegen import (
     Array,
     Assignment,
+    generate_fast,
     generate_text,
     is_unchanged,
     print_latex,
@@ -25,7 +26,7 @@ from symderiv_codegen import (
     program_digest,
 )
 from unit.codegen.erf_program import erf_program
-from unit.codegen.support import as_module, as_multiprecision, one_procedure
+from unit.codegen.support import as_fast_module, as_module, as_multiprecision, one_procedure
 
 mp = mpmath.mp
 K, M, L = 3, 2, 4
@@ -198,12 +199,12 @@ def test_the_form_for_known_sizes_computes_the_same(
     compiled: ModuleType, state: dict[str, Any], tmp_path: Path
 ) -> None:
     """One function with everything inlined, its arrays on the stack or, when large, not."""
-    small = generate_text(replace(erf_program(), small=("K", "M")))
+    small = generate_fast(replace(erf_program(), small=("K", "M")))
     names = list(state)
     unknown = np.concatenate([state[name].ravel() for name in names[:3]])
     parameters = np.concatenate([np.ravel(state[name]) for name in names[3:]])
     expected = np.concatenate([part.ravel() for part in _derivative(compiled, state).values()])
-    module = as_module(small, tmp_path, "known")
+    module = as_fast_module(small, tmp_path, "known")
     derivative = np.empty_like(unknown)
     module.specialised(K, M)(0.0, unknown, np.array([K, M, L]), parameters, derivative)
     np.testing.assert_allclose(derivative, expected, rtol=1e-13, atol=1e-15)
@@ -289,13 +290,8 @@ GOLDEN = '''\
 def p(A, x, gain, y):
     """p.
 
-    Inputs:
-        A     (K, M)  a matrix
-        x     (M)
-        gain  scalar
-
-    Outputs, in place:
-        y     (K)
+    Inputs: A (K, M), x (M), gain.
+    Outputs, in place: y (K).
     """
     K = A.shape[0]
     M = x.shape[0]

@@ -49,7 +49,7 @@ def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tupl
     text = "\n".join(NumbaModule(program).body(nodes, 4))
     names = ", ".join(array.name for array in (*INPUTS, *outputs))
     room = [f"    {array.name} = np.full({array.shape[0]}, np.nan)\n" for array in arrays]
-    scope = {"np": np, "math": math, "_arcsines": elementary._arcsines, "_inverse_roots": roots}
+    scope = {"np": np, "math": math, "_arcsines": elementary._arcsines, "to_inverse_roots": roots}
     exec(f"def f({names}, K, M):\n{''.join(room)}{text}\n", scope)
     return text, scope["f"]
 
@@ -165,7 +165,7 @@ def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_ind
     value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
     text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
     assert "math.sqrt" not in text
-    assert text.count("_inverse_roots(inverse_roots, K)") == 1
+    assert text.count("to_inverse_roots(inverse_roots, K)") == 1
     assert "math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])" in text
     given = data(9, 1)
     one = given["S"]
@@ -200,7 +200,7 @@ def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_ar
         Assignment(B[i, n], 1 / sp.sqrt(other(n))),
     )
     text, function = fast_text(*body, outputs=(MEANS, OTHER, CROSS))
-    assert text.count("_inverse_roots(inverse_roots, K + M)") == 1
+    assert text.count("to_inverse_roots(inverse_roots, K + M)") == 1
     assert "inverse_roots_element = inverse_roots[K + m]\n" in text
     assert "inverse_roots_element * inverse_roots_element" in text
     assert "inverse_roots_j = inverse_roots[j]\n" in text
@@ -222,7 +222,7 @@ def test_a_table_that_needs_inverse_roots_is_filled_behind_them() -> None:
     root = 1 / sp.sqrt(1 + S[q, q] * S[i, j])
     value = total(v[p] * S[p, q] * (root + 1 / (3 + root)), p, q)
     text, function = fast_text(Assignment(F[i, j], value))
-    assert text.index("_inverse_roots(") < text.index("each_inverse[p] =")
+    assert text.index("to_inverse_roots(") < text.index("each_inverse[p] =")
     given = data(3, 1)
     one = given["S"]
     roots_of = 1 / np.sqrt(1 + np.einsum("qq,ij->ijq", one, one))
@@ -237,7 +237,7 @@ def test_a_table_stands_behind_what_it_needs_and_in_front_of_its_readers() -> No
     value = total(u[m] * H[i, m], m) + total(v[p] * root(p), p)
     body = Assignment(W[i], value), Assignment(G[i, j], root(j) * v[j])
     text, function = fast_text(*body, outputs=(MEANS, OTHER))
-    assert "_inverse_roots(inverse_roots, K)" in text
+    assert "to_inverse_roots(inverse_roots, K)" in text
     given = data(4, 3)
     one = given["S"]
     first, second = np.full(4, np.nan), np.full((4, 4), np.nan)

@@ -17,6 +17,7 @@ import pytest
 
 from symderiv.dynamics import code_cache, kernels, load_kernel
 from symderiv.dynamics.code_cache import kept_code
+from symderiv.learning.solver_files import SolverText
 
 SOURCE = """
 from numba import njit
@@ -34,14 +35,16 @@ import os, signal, sys, time
 import symderiv.learning
 COPY = '''
 from symderiv_kernels.erf import *
-FORMAT = 2
+FORMAT = 3
 STUDENT_ACTIVATION = {{student!r}}
 TEACHER_ACTIVATION = {{teacher!r}}
 '''
-def generate(name, student, teacher):
+def solver_text(name, student, teacher):
     time.sleep({pause})
-    return COPY.format(student=student, teacher=teacher)
-symderiv.learning.generate = generate
+    readable = COPY.format(student=student, teacher=teacher)
+    fast = "from symderiv_kernels.fast.erf import specialised"
+    return symderiv.learning.SolverText(readable, fast)
+symderiv.learning.solver_text = solver_text
 from symderiv.dynamics import load_kernel
 {before}
 kernel = load_kernel("x**2 - 7")
@@ -229,7 +232,8 @@ def test_processes_that_derive_the_same_module_at_once_all_succeed(tmp_path):
     path = Path(answer.split()[0])
     assert path.parent == tmp_path / "symderiv" / "kernels"
     assert kernels._read_sealed(path) is not None
-    assert [file.name for file in path.parent.glob("*kernel_*")] == [path.name]
+    kept = {path.name, kernels.fast_path(path).name}
+    assert {file.name for file in path.parent.glob("*kernel_*")} == kept
 
 
 def test_a_kill_while_a_module_is_written_is_survived(tmp_path):
@@ -252,24 +256,27 @@ def test_without_a_folder_for_it_a_module_is_derived_for_the_moment(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "appended", "not text"])
-def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, damage):
+@pytest.mark.parametrize("which", ["readable", "fast"])
+def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, which, damage):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     import symderiv.learning as learning
 
-    text = (
-        "from symderiv_kernels.erf import *\nFORMAT = 2\nMARK = 1\n"
-        f"STUDENT_ACTIVATION = {damage!r}\nTEACHER_ACTIVATION = ''\n"
+    text = SolverText(
+        "from symderiv_kernels.erf import *\nFORMAT = 3\nMARK = 1\n"
+        f"STUDENT_ACTIVATION = {damage!r}\nTEACHER_ACTIVATION = ''\n",
+        "from symderiv_kernels.fast.erf import specialised\nMARK = 1\n",
     )
     calls: list[str] = []
 
-    def generate(name: str, student: str, teacher: str) -> str:
+    def solver_text(name: str, student: str, teacher: str) -> SolverText:
         calls.append(name)
         return text
 
-    monkeypatch.setattr(learning, "generate", generate)
-    student = f"x**2 - {10 + len(damage)}"
+    monkeypatch.setattr(learning, "solver_text", solver_text)
+    student = f"x**2 - {10 + len(damage) + 100 * (which == 'fast')}"
     first = load_kernel(student)
-    content = first.path.read_bytes()
+    path = first.path if which == "readable" else kernels.fast_path(first.path)
+    content = path.read_bytes()
     damaged = {
         "truncated": content[: len(content) // 2],
         "changed": content.replace(b"MARK = 1", b"MARK = 2"),
@@ -277,12 +284,12 @@ def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, damage):
         "not text": b"\xff" + content,
     }[damage]
     assert damaged != content
-    first.path.write_bytes(damaged)
-    del sys.modules[first.module.__name__]
+    path.write_bytes(damaged)
+    del sys.modules[first.module.__name__], sys.modules[first.fast.__name__]
     notices: list[str] = []
     again = load_kernel(student, notice=notices.append)
-    assert again.module.MARK == 1
-    assert again.sha256 == first.sha256
-    assert first.path.read_bytes() == content
+    assert again.module.MARK == again.fast.MARK == 1
+    assert again.digests == first.digests
+    assert path.read_bytes() == content
     assert len(calls) == 2
     assert "is damaged" in notices[0]

@@ -12,6 +12,7 @@ import pytest
 
 from symderiv.dynamics import kernels, load_kernel
 from symderiv.errors import InputError, SymderivError
+from symderiv.learning.solver_files import SolverText
 
 COPY = """
 from symderiv_kernels.erf import *
@@ -19,6 +20,7 @@ FORMAT = {format}
 STUDENT_ACTIVATION = {student!r}
 TEACHER_ACTIVATION = {teacher!r}
 """
+FAST_COPY = "from symderiv_kernels.fast.erf import specialised\n"
 
 
 @pytest.fixture
@@ -34,11 +36,12 @@ def generator(monkeypatch):
 
     calls: list[tuple[str, str, str]] = []
 
-    def generate(name: str, student: str, teacher: str) -> str:
+    def solver_text(name: str, student: str, teacher: str) -> SolverText:
         calls.append((name, student, teacher))
-        return COPY.format(format=kernels.FORMAT, student=student, teacher=teacher)
+        readable = COPY.format(format=kernels.FORMAT, student=student, teacher=teacher)
+        return SolverText(readable, FAST_COPY)
 
-    monkeypatch.setattr(learning, "generate", generate, raising=False)
+    monkeypatch.setattr(learning, "solver_text", solver_text, raising=False)
     return calls
 
 
@@ -56,7 +59,8 @@ def test_a_module_of_the_package_is_found_by_its_formulas(student, teacher, name
     kernel = load_kernel(student, teacher)
     assert kernel.checked_in
     assert kernel.path.name == name
-    assert len(kernel.sha256) == 64
+    assert len(kernel.sha256) == len(kernel.fast_sha256) == 64
+    assert kernel.fast.__name__ == f"symderiv_kernels.fast.{kernel.path.stem}"
     assert not cache.exists()
 
 
@@ -84,7 +88,8 @@ def test_another_activation_is_derived_once_and_then_read_from_the_cache(
     assert first.path.stem == generator[0][0]
     assert generator[0][1:] == ("x**2-1", "x**2-1") or "x**2" in generator[0][1]
     assert len(notices) == 1
-    assert [path.suffix for path in cache.glob("kernel_*")] == [".py"]
+    stem = first.path.stem
+    assert {path.name for path in cache.glob("kernel_*")} == {f"{stem}.py", f"{stem}_fast.py"}
     again = load_kernel("x**2-1", notice=notices.append)
     assert again.path == first.path
     assert again.module is first.module
@@ -100,10 +105,10 @@ def test_another_activation_is_derived_once_and_then_read_from_the_cache(
 def test_a_derivation_that_fails_leaves_nothing_behind(cache, monkeypatch):
     import symderiv.learning as learning
 
-    def generate(name: str, student: str, teacher: str) -> str:
+    def solver_text(name: str, student: str, teacher: str) -> SolverText:
         raise SymderivError("no")
 
-    monkeypatch.setattr(learning, "generate", generate, raising=False)
+    monkeypatch.setattr(learning, "solver_text", solver_text, raising=False)
     with pytest.raises(SymderivError, match="no"):
         load_kernel("x**2 - 2")
     assert not cache.exists() or not list(cache.iterdir())
@@ -124,8 +129,10 @@ def test_a_module_of_another_format_is_refused(cache, monkeypatch):
 
     monkeypatch.setattr(
         learning,
-        "generate",
-        lambda name, student, teacher: COPY.format(format=99, student=student, teacher=teacher),
+        "solver_text",
+        lambda name, student, teacher: SolverText(
+            COPY.format(format=99, student=student, teacher=teacher), FAST_COPY
+        ),
         raising=False,
     )
     with pytest.raises(SymderivError, match="another version"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +11,19 @@ import pytest
 
 from symderiv.dynamics.kernels import load_kernel
 from symderiv.errors import SymderivError
-from symderiv.learning import checked_means, plain_learning, recipes
+from symderiv.learning import checked_means, plain_learning, recipes, solver_files
 from symderiv.learning.generated_check import GeneratedError, check_generated
 from symderiv.learning.plain_learning import LearningProblem, Units, one_step, sample
 from symderiv.learning.problem import learning_problem
+from symderiv.learning.solver_files import SolverText
 from symderiv.learning.uncompiled import uncompiled
 
 KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
 
 
-def kept(name: str) -> tuple[str, LearningProblem]:
-    return (KERNELS / f"{name}.py").read_text(), learning_problem(*recipes.RECIPES[name])
+def kept(name: str) -> tuple[SolverText, LearningProblem]:
+    texts = ((KERNELS / folder / f"{name}.py").read_text() for folder in ("", "fast"))
+    return SolverText(*texts), learning_problem(*recipes.RECIPES[name])
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
@@ -82,7 +85,7 @@ WRONG = {
     "one of two forms": (
         "right_hand_side",
         "right(*a); a[-1][0] += 1e-6",
-        "differs from flat_right_hand_side",
+        "differs from that of the fast module",
     ),
     "what is shown": (
         "flat_observables",
@@ -98,16 +101,25 @@ WRONG = {
 def test_what_is_wrong_is_named(case: str) -> None:
     text, problem = kept("erf")
     name, body, message = WRONG[case]
+    module = "fast" if name == "flat_right_hand_side" else "readable"
+    wrong = replace(text, **{module: getattr(text, module) + replaced(name, body)})
     with pytest.raises(GeneratedError, match=message):
-        check_generated(text + replaced(name, body), problem)
+        check_generated(wrong, problem)
+
+
+def test_functions_of_the_two_modules_are_compared() -> None:
+    text, problem = kept("erf")
+    wrong = replace(text, fast=text.fast + replaced("i2", "return right(*a) + 1e-8"))
+    with pytest.raises(GeneratedError, match=r"^i2\(.* in the fast module"):
+        check_generated(wrong, problem)
 
 
 def test_nothing_is_written_of_a_module_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = recipes.print_numba
+    right = solver_files.print_readable
     broken = replaced("i2", "return 2 * right(*a)")
-    monkeypatch.setattr(recipes, "print_numba", lambda program: right(program) + broken)
+    monkeypatch.setattr(solver_files, "print_readable", lambda program: right(program) + broken)
     monkeypatch.setattr(recipes, "RECIPES", {"linear": ("linear", "linear")})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(SymderivError, match=r"^i2\("):

@@ -8,14 +8,33 @@ one arcsine in the innermost loop.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
-from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
+
+from symderiv_codegen.program import Assignment, Procedure, Program, ScalarFunction
 
 #: Longer closed forms stay functions: the loops would be hard to read and slow to compile.
 MOST_OPERATIONS = 60
+
+
+def with_sums_written_out(program: Program) -> Program:
+    """The program with short functions written out in the procedures that ask for it."""
+
+    def changed(procedure: Procedure) -> Procedure:
+        if procedure.name not in program.written_out:
+            return procedure
+        steps = (
+            replace(step, value=written_out(step.value, program.functions))
+            if isinstance(step, Assignment)
+            else step
+            for step in procedure.body
+        )
+        return replace(procedure, body=tuple(steps))
+
+    return replace(program, procedures=tuple(changed(each) for each in program.procedures))
 
 
 def written_out(expression: sp.Expr, functions: Iterable[Any]) -> sp.Expr:

@@ -1,0 +1,300 @@
+"""Programs as numba modules to be run: the flat right-hand side, for sizes that are known.
+
+A function ``specialised(K, M)`` of the module makes it: loops over units have fixed lengths, so
+that the compiler unrolls them, and intermediate arrays lie on the stack. Everything it computes
+stands in one function, because what is inlined late is compiled twice. Beside the module there must
+be ``runtime.py`` (``symderiv_kernels/fast/runtime.py``), with what numba's language does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from symderiv_codegen.blocks import MOST_PRODUCTS, MOST_UNITS
+from symderiv_codegen.errors import ProgramError
+from symderiv_codegen.inline import with_inner_locals
+from symderiv_codegen.layout import INDENT, Bracket, Chain, Text, statement
+from symderiv_codegen.loops import Block, Groups, Node, inner, reads
+from symderiv_codegen.lower import Body, inlined_nests
+from symderiv_codegen.many import INVERSE_ROOTS
+from symderiv_codegen.printers.header import GENERATED, digests
+from symderiv_codegen.printers.module import docstring
+from symderiv_codegen.printers.numba import NumbaModule, assembled, constant
+from symderiv_codegen.program import Array, Procedure, Program, Vector
+
+RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
+# Sums may be made in any order, which is what vector instructions need; nothing else is given up,
+# and scalar functions, with their own decorators, keep their order.
+SIGNATURE = f'''
+@njit(
+    "{RIGHT_HAND_SIDE_TYPE}",
+    cache=True,
+    error_model="numpy",
+    fastmath={{"reassoc", "contract"}},
+)
+'''
+
+# Two megabytes, a quarter of the usual stack.
+LARGEST_ROOM = 262144
+
+FROM_RUNTIME = ("DIGEST", "derivative_apart", INVERSE_ROOTS.function, "stack_array", "view")
+"""What modules may take from ``runtime.py``."""
+
+
+class FastModule(NumbaModule):
+    """A module with the flat right-hand side for given sizes, and the functions that it calls."""
+
+    name = "fast"
+
+    def module(self) -> str:
+        """The text of the whole module.
+
+        Raises:
+            ProgramError: The program has no right-hand side, no vectors or no small ranges.
+        """
+        program = self.program
+        procedure = program.procedure(program.right_hand_side)
+        if procedure is None or not (program.state and program.parameters and program.small):
+            raise ProgramError(
+                f"program {program.name!r}: only a right-hand side on vectors over small ranges "
+                "has a fast form"
+            )
+        flat = self._specialised(_Form(program, procedure, program.state, program.parameters))
+        parts = self._parts(flat)
+        text = "\n".join([*parts, flat])
+        tables = {n: v for n, v in program.constants.items() if _mentioned(n, text)}
+        used = [name for name in FROM_RUNTIME if _mentioned(name, flat)]
+        imports = "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
+        imports += f"from .runtime import {', '.join(sorted(used, key=str.lower))}\n"
+        constants = [constant(name, value) for name, value in tables.items()]
+        code = assembled(imports, [*constants, "_SPECIALISED = {}"], [*parts, flat])
+        paragraphs = [
+            f"{program.title}: fast",
+            f"{GENERATED} The equations and what computes them one by one stand in "
+            f"{program.name}.py, from the same program; here is the right-hand side on vectors, "
+            "compiled for given numbers of units. The module needs math, numpy, numba and the "
+            "runtime.py beside it.",
+            digests(self.source, code),
+        ]
+        return "\n".join(docstring(paragraphs, indent=0)) + f"\n\n{code}"
+
+    def _parts(self, text: str) -> list[str]:
+        """What the text calls and what that calls in turn: pasted functions and the program's."""
+        calls = (*self.program.functions, *self.program.procedures)
+        found: dict[str, str] = {}
+        while True:
+            pasted = self.pasted()
+            texts = (text, *pasted, *found.values())
+            new = [
+                callee
+                for callee in calls
+                if callee.name not in found
+                and any(_mentioned(callee.name, each, r"\(") for each in texts)
+            ]
+            if not new:
+                return [*pasted, *(found[each.name] for each in calls if each.name in found)]
+            for callee in new:
+                if isinstance(callee, Procedure):
+                    found[callee.name] = self.procedure(callee)
+                else:
+                    found[callee.name] = self.function(callee)
+
+    def block(self, node: Block, indent: int) -> list[str]:
+        """Indices without sign: numba then leaves out what makes negative ones count from the end,
+        which the compiler could not turn into vector instructions.
+        """
+        pad, inner = " " * indent, " " * (indent + INDENT)
+        stop, length = f"np.uint64({node.stop})", f"np.uint64({node.length})"
+        return [
+            f"{pad}for {node.first} in range(np.uint64(0), {stop}, {length}):",
+            f"{inner}{node.last} = min({node.first} + {length}, {stop})",
+        ]
+
+    def groups(self, node: Groups, indent: int) -> list[str]:
+        """A loop over groups of as many rows as ``specialised`` has chosen."""
+        pad, inner = " " * indent, " " * (indent + INDENT)
+        rows, size = f"rows_{node.size}", node.size
+        return [
+            f"{pad}for {node.group} in range(groups_{size}):",
+            f"{inner}{node.begin} = min({node.group} * {rows}, {size} - {rows})",
+        ]
+
+    def _specialised(self, form: _Form) -> str:
+        """The text of ``specialised`` and of the flat function for sizes known only when called."""
+        program = self.program
+        body = inlined_nests(with_inner_locals(form.procedure, program), program)
+        sizes = ", ".join(program.small)
+        pad = " " * INDENT
+        rooms = {body.names.take(f"room_{array.name}"): array for array in body.arrays}
+        lines = [f"def specialised({sizes}):", *docstring(form.documentation())]
+        lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
+        lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
+        lines += [pad + line for line in _in_parts(body.nodes, program.small)]
+        lines += _measured(rooms)
+        lines.append(f"{pad}digest = DIGEST")
+        lines.append("")
+        lines += [pad + line for line in SIGNATURE.strip().split("\n")]
+        lines.append(f"{pad}def {form.name}({form.arguments}):")
+        lines += [pad * 2 + line for line in (*form.unpacking(body), *_carved(rooms))]
+        lines += self.body(body.nodes, 2 * INDENT)
+        lines += ["", f"{pad}_SPECIALISED[{sizes}] = {form.name}", f"{pad}return {form.name}"]
+        return "\n".join([*lines, "", "", *form.for_any_sizes()])
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How the flat function is called, and what its vectors hold."""
+
+    program: Program
+    procedure: Procedure
+    state: Vector
+    parameters: Vector
+
+    @property
+    def name(self) -> str:
+        return f"flat_{self.procedure.name}"
+
+    @property
+    def arguments(self) -> str:
+        return f"alpha, {self.state.name}, sizes, {self.parameters.name}, derivative"
+
+    def documentation(self) -> list[str]:
+        """Paragraphs that say what ``specialised`` gives and how the vectors are packed."""
+        packing = [f"sizes = [{', '.join(self.program.ranges)}]"]
+        for vector in (self.state, self.parameters):
+            fields = (
+                f"{array.name} ({', '.join(array.shape)})" if array.shape else array.name
+                for array in vector.fields
+            )
+            packing.append(f"{vector.name} = {', '.join(fields)}")
+        return [
+            f"{self.name} for one set of sizes, compiled for them, with the signature that time "
+            "steppers expect.",
+            *packing,
+            f"derivative is packed like {self.state.name} and must not overlap with any other. "
+            "alpha is the time.",
+        ]
+
+    def unpacking(self, body: Body) -> list[str]:
+        """Sizes and views of what the procedure needs; first of all what it is kept by."""
+        program = self.program
+        lines = ["digest  # compiled code is kept by what the function mentions"]
+        used = set().union(*(reads(node) for node in body.nodes))
+        for position, size in enumerate(program.ranges):
+            if size not in program.small:
+                lines.append(f"{size} = sizes[{position}]")
+            elif f"number_{size}" in used:
+                lines.append(f"number_{size} = min({size}, sizes[{position}])")
+        needed = {array.name for array in self.procedure.inputs}
+        for vector in (self.state, self.parameters):
+            lines += _views(vector.name, vector.fields, needed)
+        lines.append("derivative_apart()")
+        return lines + _views("derivative", self.procedure.outputs)
+
+    def for_any_sizes(self) -> list[str]:
+        """The function of the same name that finds the one for its sizes."""
+        program = self.program
+        vectors = ("alpha", self.state.name, "sizes", self.parameters.name, "derivative")
+        positions = [f"int(sizes[{program.ranges.index(size)}])" for size in program.small]
+        call = Bracket("(", tuple(Text(name) for name in vectors))
+        return [
+            f"def {self.name}({self.arguments}):",
+            *docstring(["What ``specialised`` makes for these sizes; to be called from Python."]),
+            statement(f"specialised({', '.join(positions)})", call, INDENT),
+        ]
+
+
+def print_fast(program: Program) -> str:
+    """The program's flat right-hand side as the text of a numba module; see above.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+        ProgramError: The program has no right-hand side, no vectors or no small ranges.
+    """
+    return FastModule(program).module()
+
+
+def _mentioned(name: str, text: str, behind: str = r"\b") -> bool:
+    return re.search(rf"\b{name}{behind}", text) is not None
+
+
+def _measured(rooms: Mapping[str, Array]) -> list[str]:
+    """The numbers of elements of the arrays on the stack, and that they are not too many."""
+    pad = " " * INDENT
+    lines = [f"{pad}{room} = {_product(array.shape)}" for room, array in rooms.items()]
+    total = Chain(tuple((" + " if n else "", Text(room)) for n, room in enumerate(rooms)))
+    lines.append(statement("room = ", total, INDENT))
+    lines.append(f"{pad}if room > {LARGEST_ROOM}:")
+    reason = "the arrays of so many units do not fit on the stack"
+    return [*lines, f'{pad * 2}raise ValueError("{reason}")']
+
+
+def _carved(rooms: Mapping[str, Array]) -> list[str]:
+    """Arrays on the stack: one piece of memory each, so that they are known not to overlap."""
+    lines = []
+    for room, array in rooms.items():
+        shape = ", ".join(array.shape) if len(array.shape) > 1 else f"{room},"
+        lines.append(f"{array.name} = stack_array({room}, ({shape}))")
+    return lines
+
+
+def _product(shape: Sequence[str]) -> str:
+    """The number of elements of an array."""
+    return " * ".join(shape)
+
+
+def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
+    """In how many parts sums are made, how many rows a group has, and how many groups there are."""
+    found = (part for node in nodes for part in inner(node) if isinstance(part, Groups))
+    rows = dict.fromkeys(node.size for node in found)
+    if not rows:
+        return []
+    lines = [f"parts = -(-({' + '.join(small)}) // {MOST_UNITS})"]
+    for size in small:
+        lines.append(f"width_{size} = -(-{size} // parts)")
+        lines.append(f"padded_{size} = parts * width_{size}")
+    widths = " + ".join(f"width_{size}" for size in small)
+    lines.append(f"most = max(1, {MOST_PRODUCTS} // ({widths}))")
+    for size in rows:
+        lines.append(f"groups_{size} = -(-{size} // most)")
+        lines.append(f"rows_{size} = -(-{size} // groups_{size})")
+    return lines
+
+
+def _views(vector: str, fields: Iterable[Array], needed: set[str] | None = None) -> list[str]:
+    """One view per field, at running offsets; fields nobody needs are stepped over."""
+    lines: list[str] = ["start = 0"]
+    scalars = 0
+    for array in fields:
+        wanted = needed is None or array.name in needed
+        if not array.shape:
+            if wanted:
+                lines += _step(scalars)
+                scalars = 0
+                lines.append(f"{array.name} = {vector}[start]")
+            scalars += 1
+            continue
+        lines += _step(scalars)
+        scalars = 0
+        extent = _product(array.shape)
+        if wanted:
+            lines.append(f"{array.name} = {_view(vector, array.shape)}")
+        lines.append(f"start += {extent}")
+    lines += _step(scalars)
+    # Views do not know where the vector ends.
+    lines.append(f"if start != {vector}.size:")
+    lines.append(f'    raise ValueError("{vector}: its length does not agree with sizes")')
+    return lines
+
+
+def _step(scalars: int) -> list[str]:
+    """Over scalar fields, in one step."""
+    return [f"start += {scalars}"] if scalars else []
+
+
+def _view(vector: str, shape: Sequence[str]) -> str:
+    if len(shape) == 1:
+        return f"{vector}[start : start + {shape[0]}]"
+    return f"view({vector}, start, ({', '.join(shape)}))"

@@ -1,0 +1,1 @@
+"""Right-hand sides on vectors, compiled for numbers of units; the mathematics is one folder up."""

@@ -1,0 +1,113 @@
+"""The modules of a solver compute the same, and the readable one needs no other."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from symderiv.learning import RECIPES
+from symderiv.learning.uncompiled import uncompiled
+
+KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
+MOST_LINES = {"erf": 600}
+
+
+def module(path: str) -> SimpleNamespace:
+    return uncompiled((KERNELS / path).read_text(encoding="utf-8"))
+
+
+def state(K: int, M: int, L: int, near: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A state and parameters of random vectors, two students almost and two teachers partly equal.
+
+    ``near``: the distance of the students in units of their length.
+    """
+    rng = np.random.default_rng(seed)
+    rho = rng.uniform(0.5, 2.0, L)
+    weight = rng.dirichlet(np.full(L, 3.0))
+    J, B = rng.normal(size=(L, K, 9)), rng.normal(size=(L, M, 9))
+    if K > 1:
+        J[:, 1] = J[:, 0] + near * J[:, 1]
+    Q = np.einsum("kia,kja->ijk", J, J) / 9
+    R = np.einsum("k,kia,kna->ink", rho, J, B) / 9
+    T = np.einsum("k,kna,kma->nmk", rho**2, B, B) / 9
+    whole = np.einsum("k,nmk->nm", weight / rho, T)
+    rates = [0.7, 0.3, 0.05, 0.02, 0.4, 1.0]
+    parameters = [rho, weight, T.ravel(), whole.ravel(), rng.normal(size=M), rates]
+    unknown = [Q.ravel(), R.ravel(), rng.normal(size=K)]
+    return np.concatenate(unknown), np.concatenate(parameters)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_readable_and_the_fast_module_agree(name: str) -> None:
+    readable, fast = module(f"{name}.py"), module(f"fast/{name}.py")
+    # cases of coinciding students and teachers, which only the fast one has, are all met
+    for K, M, L, near in ((3, 2, 1, 1.0), (2, 3, 3, 1.0), (1, 2, 3, 1.0), (2, 1, 1, 1e-3)):
+        unknown, parameters = state(K, M, L, near, seed=K + 10 * M)
+        sizes = np.array([K, M, L])
+        found, expected = np.full(unknown.size, np.nan), np.full(unknown.size, np.nan)
+        readable.flat_right_hand_side(0.0, unknown, sizes, parameters, expected)
+        fast.flat_right_hand_side(0.0, unknown, sizes, parameters, found)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_readable_module_is_short_and_has_nothing_of_a_compiler(name: str) -> None:
+    text = (KERNELS / f"{name}.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES.get(name, 900)
+    for word in ("numba.core", "numba.extending", "intrinsic", "llvm", "cgutils", "specialised"):
+        assert word not in text
+
+
+ALONE = """
+import json, sys
+import numpy as np
+from scipy.integrate import solve_ivp
+import solver
+given = json.load(sys.stdin)
+sizes, start, parameters = (np.array(given[name]) for name in ("sizes", "start", "parameters"))
+def slope(alpha, state):
+    derivative = np.empty_like(state)
+    solver.flat_right_hand_side(alpha, state, sizes, parameters, derivative)
+    return derivative
+found = solve_ivp(slope, (0, 0.1), start, rtol=1e-8, atol=1e-12)
+other = [m for m in sys.modules if m.split(".")[0].startswith("symderiv")]
+print(json.dumps({"success": bool(found.success), "end": found.y[:, -1].tolist(), "other": other}))
+"""
+
+
+def test_the_readable_module_alone_is_integrated_by_scipy(tmp_path: Path) -> None:
+    from symderiv_kernels.fast import erf
+
+    from symderiv.dynamics.flat_run import integrate_flat
+
+    shutil.copy(KERNELS / "erf.py", tmp_path / "solver.py")
+    K, M, L = 2, 2, 1
+    start, parameters = state(K, M, L, 1.0, seed=4)
+    sizes = np.array([K, M, L])
+    given = {"sizes": [K, M, L], "start": start.tolist(), "parameters": parameters.tolist()}
+    # interpreted: what is compiled is the same text, and compiling takes seconds
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{ALONE}"],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+    answer = json.loads(done.stdout)
+    assert answer["success"]
+    assert answer["other"] == []
+    ours = integrate_flat(
+        erf.specialised(K, M), start, sizes, parameters, np.array([0.1]),
+        relative_tolerance=1e-9, absolute_tolerance=1e-14, cone_tolerance=1e-6,
+    )  # fmt: skip
+    np.testing.assert_allclose(answer["end"], ours.last_state, rtol=1e-7, atol=1e-9)
