@@ -179,7 +179,7 @@ def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (report, "plateau_forms"),
         (derivations, "learning_derivation"),
-        (learning, "generate"),
+        (learning, "solver_text"),
     ):
         monkeypatch.setattr(module, name, _once(getattr(module, name)))
     monkeypatch.chdir(tmp_path)
