@@ -91,6 +91,10 @@ def test_tried_covariances_are_some_and_of_every_kind(size: int) -> None:
     assert min(least) == 0.0
     assert sum(0 < value < 1e-4 for value in least) > 3
     assert sum(value > 0.1 for value in largest) > 100
+    # some fields have no variance, but not all of them at once
+    none = np.array([np.diag(c) == 0 for c in tried[:150]])
+    assert 0 < none.mean() < 0.05
+    assert not none.all(axis=1).any()
     ranks = [np.linalg.matrix_rank(c, tol=1e-9) for c in tried[:150]]
     assert len(set(ranks)) >= size - 1
 
