@@ -42,6 +42,7 @@ _NAMES = {
     1: "{}_activation_derivative",
     2: "{}_activation_curvature",
 }
+_JUMPS_MEET = 1e-7  # above what rounding does to means of two jumps of almost equal fields
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
 
 
@@ -69,6 +70,12 @@ class Quadrature:
         self.rule, self.error = self._chosen(limited)
         # of the means of two factors alone, which finer rules compute
         self.pair_error = _stated(self.search.error(self.rule, math.inf, sizes=(2,)))
+        jumps = zip(self.student.kinks, self.student.jumps_of_slope, strict=True)
+        if any(place != 0 and jump != 0 for place, jump in jumps):
+            # Where slopes jump away from 0 the search misses covariances with forty times the
+            # error that it finds: the tolerance itself is stated.
+            self.error = max(self.error, self.tolerance)
+            self.pair_error = max(self.pair_error, _JUMPS_MEET)
 
     @cached_property
     def kinked(self) -> bool:
