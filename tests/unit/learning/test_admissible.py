@@ -42,7 +42,7 @@ def test_activations_that_are_complex_somewhere_are_refused(complex_: str, real:
         ("exp(x-1000)", "exp(x-1)"),
         ("x*1e200", "x*1e4"),
         ("(1e-50*x)**6", "(x/2)**6"),
-        ("exp(exp(exp(x)))", "exp(-exp(x))"),
+        ("cosh(6*x)", "exp(x**3)"),
         ("exp(-exp(exp(exp(5+x))))", "exp(-exp(exp(x)))"),
         ("x*" + "9" * 400, "x*0." + "9" * 400),
     ],
