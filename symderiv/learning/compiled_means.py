@@ -36,13 +36,12 @@ class CompiledMeans:
         """The mean of so many factors."""
         return next(each for name, each in self.functions.items() if name.endswith(f"_{size}"))
 
-    def differs(self, text: str) -> str | None:
-        """The first function or constant of a module that is not what was compiled, or None."""
+    def differing(self, text: str) -> list[str]:
+        """The functions and constants of a module that are not the text that was compiled."""
         module = dict(_meaning(text))
-        for name, said in self.meaning.items():
-            if name in module and module[name] != said:
-                return name
-        return None
+        return [
+            name for name, said in self.meaning.items() if name in module and module[name] != said
+        ]
 
 
 def compiled_means(

@@ -20,7 +20,7 @@ from symderiv.dynamics import (
     parse_study,
     simulate,
     simulated_runs,
-    simulation,
+    simulate_study,
     solve,
 )
 from symderiv.dynamics.initial import initial
@@ -130,7 +130,7 @@ def test_the_comparison_notices_three_degrees_of_freedom_too_many_or_too_few(deg
         right = gram.factors(state, data)
         return dataclasses.replace(right, freedom=right.freedom + degrees)
 
-    monkeypatch.setattr(simulation, "factors", wrong)
+    monkeypatch.setattr(simulate_study, "factors", wrong)
     case = next(iter(CASES))
     without = simulate(study_of(case, "gram"), runs=2000, workers=1)
     assert np.max(deviations(numbers(without), with_vectors(case))) > 1.5 * LIMIT
@@ -148,7 +148,7 @@ def one_step(case: str, method: str, count: int) -> np.ndarray:
     """Order parameters after one example, from the same state each time, for many examples."""
     study = study_of(case, method, seed=4 if method == "gram" else 5)
     start = initial(study_of(case, method))
-    weights = simulation._weights(study, start)
+    weights = simulate_study._weights(study, start)
     kernel = load_kernel(study.student_activation, study.teacher_activation)
     work = simulated_runs.SimulatedRuns(study, kernel, weights, start.state, 1)
     work.block = count

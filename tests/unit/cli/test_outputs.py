@@ -377,7 +377,7 @@ def test_outputs_never_destroy(command: str, option: str) -> None:
     for path in walk.files:
 
         def make(path: Path = path) -> Path:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             return path
 
         for what, put in NEVER.items():
@@ -400,10 +400,10 @@ def test_outputs_never_destroy(command: str, option: str) -> None:
     if walk.carried_out:
         path = walk.files[0]
         for what, put in WRITTEN.items() if command != "study" else ():
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             put(path)
             walk.writes(what, path)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         _beside(path)
         path.write_bytes(b"precious\n")
         walk.writes("file", path, "--force")

@@ -117,7 +117,7 @@ def test_a_formula_equal_to_a_named_activation_gives_the_same_functions() -> Non
 def test_coinciding_indices_are_told_apart_only_where_it_matters(
     name: str, distinguishes: bool
 ) -> None:
-    module = import_module(f"symderiv_kernels.{name}")
+    module = import_module(f"symderiv_kernels.fast.{name}")
     assert any("_aa" in function for function in vars(module)) == distinguishes
 
 

@@ -48,6 +48,6 @@ def test_lost_digits_are_noticed() -> None:
 
 
 def test_the_sample_is_random_and_repeatable() -> None:
-    first = [claim.name for _, claim, _ in islice(sample(2, 1, 60.0, seed=3, first=10), 2)]
-    again = [claim.name for _, claim, _ in islice(sample(2, 1, 60.0, seed=3, first=10), 2)]
+    first = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]
+    again = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]
     assert first == again
