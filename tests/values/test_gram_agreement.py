@@ -19,8 +19,8 @@ from symderiv.dynamics import (
     load_kernel,
     parse_study,
     simulate,
-    simulated_runs,
     simulate_study,
+    simulated_runs,
     solve,
 )
 from symderiv.dynamics.initial import initial

@@ -141,7 +141,11 @@ def replaced(name: str, body: str) -> str:
 
 KINKS = "TEACHER_KINKS = np.array([\n    0."
 WRONG = {
-    "a mean of four": ("", replaced("i4_st", "return 1.2 * right(*a)"), r"i4_st\(.*in the fast module"),
+    "a mean of four": (
+        "",
+        replaced("i4_st", "return 1.2 * right(*a)"),
+        "i4_st.*in the fast module",
+    ),
     "a bound": ("", replaced("i4_tt", "return 9.0"), r"i4_tt\(.*Cauchy-Schwarz"),
     "Gamma": ("", replaced("noise", "right(*a); a[-1][0] *= 1.001"), "noise .* differs"),
     "a rule": ("half, middle = 0.5 * ", "half, middle = 0.4 * ", "_panels is not what the error"),
