@@ -50,7 +50,7 @@ LEVELS = {
 # The same inside a room; a file that stands beside the inner rooms has its place like one of them.
 INNER = {
     "learning": {"rule": 0, "derivation": 1, "narration": 2, "lowering": 2},
-    "dynamics": {"studies": 0, "storage": 1, "stepping": 2, "sgd": 2, "rules": 3},
+    "dynamics": {"studies": 0, "storage": 1, "stepping": 2, "sgd": 2, "rules": 3, "ensemble": 4},
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},
     "analysis": {"symmetric": 0, "linear": 1, "plateau": 1, "late": 1},
 }
