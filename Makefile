@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test lint kernels packages benchmarks rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs lint kernels packages benchmarks rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -19,6 +19,15 @@ run: $(VENV)/.installed
 # A file of tests stays with one worker: what one of its tests derives or compiles is there for the next.
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# The manual, build/manual/index.html: notebooks are executed, warnings are errors, no dead link.
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/manual-doctrees docs/manual build/manual
+	$(BIN)/python docs/manual/_ext/check_links.py build/manual
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

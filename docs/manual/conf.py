@@ -1,0 +1,88 @@
+"""The manual: Sphinx with MyST-NB, static pages that work from disk.
+
+``make docs`` builds it; warnings are errors. ``SYMDERIV_DOCS_EXECUTE=off`` leaves out the
+notebooks' outputs, for a look at the text.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TOP = HERE.parents[1]
+sys.path.insert(0, str(HERE / "_ext"))
+
+import symderiv  # noqa: E402
+
+project = "symderiv"
+author = "The symderiv developers"
+project_copyright = author
+version = release = symderiv.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinxcontrib.bibtex",
+    "sphinx_copybutton",
+    "native_mathml",
+    "background_pages",
+]
+root_doc = "index"
+exclude_patterns = ["_*", "**/.ipynb_checkpoints", "**/README.md"]
+suppress_warnings = ["toc.empty_glob"]
+
+# --- text -----------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+html_math_renderer = "mathml"
+bibtex_bibfiles = ["../bibliography.bib"]
+bibtex_default_style = "alpha"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_custom_sections = ["Source"]
+napoleon_use_rtype = False
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+nb_execution_mode = os.environ.get("SYMDERIV_DOCS_EXECUTE", "cache")
+nb_execution_cache_path = str(TOP / "build" / "manual-notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_in_temp = True
+nb_merge_streams = True
+# nothing is fetched from elsewhere when a page is read
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+# kernels find the examples and stored results of this tree wherever they run
+os.environ["SYMDERIV_TOP"] = str(TOP)
+os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+# --- pages ----------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "symderiv"
+html_static_path = ["_static", "../../symderiv/report/fonts/symderiv-math.woff"]
+html_css_files = ["manual.css"]
+html_copy_source = False
+html_show_sourcelink = False
+# results show the page's first lines by fetching it, which browsers refuse to pages from disk
+html_show_search_summary = False
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+    "back_to_top_button": False,
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
