@@ -146,6 +146,13 @@ def solver_against_scipy() -> list[Row]:
     ]
 
 
+def results_between_steps() -> list[Row]:
+    """Many times asked for against few."""
+    from benchmarks.outputs import rows
+
+    return [Row(*row) for row in rows()]
+
+
 def kernel() -> list[Row]:
     """K=M=4, L=512: one right-hand side against NumPy with BLAS, and against the machine."""
     from benchmarks.kernel_limits import lines
@@ -292,6 +299,7 @@ def main() -> int:
         derivation,
         certified_number,
         solver_against_scipy,
+        results_between_steps,
         first_solve,
         library,
         kernel,

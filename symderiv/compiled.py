@@ -15,6 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 VECTOR = types.float64[::1]
 MATRIX = types.float64[:, ::1]
+CUBE = types.float64[:, :, ::1]
 INTEGERS = types.int64[::1]
 
 #: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.dynamics.stepping.hermite import ENDS
 from symderiv.dynamics.stepping.stepper import (
     CONE_LEFT,
     DONE,
@@ -71,7 +72,8 @@ class _Memory:
 
     ``walk`` is the one record in ``walks``; compiled code takes the array, Python reads the record
     by the names of its fields (attributes of records would be ten times as slow).
-    Of the stages only the first matters between slices, the slope at ``y``.
+    Of the stages only the first matters between slices, the slope at ``y``; ``times`` and ``ends``
+    are those of the last steps.
     """
 
     def __init__(self, state: np.ndarray, asked: np.ndarray) -> None:
@@ -79,6 +81,7 @@ class _Memory:
         self.y = np.array(state, dtype=np.float64)
         self.results = np.empty((asked.size, state.size))
         self.stages = np.zeros((12, state.size))
+        self.times, self.ends = np.zeros(ENDS + 1), np.zeros((ENDS + 1, 2, state.size))
         self.walks, self.walk = _record(WALK)
         self.code = RUNNING
 
@@ -95,8 +98,10 @@ class _Memory:
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         entry = {name: np.array(self.walk[name]) for name in _NAMES}
         entry |= {"y": self.y, "slope": self.stages[0], "code": np.array(self.code)}
+        entry |= {"times": self.times, "ends": self.ends}
         alpha = float(self.walk["alpha"])
-        checkpoint.keep(key, {**entry, "filled": self.filled}, f"alpha = {alpha:.6g}")
+        # results that lag behind may still be added to these
+        checkpoint.keep(key, {**entry, "filled": self.filled.copy()}, f"alpha = {alpha:.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
         if entry is None:
@@ -104,6 +109,7 @@ class _Memory:
         for name in _NAMES:
             self.walk[name] = entry[name]
         self.y[:], self.stages[0] = entry["y"], entry["slope"]
+        self.times[:], self.ends[:] = entry["times"], entry["ends"]
         self.results[: self.walk["results"]] = entry["filled"]
         self.code = int(entry["code"])
 
@@ -222,6 +228,10 @@ def integrate_flat(
                     progress(float(walk["alpha"]), int(walk["accepted"]))
     except KeyboardInterrupt:
         memory.code = INTERRUPTED
+    if memory.code in (STEP_LIMIT, INTERRUPTED, STIFF):
+        # the results that lag behind
+        limit["steps"] = 0
+        advanced(limits)
     if checkpoint is not None and memory.code != INTERRUPTED:
         memory.keep(checkpoint, key)
     return memory.result()
@@ -239,11 +249,12 @@ class _Slices:
     ) -> None:
         fields = int(sizes[0] + sizes[1])
         self._problem = rhs, memory.y, sizes, places(sizes), parameters
-        self._kept = memory.asked, memory.results, memory.walks, memory.stages
+        self._kept = memory.asked, memory.results, memory.walks
+        self._steps = memory.stages, memory.times, memory.ends
         self._room = np.zeros((3, memory.y.size)), np.zeros((fields, fields))
 
     def __call__(self, limits: np.ndarray) -> int:
-        return advance(*self._problem, *self._kept, *self._room, limits)
+        return advance(*self._problem, *self._kept, *self._steps, *self._room, limits)
 
 
 def _stopped(memory: _Memory, checkpoint: Checkpoint, key: str) -> bool:
@@ -277,6 +288,7 @@ def _begin(
         return NOT_A_NUMBER
     if walk["results"] == asked.size:
         return DONE
+    memory.ends[0] = y, slope
     with np.errstate(all="ignore"):
         walk["step"] = _first_step(rhs, y, slope, sizes, parameters, float(asked[-1]), rtol, atol)
     walk["evaluations"] += 1

@@ -6,6 +6,11 @@ whole state in the arrays it was given and returns, so that Python can show prog
 What happens once, the first step, is plain Python in :mod:`symderiv.dynamics.stepping.flat_run`:
 the first run on a machine waits for all that is here to be compiled.
 
+Results between steps come from the ends of six of them (:mod:`symderiv.dynamics.stepping.hermite`)
+and so lag behind by two steps. Where the estimated error of that is above the tolerance a step of
+half the length gives one more end to go through, and where that does not do either each result is
+a shorter step of its own.
+
 Source: :cite:`HairerNorsettWanner1993`, II.4 (step control), II.10 (error norm of
 the 8(5,3) pair).
 """
@@ -14,12 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
-from symderiv.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
+from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
 from symderiv.dynamics.stepping import dop853_table as table
+from symderiv.dynamics.stepping.hermite import ENDS, hermite_constants, hermite_weights
 from symderiv.dynamics.studies.flat_layout import place_of
 
 RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
@@ -179,6 +186,199 @@ def _error_norm(
     return abs(step) * fifth / math.sqrt(denominator * y.size)
 
 
+@compiled(fastmath=_ANY_ORDER)
+def _norm(
+    error: np.ndarray, first: np.ndarray, second: np.ndarray, rtol: float, atol: float
+) -> float:
+    """The root mean square of an error in units of the tolerance at two states."""
+    total = 0.0
+    for c in range(error.size):
+        scale = atol + rtol * max(abs(first[c]), abs(second[c]))
+        total += (error[c] / max(scale, 1e-300)) ** 2
+    return math.sqrt(total / error.size)
+
+
+@compiled()
+def _step(
+    rhs: Callable[..., None],
+    alpha: float,
+    length: float,
+    y: np.ndarray,
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    stages: np.ndarray,
+    scratch: np.ndarray,
+    target: np.ndarray,
+) -> None:
+    """One step of order 8 from y, whose slope is stages[0], into ``target``; 11 evaluations."""
+    for s in range(1, 12):
+        _combine(_WEIGHTS[s], stages, s, length, y, scratch)
+        rhs(alpha + _NODES[s] * length, scratch, sizes, parameters, stages[s])
+    _combine(_WEIGHTS[12], stages, 12, length, y, target)
+
+
+@compiled(fastmath=_ANY_ORDER)
+def _through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
+    """The weighted sum of values and slopes at some ends of steps.
+
+    Args:
+        weights: of values and slopes, shape (2, p).
+        order: where the ends stand among those that are kept, shape (p,) or longer.
+        ends: the kept values and slopes, shape (E, 2, n).
+        out: shape (n,).
+    """
+    for i in range(weights.shape[1]):
+        value, slope = weights[0, i], weights[1, i]
+        end = ends[order[i]]
+        if i == 0:
+            for c in range(out.size):
+                out[c] = value * end[0, c] + slope * end[1, c]
+        else:
+            for c in range(out.size):
+                out[c] += value * end[0, c] + slope * end[1, c]
+
+
+@compiled()
+def _estimate(
+    alpha: float,
+    times: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    constants: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """The difference at ``alpha`` that leaving out the end farthest from it makes."""
+    count = times.size
+    weights[:] = 0.0
+    hermite_constants(times, constants)
+    hermite_weights(alpha, times, constants, weights)
+    first = 1 if alpha - times[0] > times[count - 1] - alpha else 0
+    fewer = slice(first, first + count - 1)
+    weights[:] *= -1.0
+    hermite_constants(times[fewer], constants[:, fewer])
+    hermite_weights(alpha, times[fewer], constants[:, fewer], weights[:, fewer])
+    _through(weights, order, ends, out)
+
+
+@compiled()
+def _fill(
+    rhs: Callable[..., None],
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    asked: np.ndarray,
+    results: np.ndarray,
+    walk: Any,
+    times: np.ndarray,
+    ends: np.ndarray,
+    stages: np.ndarray,
+    work: np.ndarray,
+    limit: Any,
+    last: bool,
+) -> None:
+    """Fill the results up to two steps before the last one, or all of them up to it.
+
+    Args:
+        times: of the ends that are kept, shape (ENDS + 1,): end number e stands at e % ENDS, and
+            the middle of a step behind them.
+        ends: their values and slopes, shape (ENDS + 1, 2, n).
+        last: up to the last end.
+
+    The other arguments are those of :func:`advance`; stages are overwritten, but for the first.
+    """
+    newest = walk.accepted
+    oldest = max(0, newest - ENDS + 1)
+    ready = newest if last else newest - 2
+    if (newest < ENDS - 1 and not last) or walk.results == asked.size:
+        return
+    if asked[walk.results] > times[ready % ENDS]:
+        return
+    there = np.empty(ENDS, np.float64)
+    order = np.empty(ENDS, np.int64)
+    constants = np.empty((2, ENDS))
+    weights = np.empty((2, ENDS))
+    # the step that begins at end number e
+    for e in range(oldest, ready):
+        begin, end = e % ENDS, (e + 1) % ENDS
+        start, stop = times[begin], times[end]
+        if walk.results == asked.size or asked[walk.results] > stop:
+            continue
+        prepared, own_steps = False, False
+        count = 0
+        while walk.results < asked.size and asked[walk.results] <= stop:
+            alpha = float(asked[walk.results])
+            result = results[walk.results]
+            walk.results += 1
+            if alpha == stop:
+                for c in range(result.size):
+                    result[c] = ends[end, 0, c]
+                continue
+            if not prepared:
+                prepared = True
+                count = newest - oldest + 1
+                for i in range(count):
+                    order[i] = (oldest + i) % ENDS
+                    there[i] = times[order[i]]
+                for refined in range(2):
+                    if refined == 1:
+                        # the middle of the step takes the place of the end farthest from it
+                        middle = start + 0.5 * (stop - start)
+                        for c in range(result.size):
+                            stages[0, c] = ends[begin, 1, c]
+                        _step(
+                            rhs, start, middle - start, ends[begin, 0], sizes, parameters, stages,
+                            work[0], ends[ENDS, 0],
+                        )  # fmt: skip
+                        rhs(middle, ends[ENDS, 0], sizes, parameters, ends[ENDS, 1])
+                        walk.evaluations += 12
+                        times[ENDS] = middle
+                        count = _with_middle(there, order, count, e - oldest, middle)
+                    used = slice(0, count)
+                    _estimate(
+                        start + 0.75 * (stop - start), there[used], order, ends,
+                        constants[:, used], weights[:, used], work[0],
+                    )  # fmt: skip
+                    error = _norm(work[0], ends[begin, 0], ends[end, 0], limit.relative,
+                                  limit.absolute)  # fmt: skip
+                    own_steps = not error <= 1.0
+                    if not own_steps:
+                        break
+                hermite_constants(there[:count], constants[:, :count])
+            if own_steps:
+                for c in range(result.size):
+                    stages[0, c] = ends[begin, 1, c]
+                _step(
+                    rhs, start, alpha - start, ends[begin, 0], sizes, parameters, stages, work[0],
+                    result,
+                )  # fmt: skip
+                walk.evaluations += 11
+            else:
+                weights[:] = 0.0
+                hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
+                _through(weights[:, :count], order, ends, result)
+    kept = ends[newest % ENDS, 1]
+    for c in range(kept.size):
+        stages[0, c] = kept[c]
+
+
+@compiled()
+def _with_middle(
+    there: np.ndarray, order: np.ndarray, count: int, place: int, middle: float
+) -> int:
+    """Put the middle of the step after ``place`` among the ends, and leave one out if need be."""
+    if count == ENDS and middle - there[0] > there[count - 1] - middle:
+        for i in range(place):
+            there[i], order[i] = there[i + 1], order[i + 1]
+        place -= 1
+        count -= 1
+    elif count == ENDS:
+        count -= 1
+    for i in range(count, place + 1, -1):
+        there[i], order[i] = there[i - 1], order[i - 1]
+    there[place + 1], order[place + 1] = middle, ENDS
+    return count + 1
+
+
 @compiled(
     (
         RIGHT_HAND_SIDE,
@@ -190,6 +390,8 @@ def _error_norm(
         MATRIX,
         records(WALK),
         MATRIX,
+        VECTOR,
+        CUBE,
         MATRIX,
         MATRIX,
         records(LIMITS),
@@ -205,11 +407,15 @@ def advance(
     results: np.ndarray,
     walks: np.ndarray,
     stages: np.ndarray,
+    times: np.ndarray,
+    ends: np.ndarray,
     work: np.ndarray,
     covariance: np.ndarray,
     limits: np.ndarray,
 ) -> int:
     """Make at most ``limits[0].steps`` steps and return how the slice ended.
+
+    A slice of no steps fills the results that lag behind; so does one that ends with a failure.
 
     Args:
         rhs: ``flat_right_hand_side`` of a generated module.
@@ -218,77 +424,47 @@ def advance(
         places: where fields lie in them, see ``field_covariance``.
         asked: ascending times of the results, shape (P,).
         results: shape (P, n), filled row by row.
-        walks, stages (12, n), work (3, n): the stepper's own memory between slices; the first is
-            one record of :data:`WALK`.
+        walks, stages (12, n), times (ENDS + 1,), ends (ENDS + 1, 2, n), work (3, n): the stepper's
+            own memory between slices; the first is one record of :data:`WALK`.
         covariance: K + M rows and columns, room for the cone test.
         limits: one record of :data:`LIMITS`.
     """
     walk, limit = walks[0], limits[0]
     rtol, atol, cone_tolerance = limit.relative, limit.absolute, limit.cone
     end = asked[asked.size - 1]
-    alpha = walk.alpha
-    arrived = alpha
-    step = walk.step
-    error = 0.0
     scratch, new, slope = work[0], work[1], work[2]
+    code = RUNNING
     made = 0
-    inside = False
-    while inside or made < limit.steps:
-        # A result inside the step is a shorter step of its own: the usual dense output of order 7
-        # costs less but is a hundred times less accurate than the steps.
-        target = new
-        if inside:
-            length = asked[walk.results] - alpha
-            target = results[walk.results]
-        else:
-            if alpha + 1.01 * step >= end:
-                step = end - alpha
-            length = step
-        # One step of order 8 from y, whose slope is stages[0]; 11 evaluations.
-        for s in range(1, 13):
-            if s < 12:
-                _combine(_WEIGHTS[s], stages, s, length, y, scratch)
-                rhs(alpha + _NODES[s] * length, scratch, sizes, parameters, stages[s])
-            else:
-                _combine(_WEIGHTS[s], stages, s, length, y, target)
+    while code == RUNNING and made < limit.steps:
+        alpha, step = walk.alpha, walk.step
+        if alpha + 1.01 * step >= end:
+            step = end - alpha
+        _step(rhs, alpha, step, y, sizes, parameters, stages, scratch, new)
         walk.evaluations += 11
-        if inside:
-            walk.results += 1
-        else:
-            made += 1
-            error = _error_norm(stages, step, y, new, rtol, atol)
-            accepted = error <= 1.0
-            if accepted:
-                rhs(alpha + step, new, sizes, parameters, slope)
-                walk.evaluations += 1
-                for c in range(y.size):
-                    if not math.isfinite(slope[c]):
-                        accepted = False
-                        error = math.nan
-            if not accepted:
-                walk.rejected += 1
-                walk.in_a_row += 1
-                if math.isfinite(error):
-                    step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
-                else:
-                    step *= 0.25
-                if walk.in_a_row > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
-                    walk.alpha = alpha
-                    return STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
-                continue
-            field_covariance(new, sizes, places, parameters, covariance)
-            if outside_cone(covariance, cone_tolerance):
-                walk.alpha = alpha
-                return CONE_LEFT
-            arrived = alpha + step
-            if step == end - alpha:
-                arrived = end
-        if walk.results < asked.size and asked[walk.results] == arrived:
+        made += 1
+        error = _error_norm(stages, step, y, new, rtol, atol)
+        accepted = error <= 1.0
+        if accepted:
+            rhs(alpha + step, new, sizes, parameters, slope)
+            walk.evaluations += 1
             for c in range(y.size):
-                results[walk.results, c] = new[c]
-            walk.results += 1
-        inside = walk.results < asked.size and asked[walk.results] <= arrived
-        if inside:
+                if not math.isfinite(slope[c]):
+                    accepted = False
+                    error = math.nan
+        if not accepted:
+            walk.rejected += 1
+            walk.in_a_row += 1
+            if math.isfinite(error):
+                step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
+            else:
+                step *= 0.25
+            walk.step = step
+            if walk.in_a_row > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
+                code = STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
+            continue
+        field_covariance(new, sizes, places, parameters, covariance)
+        if outside_cone(covariance, cone_tolerance):
+            code = CONE_LEFT
             continue
         growth = _LARGEST_GROWTH
         if error > 0.0:
@@ -300,14 +476,22 @@ def advance(
         walk.error_sum += error * rtol
         walk.in_a_row = 0
         walk.accepted += 1
+        walk.step = step * growth
+        walk.alpha = end if step == end - alpha else alpha + step
+        newest = walk.accepted % ENDS
+        times[newest] = walk.alpha
         for c in range(y.size):
             y[c] = new[c]
             stages[0, c] = slope[c]
-        alpha = arrived
-        step *= growth
-        if walk.results == asked.size:
-            walk.alpha = alpha
-            return DONE
-    walk.alpha = alpha
-    walk.step = step
-    return RUNNING
+            ends[newest, 0, c] = new[c]
+            ends[newest, 1, c] = slope[c]
+        if walk.alpha == end:
+            code = DONE
+        else:
+            _fill(
+                rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, limit,
+                False,
+            )  # fmt: skip
+    if code != RUNNING or limit.steps == 0:
+        _fill(rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, limit, True)
+    return code

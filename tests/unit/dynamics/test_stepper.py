@@ -9,7 +9,7 @@ from support import small_systems as systems
 
 from symderiv.dynamics.stepping import dop853_table as table
 from symderiv.dynamics.stepping.flat_run import _first_step, integrate_flat
-from symderiv.dynamics.stepping.stepper import outside_cone
+from symderiv.dynamics.stepping.stepper import _step, outside_cone
 
 
 def run(rhs, state, asked, rtol=1e-10, atol=1e-14, **options):
@@ -72,13 +72,14 @@ def test_results_meet_the_tolerance_also_between_steps(rtol):
 
 
 def test_halving_the_step_divides_the_error_by_two_to_the_eighth():
-    # one step of given length: the shorter step of its own that an asked time gets
     errors = []
-    for part in (0.8, 0.4):
-        asked = [part, 30.0]
-        result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, 1e-1, atol=1e3)
-        exact = np.array([2 + np.sin(part), 0.0, np.cos(part)])
-        errors.append(np.max(np.abs(result.results[0] - exact)))
+    for length in (0.8, 0.4):
+        y, target, stages = np.array([2.0, 0.0, 1.0]), np.empty(3), np.zeros((12, 3))
+        systems.oscillation(0.0, y, systems.SIZES, systems.PARAMETERS, stages[0])
+        problem = systems.SIZES, systems.PARAMETERS, stages, np.empty(3), target
+        _step.py_func(systems.oscillation, 0.0, length, y, *problem)
+        exact = np.array([2 + np.sin(length), 0.0, np.cos(length)])
+        errors.append(np.max(np.abs(target - exact)))
     # the local error is of order 9; pure ninth order would give 512
     assert 350 < errors[0] / errors[1] < 700
 
@@ -103,9 +104,12 @@ def test_counts_are_those_of_the_calls():
     assert few.rhs_evaluations == 2 + 11 * tried + few.steps
     # steps grow as far as their errors allow, and not beyond
     assert few.rejected < 0.2 * few.steps
-    more = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 3.3, 20.0])
+    # results between steps cost nothing but at the ends, where a step may be halved
+    more = run(systems.oscillation, [2.0, 0.0, 1.0], np.linspace(0.0, 20.0, 1001))
     assert more.steps == few.steps
-    assert more.rhs_evaluations == few.rhs_evaluations + 11
+    further = more.rhs_evaluations - few.rhs_evaluations
+    assert further % 12 == 0
+    assert further <= 5 * 12
 
 
 def test_a_result_does_not_depend_on_how_the_run_is_sliced_or_what_else_is_asked():
@@ -119,6 +123,24 @@ def test_a_result_does_not_depend_on_how_the_run_is_sliced_or_what_else_is_asked
     )
     np.testing.assert_array_equal(plain.results, watched.results[2:])
     assert seen[-1] == (20.0, watched.steps)
+
+
+@pytest.mark.parametrize("end", [0.01, 0.3, 1.0, 4.0])
+def test_results_meet_the_tolerance_where_there_are_too_few_steps_to_go_through(end):
+    asked = np.linspace(0, end, 23)
+    for rtol in (1e-4, 1e-8, 1e-12):
+        result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, rtol)
+        exact = np.stack([2 + np.sin(asked), 0 * asked, np.cos(asked)], axis=1)
+        assert np.max(np.abs(result.results - exact)) < 2 * rtol
+
+
+def test_a_run_that_stops_fills_all_results_before_it():
+    asked = np.linspace(0.0, 1000.0, 100_001)
+    result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, max_steps=40)
+    assert result.cause == "step-limit"
+    assert result.reached == np.searchsorted(asked, result.last_alpha, side="right")
+    exact = 2 + np.sin(asked[: result.reached])
+    assert np.max(np.abs(result.results[:, 0] - exact)) < 1e-8
 
 
 def test_only_the_start_may_be_asked_for():
