@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.hermite import ENDS
+from symderiv.dynamics.stepping.between_steps import ENDS
 from symderiv.dynamics.stepping.stepper import (
     CONE_LEFT,
     DONE,

@@ -6,7 +6,7 @@ whole state in the arrays it was given and returns, so that Python can show prog
 What happens once, the first step, is plain Python in :mod:`symderiv.dynamics.stepping.flat_run`:
 the first run on a machine waits for all that is here to be compiled.
 
-Results between steps come from the ends of six of them (:mod:`symderiv.dynamics.stepping.hermite`)
+Results between steps come from the ends of six of them (:mod:`symderiv.dynamics.stepping.between_steps`)
 and so lag behind by two steps. Where the estimated error of that is above the tolerance a step of
 half the length gives one more end to go through, and where that does not do either each result is
 a shorter step of its own.
@@ -26,7 +26,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
 from symderiv.dynamics.stepping import dop853_table as table
-from symderiv.dynamics.stepping.hermite import ENDS, hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.between_steps import ENDS, hermite_constants, hermite_weights
 from symderiv.dynamics.studies.flat_layout import place_of
 
 RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
