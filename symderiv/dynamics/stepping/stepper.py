@@ -6,10 +6,10 @@ whole state in the arrays it was given and returns, so that Python can show prog
 What happens once, the first step, is plain Python in :mod:`symderiv.dynamics.stepping.flat_run`:
 the first run on a machine waits for all that is here to be compiled.
 
-Results between steps come from the ends of six of them (:mod:`symderiv.dynamics.stepping.between_steps`)
-and so lag behind by two steps. Where the estimated error of that is above the tolerance a step of
-half the length gives one more end to go through, and where that does not do either each result is
-a shorter step of its own.
+Results between steps come from the ends of six of them, by
+:mod:`symderiv.dynamics.stepping.between_steps`, and so lag behind by two steps. Where the estimated
+error of that is above the tolerance a step of half the length gives one more end to go through, and
+where that does not do either each result is a shorter step of its own.
 
 Source: :cite:`HairerNorsettWanner1993`, II.4 (step control), II.10 (error norm of
 the 8(5,3) pair).
