@@ -51,6 +51,7 @@ class Reached:
 def pytest_words(ids: Iterable[str]) -> list[str]:
     """How pytest is called."""
     words = [
+        "--every-day",
         "-q",
         "-x",
         "--no-header",

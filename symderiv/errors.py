@@ -7,7 +7,6 @@ never reads messages.
 
 from __future__ import annotations
 
-import copy
 from typing import Self
 
 
@@ -46,7 +45,8 @@ class SymderivError(Exception):
 
     def renamed(self, argument: str | None, entry: str | None = None) -> Self:
         """The same error about another argument, or about the same one under another name."""
-        other = copy.copy(self)
+        other = type(self).__new__(type(self), *self.args)
+        other.__dict__.update(self.__dict__)
         other.argument = argument
         if entry is not None:
             other.entry = entry

@@ -5,6 +5,7 @@ Commands that tests start as processes of their own do keep what they derive.
 
 import pytest
 from support.room_times import RoomTimes
+from support.rotating import DAY, of_other_days
 
 from symderiv import kept, progress
 
@@ -15,15 +16,22 @@ progress.FIRST_LINE = 1e6
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--test-seconds", metavar="FILE", help="write the CPU seconds of every test")
+    parser.addoption("--every-day", action="store_true", help="all cases of tests marked `days`")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RoomTimes())
+    config.addinivalue_line("markers", "days(n): an n-th of the cases of a test is tried a day")
 
 
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.
 LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    named = any("[" in word for word in config.args)
+    if not (named or config.getoption("--every-day")):
+        later = {id(item) for item in of_other_days(items, DAY)}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in later])
+        items[:] = [item for item in items if id(item) not in later]
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))

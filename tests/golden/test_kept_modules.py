@@ -11,6 +11,8 @@ import sympy as sp
 from symderiv.learning import RECIPES, solver_text
 from symderiv.learning.lowering.solver_files import layout_text
 
+pytestmark = pytest.mark.days(4)
+
 KEPT = Path(symderiv_kernels.__path__[0])
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from support.room_times import room_of
-from support.rotating import dealt
+from support.rotating import dealt, of_other_days
 
 
 def test_everything_is_dealt_once_and_no_day_is_dearer_by_more_than_one_item() -> None:
@@ -18,3 +21,25 @@ def test_rooms_are_the_folders_of_tests() -> None:
     assert room_of("tests/unit/cli/test_x.py::test_y[a::b/c]") == "unit/cli"
     assert room_of("tests/values/test_x.py::test_y") == "values"
     assert room_of("tests/test_x.py::test_y") == "tests"
+
+
+def case(test: str, name: str, days: int | None) -> Any:
+    mark = None if days is None else SimpleNamespace(args=(days,))
+    return SimpleNamespace(
+        nodeid=f"{test}[{name}]", callspec=name, get_closest_marker=lambda _: mark
+    )
+
+
+def test_every_case_has_its_day_and_no_test_is_left_out_on_any() -> None:
+    many = [case("many", str(i), 3) for i in range(7)]
+    few = [case("few", str(i), 3) for i in range(2)]
+    plain = [case("plain", str(i), None) for i in range(4)]
+    whole = SimpleNamespace(nodeid="whole", get_closest_marker=lambda _: SimpleNamespace(args=(3,)))
+    tried: set[str] = set()
+    for day in range(6):
+        later = {test.nodeid for test in of_other_days([*many, *few, *plain, whole], day)}
+        today = {test.nodeid for test in [*many, *few, *plain, whole]} - later
+        assert {name.partition("[")[0] for name in today} == {"many", "few", "plain", "whole"}
+        assert not any(name.startswith("plain") for name in later)
+        tried |= today
+    assert len(tried) == 7 + 2 + 4 + 1

@@ -9,6 +9,8 @@ import pytest
 from scipy.special import erf, ndtr
 from support.sgd_definition import Rates, System, hermite, mean_rates, random_system, replicates
 
+pytestmark = pytest.mark.days(3)
+
 
 def gelu_prime(x):
     return ndtr(x) + x * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)

@@ -21,6 +21,8 @@ from symderiv.learning import (
 )
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
+pytestmark = pytest.mark.days(3)
+
 
 def module_of(text: str) -> SimpleNamespace:
     namespace: dict[str, Any] = {}

@@ -16,6 +16,8 @@ from symderiv.precision import Rates, moment_trajectory, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module
 
+pytestmark = pytest.mark.days(2)
+
 
 def study_of(
     students: int, teachers: int, L: int, exponent: float, end: float, more: str = ""

@@ -10,6 +10,8 @@ import symderiv_kernels.erf
 
 from symderiv.analysis.late.asymptotics import Asymptotics, _decays
 
+pytestmark = pytest.mark.days(2)
+
 
 @pytest.mark.parametrize(("units", "D1"), [(2, 0.4), (3, -0.3), (4, 0.9)])
 def test_teacher_lengths_are_the_eigenvalues_of_their_covariance(units: int, D1: float) -> None:

@@ -29,6 +29,8 @@ import pytest
 from symderiv import cli
 from symderiv.seals import is_sealed, sealed
 
+pytestmark = pytest.mark.days(3)
+
 STUDY = """
 [network]
 activation = "linear"

@@ -51,6 +51,8 @@ from symderiv.learning.lowering.uncompiled import uncompiled
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.numerics import GAUSSIAN
 
+pytestmark = pytest.mark.days(2)
+
 SIZES = {"K": 3, "M": 2, "L": 2}
 
 

@@ -21,6 +21,8 @@ from symderiv.dynamics.studies.initial import initial
 from symderiv.dynamics.studies.state import State
 from symderiv.errors import InputError
 
+pytestmark = pytest.mark.days(2)
+
 TEXT = """
 [network]
 activation = "{activation}"

@@ -19,6 +19,8 @@ from symderiv.gaussian import (
     i4,
 )
 
+pytestmark = pytest.mark.days(2)
+
 X = sp.Symbol("x", real=True)
 R = sp.Rational
 ERF = sp.erf(X / sp.sqrt(2))

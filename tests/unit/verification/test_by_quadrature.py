@@ -18,6 +18,8 @@ import symderiv as sd
 from symderiv.cli import build_app
 from symderiv.errors import DivergentError
 
+pytestmark = pytest.mark.days(2)
+
 RIGHT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("sigmoid(x)", r"\frac12"), {}),
     (("x*softplus(x)", r"\frac{C_{11}}{2}"), {}),

@@ -26,6 +26,8 @@ from symderiv.verification.evaluated import evaluated, measured
 from symderiv.verification.identity import is_identity
 from symderiv.verification.points import points
 
+pytestmark = pytest.mark.days(2)
+
 SIZES = {"i2": 2, "i3": 3, "i4": 4}
 
 
