@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
-__all__ = ["Progress", "Tell", "lines", "progress_bar", "watched"]
+__all__ = ["Progress", "Task", "Tell", "lines", "progress_bar", "watched"]
 
 # Work that takes less seconds is done before a bar could be read.
 _MOMENT = 0.5
@@ -19,6 +19,19 @@ FIRST_LINE = 2.0
 _NEXT_LINE = 10.0
 # Of the time that has passed, later: a run of a day does not fill the log.
 _SHARE = 0.25
+
+
+
+class Task(str):
+    """The name of a task, and what is to be said of it just now."""
+
+    detail: str
+
+    def __new__(cls, name: str, detail: str) -> Task:
+        made = super().__new__(cls, name)
+        made.detail = detail
+        return made
+
 
 #: Called with the name of the task and the fraction of it that is done, 0 to 1.
 Tell = Callable[[str, float], None]
@@ -87,9 +100,15 @@ class _Lines:
             passed = time.monotonic() - begun
             task, fraction = self._state
             part = "" if fraction is None else f", {100 * fraction:.0f} %"
+            part += _detail(task)
             with suppress(OSError, ValueError):  # nobody reads it any more
                 print(f"symderiv: {task}{part}, {passed:.0f} s", file=sys.stderr, flush=True)
             wait = max(_NEXT_LINE, _SHARE * passed)
+
+
+def _detail(task: str) -> str:
+    detail = getattr(task, "detail", "")
+    return f", {detail}" if detail else ""
 
 
 class _Bars:
@@ -107,7 +126,9 @@ class _Bars:
             self._bars = _started()
         if task not in self._tasks:
             self._tasks[task] = self._bars.add_task(task, total=1.0)
-        self._bars.update(self._tasks[task], completed=fraction)
+        self._bars.update(
+            self._tasks[task], completed=fraction, description=f"{task}{_detail(task)}"
+        )
 
     def stop(self) -> None:
         if self._bars is not None:

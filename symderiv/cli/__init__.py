@@ -144,6 +144,7 @@ def build_app() -> typer.Typer:
         plateau,
         run,
         study,
+        sweep,
         verify,
     )
     from symderiv.cli.guard import guarded
@@ -177,7 +178,7 @@ def build_app() -> typer.Typer:
     for question in questions:
         app.command(context_settings=formulas)(question)
     commands: list[Any] = [
-        *(derive.derive, derive.generate, run.solve, run.simulate, study.study, study.sweep),
+        *(derive.derive, derive.generate, run.solve, run.simulate, study.study, sweep.sweep),
         *(linear.linear, plateau.plateau, asymptotics.asymptotics, localise.localise),
         *(one_step.one_step, verify.verify),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,22 @@ from symderiv.errors import InputError
 from symderiv.library.problem import Problem
 from symderiv.library.verified import Verdicts
 
+if TYPE_CHECKING:
+    from symderiv.sweeps.sweep_result import Sweep
+
 __all__ = ["open_file"]
 
 
-def open_file(path: str | PathLike[str]) -> Trajectory | Simulation | State | Problem | Verdicts:
+def open_file(
+    path: str | PathLike[str],
+) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep:
     """Read a file that symderiv has written.
 
     Args:
         path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
             ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
-            :class:`Verdicts` in it. A trajectory whose file holds no overlaps per eigenvalue has
-            not-a-number in their place.
+            :class:`Verdicts` in it, the store of a sweep a :class:`Sweep`. A trajectory whose file
+            holds no overlaps per eigenvalue has not-a-number in their place.
 
     Raises:
         InputError: the file cannot be read, or is none of these.
@@ -42,6 +47,10 @@ def open_file(path: str | PathLike[str]) -> Trajectory | Simulation | State | Pr
     True
     """
     path = Path(path)
+    if path.is_dir():
+        from symderiv.sweeps.sweep_result import Sweep
+
+        return Sweep.at(path)
     ending = path.suffix.lower()
     if ending == ".nc":
         variables, attributes = read_run(path)
@@ -57,7 +66,8 @@ def open_file(path: str | PathLike[str]) -> Trajectory | Simulation | State | Pr
     if ending == ".json":
         return _ledger(path)
     raise InputError(
-        f"{path.name}: must end in .nc, .npz, .toml or .json to be opened", argument="path"
+        f"{path.name}: must end in .nc, .npz, .toml or .json, or be a sweep's store, to be opened",
+        argument="path",
     )
 
 

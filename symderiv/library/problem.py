@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from symderiv.library.shown_equations import Equations
     from symderiv.report.grid import GridResult
     from symderiv.report.job import StudyResult
+    from symderiv.sweeps.sweep_result import Sweep
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
@@ -538,6 +539,56 @@ class Problem(Shown):
 
     def sweep(
         self,
+        over: Mapping[str, Sequence[Any] | str] | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        force: bool = False,
+        fresh: bool = False,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Sweep:
+        """Solve a grid of problems into one store; what the store holds is not solved again.
+
+        The store is a Zarr group that xarray opens; swept keys are dimensions. More values of the
+        same keys widen it.
+
+        Args:
+            over: values of keys of the study file ("training.learning_rate"), beside or instead of
+                those of its table [sweep]; a text "low:high:count" or "log:low:high:count" is a
+                range.
+            output: the store; NAME-sweep.zarr when left out.
+            scheduler: the address of a Dask cluster that runs.
+            workers: processes of this machine; 0 for this one alone, on all its processors. By the
+                number of points when left out: one per processor from 50000 points on.
+            force: replace a sweep of another problem.
+            fresh: solve everything again.
+            progress: see :meth:`solve`.
+            notice: called with a line where it runs, and for what is damaged and solved again.
+
+        Raises:
+            InputError: a problem of the grid is not acceptable, or the output is something else.
+            SymderivError: the disk is full or the scheduler is gone; what is whole is kept.
+        """
+        from symderiv.sweeps.sweep import run_sweep
+
+        store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
+        with progress_bar(progress) as update:
+            return run_sweep(
+                self._study,
+                over or {},
+                store,
+                scheduler=scheduler,
+                workers=workers,
+                fresh=fresh,
+                force=force,
+                tell=update,
+                notice=notice or (lambda message: None),
+            )
+
+    def sweep_files(
+        self,
         over: Mapping[str, Sequence[Any]] | None = None,
         *,
         output: str | PathLike[str] | None = None,
@@ -547,11 +598,10 @@ class Problem(Shown):
         progress: Progress = None,
         notice: Any = None,
     ) -> GridResult:
-        """Solve a grid of problems on this machine's cores; a second call skips what is finished.
+        """As :meth:`sweep`, into a folder with one RUN file per problem. Deprecated.
 
         Args:
-            over: values of keys of the study file ("training.learning_rate"), beside or instead of
-                those of its table [sweep].
+            over: values of keys, beside or instead of those of the table [sweep].
             output: the folder of the RUN files; NAME-sweep when left out.
             force: replace files that are not results.
             checkpoint_every: seconds between checkpoints of each point; None makes none.

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -84,30 +83,6 @@ class GridResult(Shown):
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [("points", self.to_text().strip())]
         return Summary("Sweep", rows, [f"{k}: {v}" for k, v in self.errors.items()])
-
-
-def parse_over(text: str) -> tuple[str, list[Any]]:
-    """``key=v1,v2`` as the key and its values, each a TOML value or else a text.
-
-    Raises:
-        InputError: There is no key, no value, or no equals sign.
-    """
-    key, equals, values = text.partition("=")
-    key = key.strip()
-    if not equals or not key or not values.strip():
-        raise InputError(f"{text!r} must have the form key=value1,value2", argument="over")
-    try:
-        # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
-        return key, list(tomllib.loads(f"values = [{values}]")["values"])
-    except tomllib.TOMLDecodeError:
-        return key, [_value(part.strip()) for part in values.split(",")]
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def grid_points(

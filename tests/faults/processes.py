@@ -213,7 +213,7 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
     command = case.partition(",")[0]
     words = [command, "s.toml", "--checkpoint-every", "0"]
     if command == "sweep":
-        words += ["--over", "training.learning_rate=0.4,0.5"]
+        words += ["--over", "training.learning_rate=0.4,0.5", "--files"]
     endings: Counter[str] = Counter()
     with _folder() as whole:
         write_study(whole, **values)
@@ -335,7 +335,7 @@ def rivals(count: int) -> Counter[str]:
 def damaged_sweeps(count: int, source: random.Random) -> Counter[str]:
     """Stored results of a sweep that are cut off, changed, or of another study."""
     endings: Counter[str] = Counter()
-    words = ("sweep", "s.toml", "--over", "training.learning_rate=0.4,0.5")
+    words = ("sweep", "s.toml", "--over", "training.learning_rate=0.4,0.5", "--files")
     with _folder() as folder:
         write_study(folder)
         assert Started(folder, *words).wait().code == 0

@@ -40,6 +40,7 @@ LEVELS = {
     "analysis": 9,
     "dynamics": 10,
     "localisation": 11,
+    "sweeps": 11,
     "one_step": 11,
     "verification": 11,
     "questions": 12,
@@ -63,6 +64,7 @@ FACES = {
     "localise": {"cli", "library"},
     "plateau": {"cli", "library"},
     "study": {"cli", "dynamics"},
+    "sweep": {"cli", "sweeps"},
     "verify": {"cli", "verification"},
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}

@@ -167,7 +167,7 @@ def test_every_command_has_help_with_an_example(run: Any, command: str) -> None:
         (["sweep", "small.toml", "--over", "data.exponent"], "data.exponent"),
         (["sweep", "small.toml", "--over", "data.nope=1,2"], "data.nope"),
         (["sweep", "small.toml", "--over", "data.distinct_eigenvalues=3"], "distinct_eigenvalues"),
-        (["sweep", "small.toml", "--scheduler", "tcp://x"], "--scheduler"),
+        (["sweep", "small.toml", "--over", "data.dimension=1:2:0"], "--over"),
     ],
 )
 def test_bad_input_gives_one_line_that_names_it_and_exit_code_2(
@@ -254,6 +254,17 @@ def test_sweep_skips_what_is_finished(run: Any, study: Path) -> None:
     over = ["--over", "training.learning_rate=0.2,0.4", "--json"]
     first = run("sweep", study, *over)
     assert first.code == 0
+    assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep.zarr"}.items() <= (
+        first.json.items()
+    )
+    second = run("sweep", study, *over).json
+    assert (second["completed"], second["skipped"]) == (2, 2)
+
+
+def test_the_old_folder_of_a_sweep_is_still_there(run: Any, study: Path) -> None:
+    over = ["--over", "training.learning_rate=0.2,0.4", "--files", "--json"]
+    first = run("sweep", study, *over)
+    assert "deprecated" in first.err
     assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep"}.items() <= (
         first.json.items()
     )

@@ -89,7 +89,9 @@ CALLS = {
     "simulate": Call(("s.toml",), _STUDY, {"--output": "r.nc"}),
     "study": Call(("s.toml",), _STUDY, {"--output": "folder"}),
     "sweep": Call(
-        ("s.toml", "--over", "training.learning_rate=0.1"), _STUDY, {"--output": "folder"}
+        ("s.toml", "--over", "training.learning_rate=0.1", "--files"),
+        _STUDY,
+        {"--output": "folder"},
     ),
     "derive": Call(("--activation", "linear"), (), {"--output": "d.txt"}),
     "generate": Call(("--activation", "linear", "--name", "g"), (), {"--output": "folder"}),

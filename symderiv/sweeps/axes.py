@@ -1,0 +1,149 @@
+"""The keys that a sweep goes over, each with its values: an axis of the grid."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.studies.checked import known_keys
+from symderiv.errors import InputError
+from symderiv.showing import plain
+
+__all__ = ["Axis", "axis_names", "checked_keys", "parse_over", "values_of"]
+
+#: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
+TAKEN = frozenset(
+    {"alpha", "student", "student_2", "teacher", "teacher_2", "head", "task", "time_index"}
+    | {"Q", "R", "T", "v", "b", "P", "W", "C", "heads", "generalization_error", "task_error"}
+    | {"noisy_error", "mean_loss", "status", "wall_seconds", "steps", "rhs_evaluations"}
+    | {"alpha_end", "error_sum", "point_hash", "state", "time"}
+)
+
+_RANGE = re.compile(r"(?P<log>log:)?(?P<low>[^:,]+):(?P<high>[^:,]+):(?P<count>[^:,]+)")
+_MOST_VALUES = 10**7
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One swept key.
+
+    Args:
+        key: of the study, ``training.learning_rate``.
+        name: of the dimension.
+        values: as the checked study has them, each once.
+    """
+
+    key: str
+    name: str
+    values: tuple[Any, ...]
+
+    def coordinate(self) -> np.ndarray:
+        """The values as numbers or texts, shape (len,); lists and tables as JSON."""
+        kinds = {type(value) for value in self.values}
+        if kinds == {bool}:
+            return np.array(self.values)
+        if kinds <= {int} and max(abs(value) for value in self.values) < 2**63:
+            return np.array(self.values, dtype=np.int64)
+        if kinds <= {int, float} and all(abs(value) < 2**53 for value in self.values):
+            return np.array(self.values, dtype=np.float64)
+        return np.array([text_of(value) for value in self.values])
+
+
+def text_of(value: Any) -> str:
+    """A value in one line: a text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(plain(value))
+    except TypeError:
+        return repr(value)
+
+
+def axis_names(keys: Sequence[str]) -> list[str]:
+    """Of the dimensions: the last part of each key where that says it all, else the key."""
+    short = [key.rpartition(".")[2] for key in keys]
+    return [
+        key if short.count(name) > 1 or name in TAKEN else name
+        for key, name in zip(keys, short, strict=True)
+    ]
+
+
+def checked_keys(over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """The keys and values of a sweep, ranges written out.
+
+    Raises:
+        InputError: a key is no study's, or has no values.
+    """
+    found = {}
+    for key, values in over.items():
+        table, _, name = key.partition(".")
+        if not name or name not in known_keys([table]):
+            raise InputError(f"{key!r} is not the name of a study's key (table.key)", argument=key)
+        found[key] = values_of(values) if isinstance(values, str) else list(plain(values))
+        if not found[key]:
+            raise InputError("must be a list of at least one value", argument=key)
+    return found
+
+
+def parse_over(text: str) -> tuple[str, list[Any]]:
+    """``key=v1,v2``, ``key=low:high:count`` or ``key=log:low:high:count``: the key and its values.
+
+    Values are TOML, or else texts; a range has both its ends.
+
+    Raises:
+        InputError: there is no key, no value, no equals sign, or the range is none.
+    """
+    key, equals, values = text.partition("=")
+    key = key.strip()
+    if not equals or not key or not values.strip():
+        raise InputError(
+            f"{text!r} must have the form key=value1,value2 or key=low:high:count", argument="over"
+        )
+    return key, values_of(values)
+
+
+def values_of(text: str) -> list[Any]:
+    """The values that a text lists, or spreads over a range."""
+    match = _RANGE.fullmatch(text.strip())
+    if match is not None:
+        return _spread(text, match)
+    try:
+        # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
+        return list(tomllib.loads(f"values = [{text}]")["values"])
+    except tomllib.TOMLDecodeError:
+        return [_value(part.strip()) for part in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _spread(text: str, match: re.Match[str]) -> list[Any]:
+    low, high, count = (_value(match[name]) for name in ("low", "high", "count"))
+    numbers = all(type(end) in (int, float) and np.isfinite(float(end)) for end in (low, high))
+    if not numbers or type(count) is not int or not 1 < count <= _MOST_VALUES:
+        raise InputError(
+            f"{text.strip()!r} must have the form low:high:count with two numbers and a count of "
+            "at least 2",
+            argument="over",
+        )
+    if match["log"]:
+        if not low > 0.0 or not high > 0.0:
+            raise InputError(f"{text.strip()!r}: both ends must be above 0", argument="over")
+        found = np.geomspace(low, high, count)
+    else:
+        if type(low) is type(high) is int and (high - low) % (count - 1) == 0 and high != low:
+            step = (high - low) // (count - 1)
+            return list(range(low, high + (1 if step > 0 else -1), step))
+        found = np.linspace(low, high, count)
+    found[0], found[-1] = low, high
+    return [float(value) for value in found]

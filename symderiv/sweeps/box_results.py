@@ -1,0 +1,130 @@
+"""A box of the grid, integrated: arrays of one row per point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.ensemble import Chunk, group_points, integrate_chunk
+from symderiv.sweeps.grid import Grid
+from symderiv.sweeps.layout import Layout
+
+__all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
+
+#: Statuses beside the causes for which an integration ends.
+NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
+
+#: One number or text per point: type, and what stands where nothing was computed.
+SCALARS: dict[str, tuple[str, object]] = {
+    "status": ("<U24", NOT_YET),
+    "alpha_end": ("<f8", np.nan),
+    "error_sum": ("<f8", np.nan),
+    "steps": ("<i8", 0),
+    "rhs_evaluations": ("<i8", 0),
+    "wall_seconds": ("<f8", np.nan),
+    "point_hash": ("S32", b""),
+}
+CURVES = ("generalization_error", "Q", "R", "v", "T")
+
+#: Called with the numbers of points that are done in a box, and of all of it.
+BoxProgress = Callable[[int, int], None]
+
+
+@dataclass
+class BoxResult:
+    """What is known of n points, in the order of their flat indices.
+
+    Args:
+        arrays: by variable, first axis n; padded with not-a-number.
+        errors: why points failed, by their place among the n.
+    """
+
+    arrays: dict[str, np.ndarray]
+    errors: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Places of points that were not computed, or failed for a reason that may be gone."""
+        return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED, INTERRUPTED)))
+
+
+def empty(layout: Layout, count: int, hashes: np.ndarray) -> BoxResult:
+    """A result in which nothing is known but the hashes of the points."""
+    arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
+    arrays["point_hash"] = hashes
+    for name in CURVES:
+        shape = (layout.sizes[axis] for axis in layout.dimensions(name))
+        arrays[name] = np.full((count, *shape), np.nan)
+    return BoxResult(arrays)
+
+
+def compute(
+    grid: Grid,
+    layout: Layout,
+    indices: np.ndarray,
+    *,
+    known: BoxResult | None = None,
+    threads: int | None = None,
+    progress: BoxProgress | None = None,
+) -> BoxResult:
+    """Integrate the studies of flat indices, but those that are known already.
+
+    Args:
+        grid, layout: of the sweep.
+        indices: shape (n,).
+        known: of the same points, from before.
+        threads: of one chunk; see :func:`~symderiv.dynamics.ensemble.integrate_chunk`.
+        progress: called as points are done.
+    """
+    result = known or empty(layout, indices.size, grid.hashes(indices))
+    todo = result.missing
+    done = indices.size - todo.size
+    studies = list(grid.studies(indices[todo]))
+    for group in group_points(studies):
+        tell = None
+        if progress is not None:
+            before = done
+
+            def tell(ended: int, count: int, before: int = before) -> None:
+                progress(before + ended, indices.size)
+
+        chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=tell)
+        _fill(result, todo[group], chunk)
+        done += len(group)
+    return result
+
+
+def _fill(result: BoxResult, places: np.ndarray, chunk: Chunk) -> None:
+    status = [str(text) for text in chunk.status]
+    for place, text in zip(places, status, strict=True):
+        result.errors.pop(int(place), None)
+        if text.startswith(FAILED):
+            result.errors[int(place)] = text.partition(":")[2].strip()
+    arrays = result.arrays
+    arrays["status"][places] = [text.partition(":")[0] for text in status]
+    for name in SCALARS:
+        if name not in ("status", "point_hash"):
+            arrays[name][places] = getattr(chunk, name)
+    for name in CURVES:
+        put(arrays, name, places, getattr(chunk, name))
+    for name, values in chunk.further.items():
+        put(arrays, name, places, values)
+
+
+def put(arrays: dict[str, np.ndarray], name: str, places: np.ndarray, values: np.ndarray) -> None:
+    """Rows of a variable, in the first corner of longer axes; axes grow if they have to."""
+    if name not in arrays:
+        arrays[name] = np.full((arrays["status"].size, *values.shape[1:]), np.nan)
+    target = arrays[name]
+    longest = np.maximum(target.shape[1:], values.shape[1:])
+    if any(longest > target.shape[1:]):
+        grown = np.full((target.shape[0], *longest), np.nan)
+        grown[tuple(slice(n) for n in target.shape)] = target
+        arrays[name] = target = grown
+    if target.shape[1:] != values.shape[1:]:
+        target[places] = np.nan
+    corner: tuple[Any, ...] = (places, *(slice(n) for n in values.shape[1:]))
+    target[corner] = values

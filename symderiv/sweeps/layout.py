@@ -1,0 +1,180 @@
+"""How the points of a grid lie in arrays: dimensions, padding, boxes that are computed as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from symderiv.sweeps.axes import Axis
+from symderiv.sweeps.grid import Grid
+
+__all__ = ["Box", "Layout", "layout_of"]
+
+#: Points of a box: a sixteenth of the sweep, up to so many, and to so many bytes.
+_PARTS, _MOST_IN_BOX, _MOST_BYTES = 16, 1024, 32 * 2**20
+
+#: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
+AXES: dict[str, tuple[str, ...]] = {
+    "Q": ("time", "student", "student_2"),
+    "R": ("time", "student", "teacher"),
+    "v": ("time", "student"),
+    "T": ("teacher", "teacher_2"),
+    "generalization_error": ("time",),
+    "b": ("time", "student"),
+    "P": ("time", "student", "student_2"),
+    "W": ("time", "student", "student_2"),
+    "C": ("time", "student", "teacher"),
+    "heads": ("time", "head", "student"),
+    "task_error": ("time", "task"),
+    "noisy_error": ("time",),
+    "mean_loss": ("time",),
+}
+
+
+@dataclass(frozen=True)
+class Box:
+    """Neighbouring points of the grid, computed and written together.
+
+    Args:
+        number: of the box.
+        start, stop: along each swept dimension.
+        shape: of the grid.
+    """
+
+    number: int
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        return tuple(slice(a, b) for a, b in zip(self.start, self.stop, strict=True))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return tuple(b - a for a, b in zip(self.start, self.stop, strict=True))
+
+    def __len__(self) -> int:
+        return math.prod(self.lengths)
+
+    @property
+    def indices(self) -> np.ndarray:
+        """The flat indices of the points, the last key varying fastest."""
+        ranges = [np.arange(a, b) for a, b in zip(self.start, self.stop, strict=True)]
+        found: np.ndarray = np.ravel_multi_index(np.ix_(*ranges), self.shape).ravel()
+        return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything lies.
+
+    Args:
+        axes: the swept keys.
+        alpha: the output times, shape (A,), if all points have the same; else one row for each
+            point along the keys ``timed``, shape (…, A), the last ones not a number where a study
+            has fewer.
+        timed: numbers of the axes that the output times depend on.
+        K, M: the largest numbers of students and teachers; what a point has not is not a number.
+        box: lengths of a box.
+    """
+
+    axes: tuple[Axis, ...]
+    alpha: np.ndarray
+    timed: tuple[int, ...]
+    K: int
+    M: int
+    box: tuple[int, ...]
+
+    def sizes_only(self) -> Layout:
+        """Without values and times: what a box is computed with."""
+        A = self.alpha.shape[-1]
+        return replace(self, axes=(), alpha=np.empty(A), box=())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis.values) for axis in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the swept dimensions."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def time(self) -> str:
+        """The dimension of the output times: ``alpha``, or ``time_index`` if they differ."""
+        return "time_index" if self.timed else "alpha"
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Of the dimensions of one point that every rule has."""
+        A = self.alpha.shape[-1]
+        return {
+            self.time: A,
+            "student": self.K,
+            "student_2": self.K,
+            "teacher": self.M,
+            "teacher_2": self.M,
+        }
+
+    def dimensions(self, variable: str) -> tuple[str, ...]:
+        """Of one point in a variable."""
+        return tuple(self.time if name == "time" else name for name in AXES.get(variable, ()))
+
+    @property
+    def boxes_along(self) -> tuple[int, ...]:
+        return tuple(-(-n // b) for n, b in zip(self.shape, self.box, strict=True))
+
+    @property
+    def count(self) -> int:
+        """Number of boxes."""
+        return math.prod(self.boxes_along)
+
+    def box_at(self, number: int) -> Box:
+        place = np.unravel_index(number, self.boxes_along)
+        start = tuple(int(p) * b for p, b in zip(place, self.box, strict=True))
+        stop = tuple(min(a + b, n) for a, b, n in zip(start, self.box, self.shape, strict=True))
+        return Box(number, start, stop, self.shape)
+
+    def boxes(self) -> Iterator[Box]:
+        return (self.box_at(number) for number in range(self.count))
+
+
+def layout_of(grid: Grid) -> Layout:
+    """The layout of a grid; one study is made per combination of keys that are not quick."""
+    timed = tuple(n for n, axis in enumerate(grid.axes) if axis.key.startswith("time."))
+    others = [n for n, axis in enumerate(grid.axes) if axis.key in grid.other_keys]
+    times: dict[tuple[int, ...], np.ndarray] = {}
+    K = M = 1
+    places = np.ndindex(*(grid.shape[n] for n in others))
+    for place, (_, study) in zip(places, grid.combinations(), strict=True):
+        K, M = max(K, study.K), max(M, study.M)
+        at = dict(zip(others, place, strict=True))
+        times[tuple(at[n] for n in timed)] = study.alpha
+    first = next(iter(times.values()))
+    if all(np.array_equal(alpha, first) for alpha in times.values()):
+        timed, alpha = (), first
+    else:
+        longest = max(each.size for each in times.values())
+        alpha = np.full((*(grid.shape[n] for n in timed), longest), np.nan)
+        for at_times, each in times.items():
+            alpha[at_times][: each.size] = each
+    size = 8 * (alpha.shape[-1] * (K * K + K * M + K + 1) + M * M + 12)
+    return Layout(grid.axes, alpha, timed, K, M, _box(grid.shape, size))
+
+
+def _box(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Lengths of boxes: whole along the last axes, one along the first ones.
+
+    It depends on the grid only, so that every machine computes the same points together.
+    """
+    most = min(math.ceil(math.prod(shape) / _PARTS), _MOST_IN_BOX, max(1, _MOST_BYTES // size))
+    lengths = []
+    for length in reversed(shape):
+        lengths.append(min(length, max(1, most)))
+        most //= lengths[-1]
+    return tuple(reversed(lengths))

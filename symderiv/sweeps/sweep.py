@@ -1,0 +1,218 @@
+"""A sweep from its keys to its store: what is there is kept, what is missing is computed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.ensemble import group_points
+from symderiv.dynamics.studies.study import Study
+from symderiv.errors import InputError
+from symderiv.outputs import OutputFolder
+from symderiv.progress import Task, Tell
+from symderiv.sweeps.box_results import INTERRUPTED, NOT_YET, BoxResult
+from symderiv.sweeps.grid import Grid
+from symderiv.sweeps.layout import Box, Layout, layout_of
+from symderiv.sweeps.scheduling import (
+    Job,
+    has_dashboard,
+    here,
+    local_cluster,
+    on_cluster,
+    processes,
+    running_cluster,
+)
+from symderiv.sweeps.store import Store, is_store, read_manifest, same_layout
+from symderiv.sweeps.sweep_result import Sweep
+from symderiv.sweeps.widening import recovered, widened, with_values_of
+
+__all__ = ["run_sweep"]
+
+Notice = Callable[[str], None]
+
+
+def run_sweep(
+    study: Study,
+    over: Mapping[str, Sequence[Any]],
+    path: Path,
+    *,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    fresh: bool = False,
+    force: bool = False,
+    tell: Tell = lambda task, fraction: None,
+    notice: Notice = lambda message: None,
+) -> Sweep:
+    """Integrate every study of a grid that the store does not hold yet.
+
+    Args:
+        study, over: see :class:`~symderiv.sweeps.grid.Grid`.
+        path: the store; made if it is not there, widened by new values if it is.
+        scheduler: the address of a running Dask cluster.
+        workers: processes of this machine; 0 for this process alone; by the number of points when
+            left out.
+        fresh: compute everything again.
+        force: replace a sweep of another study.
+        tell: told how far it is, with rate, remaining time and failures.
+        notice: called with a line where the sweep runs, and for what is computed again.
+
+    Raises:
+        InputError: a study is not acceptable, or the path holds something else.
+        SymderivError: the disk is full, or the scheduler is gone; what is whole is kept.
+        KeyboardInterrupt: it was interrupted; what is whole is kept.
+    """
+    OutputFolder(path)
+    recovered(path)
+    store, grid = _store(study, over, path, force=force, tell=tell)
+    with store.locked():
+        jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
+        with ExitStack() as stack:
+            results = _results(jobs, grid, store.layout, scheduler, workers, stack, tell, notice)
+            for box, result in results:
+                if (result.arrays["status"] == INTERRUPTED).any():
+                    raise KeyboardInterrupt
+                store.write(box, result)
+                jobs.written(box, result)
+                tell(*jobs.progress())
+    return Sweep.of(store, grid, skipped=jobs.skipped)
+
+
+def _store(
+    study: Study, over: Mapping[str, Sequence[Any]], path: Path, *, force: bool, tell: Tell
+) -> tuple[Store, Grid]:
+    """The store with a place for every point, and the grid of its points."""
+    if not os.path.lexists(path):
+        grid = Grid(study, over, tell)
+        return Store.create(path, grid, layout_of(grid)), grid
+    if not is_store(path):
+        raise InputError(f"{path}: exists and is not the store of a sweep; choose another name")
+    manifest = read_manifest(path)
+    try:
+        grid = Grid(study, with_values_of(manifest, study, over), tell)
+    except InputError:
+        if not force:
+            raise
+        shutil.rmtree(path)
+        return _store(study, over, path, force=force, tell=tell)
+    layout = layout_of(grid)
+    if same_layout(manifest, layout):
+        return Store(path, layout), grid
+    return widened(path, manifest, grid, layout, tell), grid
+
+
+def _results(
+    jobs: _Jobs,
+    grid: Grid,
+    layout: Layout,
+    scheduler: str | None,
+    workers: int | None,
+    stack: ExitStack,
+    tell: Tell,
+    notice: Notice,
+) -> Iterator[tuple[Box, BoxResult]]:
+    """Computed where the caller wants it, or where so many points belong."""
+    count = processes(len(grid), workers)
+    if scheduler is None and count == 0:
+        return here(grid, layout, jobs, lambda done, total: tell(*jobs.progress(done)))
+    first = next(iter(jobs), None)
+    if first is None:
+        return iter(())
+    _derive(grid, tell)
+    if scheduler is None:
+        client = stack.enter_context(local_cluster(count))
+        notice(f"{len(grid)} points on {count} processes of this machine")
+    else:
+        client = stack.enter_context(running_cluster(scheduler))
+        notice(f"{len(grid)} points on the cluster at {scheduler}")
+    if has_dashboard():
+        notice(f"dashboard: {client.dashboard_link}")
+    return on_cluster(client, grid, layout, jobs.beginning_with(first))
+
+
+def _derive(grid: Grid, tell: Tell) -> None:
+    """Every solver module once, here, before the workers ask for it all at once."""
+    from symderiv.dynamics.rules.whichever import solver_module
+
+    studies = [study for _, study in grid.combinations()]
+    for group in group_points(studies):
+        tell("deriving", 0.0)
+        solver_module(studies[group[0]])
+
+
+class _Jobs:
+    """What is still to be computed, found box by box, and how far it is."""
+
+    def __init__(self, store: Store, grid: Grid, *, fresh: bool, notice: Notice) -> None:
+        self._store, self._grid, self._fresh, self._notice = store, grid, fresh, notice
+        self._begun = time.monotonic()
+        self._computed = self._failed = self._damaged = 0
+        self._todo: dict[int, int] = {}
+        self._left = self._found()
+        #: Points that were there before.
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[Job]:
+        return self._left
+
+    def beginning_with(self, job: Job) -> Iterator[Job]:
+        """A job that was taken, and the others."""
+        yield job
+        yield from self._left
+
+    def written(self, box: Box, result: BoxResult) -> None:
+        self._computed += self._todo.pop(box.number)
+        self._failed += int(np.sum(result.arrays["status"] != "done"))
+
+    def progress(self, in_box: int = 0) -> tuple[Task, float]:
+        """The task with rate, remaining time and failures, and the fraction that is done."""
+        total = len(self._grid)
+        here = min(in_box, max(self._todo.values(), default=0))
+        computed = self._computed + here
+        done = self.skipped + computed
+        rate = computed / max(time.monotonic() - self._begun, 1e-9)
+        detail = f"{done} of {total} points, {rate:.3g}/s"
+        if computed:
+            detail += f", {_duration((total - done) / rate)} left"
+        if self._failed:
+            detail += f", {self._failed} failed"
+        return Task("sweep", detail), done / total
+
+    def _found(self) -> Iterator[Job]:
+        for box in self._store.layout.boxes():
+            known = None if self._fresh else self._known(box)
+            if known is not None and not known.missing.size:
+                self.skipped += len(box)
+                continue
+            missing = len(box) if known is None else known.missing.size
+            self.skipped += len(box) - missing
+            self._todo[box.number] = missing
+            yield Job(box, known)
+
+    def _known(self, box: Box) -> BoxResult | None:
+        if not self._store.has(box):
+            return None
+        known = self._store.read(box)
+        if known is None:
+            if not self._damaged:
+                self._notice(f"{self._store.path}: a part of it is damaged and is computed again")
+            self._damaged += 1
+            return None
+        # a file that a study reads may have changed
+        other = known.arrays["point_hash"] != self._grid.hashes(box.indices)
+        if other.any():
+            return None
+        known.arrays["status"][known.missing] = NOT_YET
+        return known
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

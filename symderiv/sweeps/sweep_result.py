@@ -1,0 +1,166 @@
+"""What a sweep found, and its store as a dataset."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.drawing import drawing
+from symderiv.limits import check_memory
+from symderiv.outputs import Output
+from symderiv.showing import Shown, Summary
+from symderiv.sweeps.box_results import NOT_YET
+from symderiv.sweeps.grid import Grid
+from symderiv.sweeps.store import Store, open_dataset, read_manifest
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+__all__ = ["Sweep"]
+
+
+@dataclass(repr=False)
+class Sweep(Shown):
+    """A sweep in its store: how many points have a result, and which failed.
+
+    Args:
+        output: the store.
+        keys: the swept keys with their values.
+        points: their number.
+        statuses: numbers of points by how their integration ended; what is not there yet counts
+            nowhere.
+        skipped: points that were there before.
+        errors: why points failed, by their swept values; the first few.
+    """
+
+    output: str
+    keys: dict[str, list[Any]]
+    points: int
+    statuses: dict[str, int]
+    skipped: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store, grid: Grid, *, skipped: int = 0) -> Sweep:
+        """What a store holds now."""
+        counts = store.counts()
+        counts.pop(NOT_YET, None)
+        keys = {axis.key: list(axis.values) for axis in grid.axes}
+        return cls(
+            str(store.path),
+            keys,
+            len(grid),
+            dict(sorted(counts.items())),
+            skipped,
+            store.errors(grid),
+        )
+
+    @classmethod
+    def at(cls, path: Path) -> Sweep:
+        """The sweep of a store that is there.
+
+        Raises:
+            InputError: there is none.
+        """
+        manifest = read_manifest(path)
+        data = open_dataset(path)
+        statuses = data["status"].to_series().value_counts().to_dict()
+        statuses.pop(NOT_YET, None)
+        points = int(data["status"].size)
+        return cls(str(path), manifest["keys"], points, dict(sorted(statuses.items())), points)
+
+    @property
+    def completed(self) -> int:
+        """Points that were integrated to their end."""
+        return self.statuses.get("done", 0)
+
+    @property
+    def failed(self) -> int:
+        """Points that ended early, or could not start."""
+        return sum(self.statuses.values()) - self.completed
+
+    def failure(self) -> str | None:
+        """What did not reach its end, in one line; None if nothing."""
+        if not self.failed:
+            return None
+        causes = ", ".join(f"{n} {name}" for name, n in self.statuses.items() if name != "done")
+        line = f"{self.failed} of {self.points} points did not reach their end ({causes})"
+        for label, message in self.errors.items():
+            return f"{line}; {label}: {message}"
+        return line
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The dataset: swept keys are dimensions; arrays are read when they are used."""
+        return open_dataset(Path(self.output))
+
+    def __getitem__(self, name: str) -> xarray.DataArray:
+        return self.to_xarray()[name]
+
+    def to_netcdf(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the dataset as one netCDF-4 file, whole or not at all.
+
+        Args:
+            path: the file.
+            force: replace a file also if symderiv did not write it.
+
+        Raises:
+            InputError: the file must not be replaced, or the dataset does not fit into memory.
+        """
+        output = Output(path, "nc", force=force)
+        data = self.to_xarray()
+        check_memory(3.0 * data.nbytes, f"{self.points} points")
+        content = io.BytesIO()
+        data.load().drop_encoding().to_netcdf(content, engine="h5netcdf")
+        output.write(content.getbuffer())
+        return output.path
+
+    def figure(self, quantity: str = "generalization_error") -> Figure:
+        """The sweep, drawn: curves, small multiples or a map, by the number of its keys.
+
+        Args:
+            quantity: a variable over time; or a number per point: "final_error",
+                "plateau_length", "plateau_height", "exponent", "rate", "status".
+        """
+        figure: Figure = drawing("sweep_plots").sweep_figure(self.to_xarray(), quantity)
+        return figure
+
+    def page(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write one HTML page with all pictures of the sweep.
+
+        Args:
+            path: the file.
+            force: replace a file also if symderiv did not write it.
+        """
+        written: Path = drawing("sweep_page").write_page(self, Output(path, "html", force=force))
+        return written
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv sweep --json`` prints."""
+        return {
+            "completed": self.completed,
+            "failed": self.failed,
+            "output": self.output,
+            "points": self.points,
+            "skipped": self.skipped,
+            "statuses": self.statuses,
+            "errors": self.errors,
+        }
+
+    def to_text(self) -> str:
+        """What ``symderiv sweep`` prints."""
+        return (
+            f"{self.completed} completed ({self.skipped} before), {self.failed} failed; "
+            f"store {self.output}\n"
+        )
+
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, object]] = [
+            ("keys", ", ".join(f"{key} ({len(values)})" for key, values in self.keys.items())),
+            ("points", f"{self.points}: {self.completed} completed, {self.failed} failed"),
+            ("store", self.output),
+        ]
+        return Summary("Sweep", rows, [f"{k}: {v}" for k, v in self.errors.items()])
