@@ -99,7 +99,7 @@ def ratio(points: int) -> dict[str, float]:
     """Seconds of the integrations alone, and of the sweep."""
     from symderiv.dynamics.ensemble import integrate_chunk
     from symderiv.dynamics.studies.study import parse_study
-    from symderiv.sweeps.grid import Grid
+    from symderiv.sweeps.study_grid import Grid
     from symderiv.sweeps.sweep import run_sweep
 
     study = parse_study(STUDY)

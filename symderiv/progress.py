@@ -21,7 +21,6 @@ _NEXT_LINE = 10.0
 _SHARE = 0.25
 
 
-
 class Task(str):
     """The name of a task, and what is to be said of it just now."""
 

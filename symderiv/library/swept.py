@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from symderiv.library.problem import Problem
 from symderiv.outputs import Output, check_apart
 from symderiv.progress import Progress
-from symderiv.sweeps.axes import parse_over
+from symderiv.sweeps.swept_keys import parse_over
 
 if TYPE_CHECKING:
     from symderiv.report.grid import GridResult

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from symderiv.dynamics.ensemble import Chunk, group_points, integrate_chunk
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.study_grid import Grid
 
 __all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
 

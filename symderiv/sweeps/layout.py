@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.sweeps.axes import Axis
-from symderiv.sweeps.grid import Grid
+from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.swept_keys import Axis
 
 __all__ = ["Box", "Layout", "layout_of"]
 

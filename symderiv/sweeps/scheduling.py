@@ -18,8 +18,8 @@ import numpy as np
 
 from symderiv.errors import InputError, SymderivError
 from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.study_grid import Grid
 
 __all__ = ["LARGE", "Job", "here", "local_cluster", "on_cluster", "running_cluster"]
 

@@ -30,8 +30,8 @@ from symderiv.files import MACHINE, replace_file
 from symderiv.seals import is_sealed, sealed
 from symderiv.showing import plain
 from symderiv.sweeps.box_results import CURVES, SCALARS, BoxResult
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.study_grid import Grid
 from symderiv.sweeps.zarr_files import ZarrArray, place_file, write_group
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from symderiv.errors import InputError
 from symderiv.outputs import OutputFolder
 from symderiv.progress import Task, Tell
 from symderiv.sweeps.box_results import INTERRUPTED, NOT_YET, BoxResult
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.layout import Box, Layout, layout_of
 from symderiv.sweeps.scheduling import (
     Job,
@@ -30,6 +29,7 @@ from symderiv.sweeps.scheduling import (
     running_cluster,
 )
 from symderiv.sweeps.store import Store, is_store, read_manifest, same_layout
+from symderiv.sweeps.study_grid import Grid
 from symderiv.sweeps.sweep_result import Sweep
 from symderiv.sweeps.widening import recovered, widened, with_values_of
 
@@ -53,7 +53,7 @@ def run_sweep(
     """Integrate every study of a grid that the store does not hold yet.
 
     Args:
-        study, over: see :class:`~symderiv.sweeps.grid.Grid`.
+        study, over: see :class:`~symderiv.sweeps.study_grid.Grid`.
         path: the store; made if it is not there, widened by new values if it is.
         scheduler: the address of a running Dask cluster.
         workers: processes of this machine; 0 for this process alone; by the number of points when

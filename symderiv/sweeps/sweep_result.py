@@ -13,8 +13,8 @@ from symderiv.limits import check_memory
 from symderiv.outputs import Output
 from symderiv.showing import Shown, Summary
 from symderiv.sweeps.box_results import NOT_YET
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.store import Store, open_dataset, read_manifest
+from symderiv.sweeps.study_grid import Grid
 
 if TYPE_CHECKING:
     import xarray

@@ -16,11 +16,11 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.progress import Tell
 from symderiv.showing import plain
-from symderiv.sweeps.axes import Axis, axis_names, checked_keys
 from symderiv.sweeps.box_results import BoxResult, empty, put
-from symderiv.sweeps.grid import Grid
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.store import Store
+from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys
 
 __all__ = ["recovered", "widened", "with_values_of"]
 

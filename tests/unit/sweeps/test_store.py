@@ -172,9 +172,9 @@ def test_another_study_is_not_written_over(
 
 
 def test_two_do_not_write_one_store(study: Study, tmp_path: Path, computed: list[Study]) -> None:
-    from symderiv.sweeps.grid import Grid
     from symderiv.sweeps.layout import layout_of
     from symderiv.sweeps.store import Store
+    from symderiv.sweeps.study_grid import Grid
 
     run_sweep(study, OVER, tmp_path / "s.zarr")
     store = Store(tmp_path / "s.zarr", layout_of(Grid(study, OVER)))

@@ -9,9 +9,9 @@ import pytest
 
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
-from symderiv.sweeps.axes import Axis, axis_names, parse_over
-from symderiv.sweeps.grid import QUICK, Grid
 from symderiv.sweeps.layout import layout_of
+from symderiv.sweeps.study_grid import QUICK, Grid
+from symderiv.sweeps.swept_keys import Axis, axis_names, parse_over
 
 OVER = {
     "training.learning_rate": [1, 0.25],

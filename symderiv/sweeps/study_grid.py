@@ -22,7 +22,7 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.dynamics.studies.toml_text import short_text, to_toml
 from symderiv.errors import InputError
 from symderiv.progress import Tell
-from symderiv.sweeps.axes import Axis, axis_names, checked_keys
+from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys
 
 __all__ = ["QUICK", "Grid"]
 
