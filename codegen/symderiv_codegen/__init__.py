@@ -1,8 +1,9 @@
 """Indexed programs and their printers: from equations with sums to modules that run.
 
 A :class:`Program` states what is computed. ``print_readable`` writes it as a numba module to be
-read, ``print_fast`` its right-hand side for given sizes, ``print_numba`` all procedures with every
-pass over them, ``print_mpmath`` functions of any precision, ``print_latex`` display equations.
+read, ``print_fast`` its right-hand side for given sizes, ``print_lanes`` the same for several runs
+at a time, ``print_numba`` all procedures with every pass over them, ``print_mpmath`` functions of
+any precision, ``print_latex`` display equations.
 
 Building expressions
 --------------------
@@ -47,6 +48,7 @@ from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.printers.fast import print_fast
 from symderiv_codegen.printers.flat import print_layout
 from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
+from symderiv_codegen.printers.lanes import print_lanes
 from symderiv_codegen.printers.latex import print_latex
 from symderiv_codegen.printers.mpmath import print_mpmath
 from symderiv_codegen.printers.numba import print_numba
@@ -76,6 +78,7 @@ __all__ = [
     "digest",
     "is_unchanged",
     "print_fast",
+    "print_lanes",
     "print_latex",
     "print_layout",
     "print_mpmath",

@@ -70,7 +70,7 @@ FACES = {
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}
 STANDARD_LIBRARY_OF_KERNELS = {"math", "__future__"}
 # What fast modules share has a digest of its own text.
-STANDARD_LIBRARY_OF_RUNTIME = {"hashlib", "pathlib"}
+STANDARD_LIBRARY_OF_RUNTIME = {"hashlib", "operator", "pathlib"}
 
 
 def _files(folder: str) -> list[Path]:
@@ -88,7 +88,7 @@ def _imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             # only fast solver modules, which are copied with their folder, import relatively
-            beside = node.level == 1 and path.parent.name == "fast"
+            beside = node.level == 1 and path.parent.name in ("fast", "lanes")
             assert node.level == 0 or beside, f"{path.name}: relative import"
             assert node.module is not None
             module = "." * node.level + node.module
@@ -248,7 +248,7 @@ def test_papers_do_not_import_the_commands_or_pages() -> None:
 def test_kernels_import_only_math_numpy_and_numba_and_fast_ones_their_runtime() -> None:
     for path in _files("generated"):
         found = set(_imports(path))
-        if path.parent.name == "fast":
+        if path.parent.name in ("fast", "lanes"):
             found = {name for name in found if not name.startswith(".runtime.")}
         allowed = STANDARD_LIBRARY_OF_KERNELS | {"numpy", "numba"}
         if path.name == "runtime.py":

@@ -48,6 +48,9 @@ from symderiv_codegen.passes.sums import SumRewriter
 from symderiv_codegen.passes.tabulate import tabulated
 from symderiv_codegen.passes.together import evaluated_together
 
+Pass = Callable[[tuple[Node, ...]], tuple[tuple[Node, ...], list[Array]]]
+"""Changes a body; gives the new one and the local arrays that it needs besides."""
+
 
 @dataclass(frozen=True)
 class Body:
@@ -87,12 +90,15 @@ def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> B
     return passes.done()
 
 
-def inlined_nests(procedure: Procedure, program: Program) -> Body:
+def inlined_nests(
+    procedure: Procedure, program: Program, last: Mapping[str, Pass] | None = None
+) -> Body:
     """The body with those of the procedures that it calls, and its long loops.
 
     Args:
         procedure: As :func:`symderiv_codegen.passes.inline.with_inner_locals` gives it.
         program: With a state and parameters.
+        last: More passes, by name.
 
     Raises:
         ProgramError: A name of the program has another meaning in the module.
@@ -128,6 +134,8 @@ def inlined_nests(procedure: Procedure, program: Program) -> Body:
         block = replace(block, body=hoist(block.body, lowering.names))
         behind = (*fuse(tuple(in_front)), block)
         passes.apply("blocks", lambda body: ((*body, *behind), loops.local))
+    for name, change in (last or {}).items():
+        passes.apply(name, change)
     return passes.done()
 
 
@@ -200,10 +208,6 @@ class _Passes:
             names=self.lowering.names,
             result=sp.Symbol(result.name) if result else None,
         )
-
-
-Pass = Callable[[tuple[Node, ...]], tuple[tuple[Node, ...], list[Array]]]
-"""Changes a body; gives the new one and the local arrays that it needs besides."""
 
 
 def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:

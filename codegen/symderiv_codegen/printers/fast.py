@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.arrays import Array, Vector
@@ -49,9 +50,10 @@ class FastModule(NumbaModule):
     """A module with the flat right-hand side for given sizes, and the functions that it calls."""
 
     name = "fast"
+    from_runtime: ClassVar[tuple[str, ...]] = FROM_RUNTIME
 
-    def module(self) -> str:
-        """The text of the whole module.
+    def form(self) -> Form:
+        """How the flat right-hand side is called.
 
         Raises:
             ProgramError: The program has no right-hand side, no vectors or no small ranges.
@@ -63,11 +65,21 @@ class FastModule(NumbaModule):
                 f"program {program.name!r}: only a right-hand side on vectors over small ranges "
                 "has a fast form"
             )
-        flat = self._specialised(_Form(program, procedure, program.state, program.parameters))
-        parts = self._parts(flat)
+        return Form(program, procedure, program.state, program.parameters)
+
+    def module(self) -> str:
+        """The text of the whole module.
+
+        Raises:
+            ProgramError: See :meth:`form`.
+        """
+        program = self.program
+        form = self.form()
+        flat = self.specialised(form, "\n".join(form.for_any_sizes()))
+        parts = self.parts(flat)
         text = "\n".join([*parts, flat])
-        tables = {n: v for n, v in program.constants.items() if _mentioned(n, text)}
-        used = [name for name in FROM_RUNTIME if _mentioned(name, flat)]
+        tables = {n: v for n, v in program.constants.items() if mentioned(n, text)}
+        used = [name for name in self.from_runtime if mentioned(name, flat)]
         imports = "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
         imports += f"from .runtime import {', '.join(sorted(used, key=str.lower))}\n"
         constants = [constant(name, value) for name, value in tables.items()]
@@ -83,7 +95,7 @@ class FastModule(NumbaModule):
         ]
         return "\n".join(docstring(paragraphs, indent=0)) + f"\n\n{code}"
 
-    def _parts(self, text: str) -> list[str]:
+    def parts(self, text: str) -> list[str]:
         """What the text calls and what that calls in turn: pasted functions and the program's."""
         calls = (*self.program.functions, *self.program.procedures)
         found: dict[str, str] = {}
@@ -94,7 +106,7 @@ class FastModule(NumbaModule):
                 callee
                 for callee in calls
                 if callee.name not in found
-                and any(_mentioned(callee.name, each, r"\(") for each in texts)
+                and any(mentioned(callee.name, each, r"\(") for each in texts)
             ]
             if not new:
                 return [*pasted, *(found[each.name] for each in calls if each.name in found)]
@@ -124,36 +136,67 @@ class FastModule(NumbaModule):
             f"{inner}{node.begin} = min({node.group} * {rows}, {size} - {rows})",
         ]
 
-    def _specialised(self, form: _Form) -> str:
-        """The text of ``specialised`` and of the flat function for sizes known only when called."""
+    def nests_of(self, form: Form) -> Body:
+        """The body of the flat function."""
         program = self.program
-        body = inlined_nests(with_inner_locals(form.procedure, program), program)
+        return inlined_nests(with_inner_locals(form.procedure, program), program)
+
+    def specialised(self, form: Form, behind: str = "") -> str:
+        """The text of ``specialised``, and a text behind it."""
+        program, kept = self.program, form.kept
+        body = self.nests_of(form)
         sizes = ", ".join(program.small)
         pad = " " * INDENT
         rooms = {body.names.take(f"room_{array.name}"): array for array in body.arrays}
-        lines = [f"def specialised({sizes}):", *docstring(form.documentation())]
-        lines.append(f"{pad}if ({sizes}) in _SPECIALISED:")
-        lines.append(f"{pad * 2}return _SPECIALISED[{sizes}]")
+        lines = [f"def {form.maker}({sizes}):", *docstring(form.documentation())]
+        lines.append(f"{pad}if ({sizes}) in {kept}:")
+        lines.append(f"{pad * 2}return {kept}[{sizes}]")
         lines += [pad + line for line in _in_parts(body.nodes, program.small)]
-        lines += _measured(rooms)
+        lines += _measured(rooms, form.largest_room)
         lines.append(f"{pad}digest = DIGEST")
         lines.append("")
-        lines += [pad + line for line in SIGNATURE.strip().split("\n")]
+        lines += [pad + line for line in form.signature.strip().split("\n")]
         lines.append(f"{pad}def {form.name}({form.arguments}):")
         lines += [pad * 2 + line for line in (*form.unpacking(body), *_carved(rooms))]
         lines += self.body(body.nodes, 2 * INDENT)
-        lines += ["", f"{pad}_SPECIALISED[{sizes}] = {form.name}", f"{pad}return {form.name}"]
-        return "\n".join([*lines, "", "", *form.for_any_sizes()])
+        lines += [pad * 2 + line for line in form.returned]
+        lines += ["", f"{pad}{kept}[{sizes}] = {form.name}", f"{pad}return {form.name}"]
+        return "\n".join([*lines, *(("", "", behind) if behind else ())])
+
+
+class Access:
+    """How compiled code reads vectors of doubles."""
+
+    def array(self, vector: str, shape: Sequence[str]) -> str:
+        """An array at the offset ``start``."""
+        if len(shape) == 1:
+            return f"{vector}[start : start + {shape[0]}]"
+        return f"view({vector}, start, ({', '.join(shape)}))"
+
+    def number(self, vector: str) -> str:
+        """A number at the offset ``start``."""
+        return f"{vector}[start]"
+
+    def end(self) -> str:
+        """The length of a vector that ends at the offset ``start``."""
+        return "start"
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """How the flat function is called, and what its vectors hold."""
 
     program: Program
     procedure: Procedure
     state: Vector
     parameters: Vector
+
+    access: ClassVar[Access] = Access()
+    maker: ClassVar[str] = "specialised"
+    kept: ClassVar[str] = "_SPECIALISED"
+    signature: ClassVar[str] = SIGNATURE
+    largest_room: ClassVar[int] = LARGEST_ROOM
+    returned: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
@@ -190,11 +233,16 @@ class _Form:
                 lines.append(f"{size} = sizes[{position}]")
             elif f"number_{size}" in used:
                 lines.append(f"number_{size} = min({size}, sizes[{position}])")
+        return lines + self.fields()
+
+    def fields(self) -> list[str]:
+        """Views of what the procedure needs."""
+        lines = []
         needed = {array.name for array in self.procedure.inputs}
         for vector in (self.state, self.parameters):
-            lines += _views(vector.name, vector.fields, needed)
+            lines += _views(self.access, vector.name, vector.fields, needed)
         lines.append("derivative_apart()")
-        return lines + _views("derivative", self.procedure.outputs)
+        return lines + _views(self.access, "derivative", self.procedure.outputs)
 
     def for_any_sizes(self) -> list[str]:
         """The function of the same name that finds the one for its sizes."""
@@ -219,11 +267,11 @@ def print_fast(program: Program) -> str:
     return FastModule(program).module()
 
 
-def _mentioned(name: str, text: str, behind: str = r"\b") -> bool:
+def mentioned(name: str, text: str, behind: str = r"\b") -> bool:
     return re.search(rf"\b{name}{behind}", text) is not None
 
 
-def _measured(rooms: Mapping[str, Array]) -> list[str]:
+def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
     """The numbers of elements of the arrays on the stack, and that they are not too many."""
     if not rooms:
         return []
@@ -231,7 +279,7 @@ def _measured(rooms: Mapping[str, Array]) -> list[str]:
     lines = [f"{pad}{room} = {_product(array.shape)}" for room, array in rooms.items()]
     total = Chain(tuple((" + " if n else "", Text(room)) for n, room in enumerate(rooms)))
     lines.append(statement("room = ", total, INDENT))
-    lines.append(f"{pad}if room > {LARGEST_ROOM}:")
+    lines.append(f"{pad}if room > {largest}:")
     reason = "the arrays of so many units do not fit on the stack"
     return [*lines, f'{pad * 2}raise ValueError("{reason}")']
 
@@ -268,7 +316,9 @@ def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
     return lines
 
 
-def _views(vector: str, fields: Iterable[Array], needed: set[str] | None = None) -> list[str]:
+def _views(
+    access: Access, vector: str, fields: Iterable[Array], needed: set[str] | None = None
+) -> list[str]:
     """One view per field, at running offsets; fields nobody needs are stepped over."""
     lines: list[str] = ["start = 0"]
     scalars = 0
@@ -278,18 +328,18 @@ def _views(vector: str, fields: Iterable[Array], needed: set[str] | None = None)
             if wanted:
                 lines += _step(scalars)
                 scalars = 0
-                lines.append(f"{array.name} = {vector}[start]")
+                lines.append(f"{array.name} = {access.number(vector)}")
             scalars += 1
             continue
         lines += _step(scalars)
         scalars = 0
         extent = _product(array.shape)
         if wanted:
-            lines.append(f"{array.name} = {_view(vector, array.shape)}")
+            lines.append(f"{array.name} = {access.array(vector, array.shape)}")
         lines.append(f"start += {extent}")
     lines += _step(scalars)
     # Views do not know where the vector ends.
-    lines.append(f"if start != {vector}.size:")
+    lines.append(f"if {access.end()} != {vector}.size:")
     lines.append(f'    raise ValueError("{vector}: its length does not agree with sizes")')
     return lines
 
@@ -297,9 +347,3 @@ def _views(vector: str, fields: Iterable[Array], needed: set[str] | None = None)
 def _step(scalars: int) -> list[str]:
     """Over scalar fields, in one step."""
     return [f"start += {scalars}"] if scalars else []
-
-
-def _view(vector: str, shape: Sequence[str]) -> str:
-    if len(shape) == 1:
-        return f"{vector}[start : start + {shape[0]}]"
-    return f"view({vector}, start, ({', '.join(shape)}))"

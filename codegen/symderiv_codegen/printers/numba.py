@@ -227,10 +227,15 @@ class NumbaModule(ModulePrinter):
         return flat_functions(self.program, self)
 
 
-def assembled(imports: str, constants: Iterable[str], parts: Sequence[str], where: str) -> str:
-    """The code of a module: its constants, the decorators that its parts use, its parts."""
+def assembled(
+    imports: str, constants: Iterable[str], parts: Sequence[str], where: str, kept: bool = True
+) -> str:
+    """The code of a module: its constants, the decorators that its parts use, its parts.
+
+    ``kept``: compiled code of the parts is kept on disk by itself.
+    """
     body = "\n\n\n".join(parts)
-    code = "\n".join([imports, "\n".join(constants), "", *_decorators(body), body, ""])
+    code = "\n".join([imports, "\n".join(constants), "", *_decorators(body, kept), body, ""])
     check_globals(code, where)
     return code
 
@@ -245,10 +250,11 @@ def _recipe(program: Program) -> str:
     return "\n".join(["RECIPE = {", *lines, "}"])
 
 
-def _decorators(body: str) -> list[str]:
+def _decorators(body: str, kept: bool) -> list[str]:
     """The decorators that are used, and an empty line."""
     used = {name: options for name, options in DECORATORS.items() if f"{name}\n" in body}
-    return [*(f"{name[1:]} = njit(cache=True, {rest})" for name, rest in used.items()), "\n"]
+    cache = "cache=True, " if kept else ""
+    return [*(f"{name[1:]} = njit({cache}{rest})" for name, rest in used.items()), "\n"]
 
 
 def _literal(value: Constant) -> str:

@@ -1,4 +1,4 @@
-"""Finding or making the two solver modules of a pair of activations: the readable and the fast one.
+"""Finding or making the solver modules of a pair of activations: the readable and the fast one.
 
 Modules that are part of the package are found by their formulas, without SymPy. For any other pair
 they are derived, written to the user's cache folder and read from there, so the derivation is paid
@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +35,7 @@ FORMAT = 3
 
 _PACKAGE = "symderiv_kernels"
 _FAST = f"{_PACKAGE}.fast"
+_LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
@@ -71,6 +72,18 @@ class Kernel:
             return cast(Callable[..., None], self.module.flat_right_hand_side)
         with kept_code():
             return cast(Callable[..., None], self.fast.specialised(K, M))
+
+    @cached_property
+    def lanes(self) -> ModuleType | None:
+        """The module for several runs at a time; None where there is none."""
+        if not self.checked_in:
+            path = lanes_path(self.path)
+            text = _read_sealed(path)
+            return _module_of(path, text, _LANES) if text else None
+        if not (self.path.parent / "lanes" / self.path.name).exists():
+            return None
+        with kept_code():
+            return importlib.import_module(f"{_LANES}.{self.path.stem}")
 
     def __getattr__(self, name: str) -> Any:
         # the functions of the module, as kernel.generalization_error
@@ -214,6 +227,11 @@ def fast_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}_fast.py")
 
 
+def lanes_path(path: Path) -> Path:
+    """Where the one for several runs at a time is kept, for solvers that have one."""
+    return path.with_name(f"{path.stem}_lanes.py")
+
+
 def cache_folder() -> Path:
     """Where derived modules are kept; see :func:`symderiv.kept.cache_folder`."""
     return kept.cache_folder() / "kernels"
@@ -299,19 +317,21 @@ def _derive(
         path = approximate
     if _read_both(path) is not None:
         return path, texts
-    contents = [text.encode() + _seal(text) for text in texts]
+    written = list(zip((path, fast_path(path)), texts, strict=True))
+    if found.lanes:
+        written.insert(0, (lanes_path(path), found.lanes))
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for place, content in zip((path, fast_path(path)), contents, strict=True):
-            replace_file(place, content)
+        for place, text in written:
+            replace_file(place, text.encode() + _seal(text))
     except OSError as error:
         tell_once(
             f"{path}: the derived solver cannot be kept there ({error.strerror or error}), the "
             "next run derives it again; set XDG_CACHE_HOME to a folder that can be written to"
         )
         path = temporary_folder() / path.name
-        for place, content in zip((path, fast_path(path)), contents, strict=True):
-            write_whole(place, content)
+        for place, text in written:
+            write_whole(path.with_name(place.name), text.encode() + _seal(text))
     return path, texts
 
 
@@ -335,7 +355,7 @@ def _read_sealed(path: Path) -> str | None:
     return text if seal and content == text + _seal(text).decode() else None
 
 
-def _module_of(path: Path, text: str) -> ModuleType:
+def _module_of(path: Path, text: str, package: str = _FAST) -> ModuleType:
     # numba's files on disk refer to the module by this name
     name = f"symderiv_cached_{path.stem}"
     if name in sys.modules:
@@ -343,7 +363,7 @@ def _module_of(path: Path, text: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     # what fast modules share is part of the package
-    module.__package__ = _FAST
+    module.__package__ = package
     sys.modules[name] = module
     try:
         # The text that was checked is run, and not the file or what Python has kept of it: Python

@@ -1,0 +1,61 @@
+"""Conditions for several runs at a time: a part is computed where any run needs it, and masked.
+
+The values of a scalar differ from run to run, and so does whether a condition on it holds. Where
+the other case of a condition only sets arrays to zero, the arrays are made zero behind it in the
+runs in which it does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from symderiv_codegen.errors import ProgramError
+from symderiv_codegen.ir.arrays import Array
+from symderiv_codegen.ir.loops import Branch, Fill, Loop, Node, Set, with_bodies
+from symderiv_codegen.ir.walk import range_symbol
+
+
+def differs(condition: sp.Basic) -> bool:
+    """Whether a condition is one on numbers, and not on indices alone."""
+    indices = all(symbol.is_integer for symbol in condition.free_symbols)
+    return bool(condition.has(sp.Indexed) or not indices)
+
+
+def masked(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Array]]:
+    """The same nodes for several runs at a time; no array is added.
+
+    A condition without another case is one that only saves work: what is inside leaves alone what
+    it does not hold for.
+
+    Raises:
+        ProgramError: A condition chooses between two computations.
+    """
+    return tuple(_masked(node) for node in nodes), []
+
+
+def _masked(node: Node) -> Node:
+    node = with_bodies(node, lambda body: masked(body)[0])
+    if not isinstance(node, Branch) or not any(differs(when) for when, _ in node.cases):
+        return node
+    (when, body), *others = node.cases
+    if not others:
+        return node
+    (last, zeros), *more = others
+    if more or last != sp.true or not all(isinstance(each, Fill) for each in zeros):
+        raise ProgramError(f"no form for several runs at a time: cases of {when}")
+    kept = [_zero_elsewhere(each, when) for each in zeros if isinstance(each, Fill)]
+    return Branch(((when, (*body, *kept)), (last, zeros)))
+
+
+def _zero_elsewhere(fill: Fill, when: sp.Basic) -> Node:
+    """Loops that keep the elements of an array where a condition holds."""
+    indices: Sequence[sp.Symbol] = fill.indices[: len(fill.array.shape)]
+    if not indices:
+        raise ProgramError(f"no form for several runs at a time: {fill.array.name} is a scalar")
+    element = sp.IndexedBase(fill.array.name)[tuple(indices)]
+    nest: Node = Set(element, sp.Piecewise((element, when), (sp.S.Zero, True)))
+    for index, size in zip(reversed(indices), reversed(fill.array.shape), strict=True):
+        nest = Loop(index, sp.Integer(0), range_symbol(size), (nest,))
+    return nest

@@ -1,0 +1,254 @@
+"""Programs as numba modules for eight runs at a time: one lane of vector registers for each.
+
+The text is that of the fast form; its numbers are lane values of ``runtime.py`` beside the module
+(``symderiv_kernels/lanes/runtime.py``). Of a vector ``specialised(K, M)`` takes, number i of run l
+lies at ``8 * i + l``. Beside the right-hand side there is ``specialised_observables(K, M)`` for the
+scalar that the program's observables return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import sympy as sp
+
+from symderiv_codegen.errors import ProgramError
+from symderiv_codegen.ir.functions import Function, ScalarFunction
+from symderiv_codegen.ir.loops import Branch, Evaluate, Node
+from symderiv_codegen.ir.many import ARCSINES, INVERSE_ROOTS
+from symderiv_codegen.ir.procedures import Procedure
+from symderiv_codegen.ir.program import Program
+from symderiv_codegen.passes.inline import with_inner_locals
+from symderiv_codegen.passes.lower import Body, inlined_nests
+from symderiv_codegen.passes.masks import differs, masked
+from symderiv_codegen.printers.docstrings import docstring
+from symderiv_codegen.printers.expressions import ATOM, SUM, ExpressionPrinter, Printed
+from symderiv_codegen.printers.fast import LARGEST_ROOM, Access, FastModule, Form, mentioned
+from symderiv_codegen.printers.header import GENERATED, digests
+from symderiv_codegen.printers.lines import Bracket, Chain, Piece, parenthesised
+from symderiv_codegen.printers.numba import NumbaExpressions, assembled, constant
+
+WIDTH = 8
+MANY = {ARCSINES.function: "to_arcsines", INVERSE_ROOTS.function: INVERSE_ROOTS.function}
+"""Functions of many numbers, by the names of those of many lane values."""
+
+_OPTIONS = """    cache=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract"},
+)
+"""
+RIGHT_HAND_SIDE_TYPE = "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])"
+OBSERVABLES_TYPE = "void(float64[::1], int64[::1], float64[::1], float64[::1])"
+
+
+class _LaneAccess(Access):
+    """Vectors of lane values."""
+
+    def array(self, vector: str, shape: Sequence[str]) -> str:
+        single = "," if len(shape) == 1 else ""
+        return f"view({vector}, start, ({', '.join(shape)}{single}))"
+
+    def number(self, vector: str) -> str:
+        return f"lanes_at({vector}, start)"
+
+    def end(self) -> str:
+        return f"{WIDTH} * start"
+
+
+@dataclass(frozen=True)
+class _LaneForm(Form):
+    """The right-hand side."""
+
+    access: ClassVar[Access] = _LaneAccess()
+    signature: ClassVar[str] = f'@njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n{_OPTIONS}'
+    largest_room: ClassVar[int] = LARGEST_ROOM // WIDTH
+
+    def documentation(self) -> list[str]:
+        first, *packing, last = super().documentation()
+        each = f"Every number stands for {WIDTH} runs, whose numbers are neighbours."
+        return [first, *packing, each, last]
+
+
+class _ObservablesForm(_LaneForm):
+    """The scalar that the observables return, for each run."""
+
+    maker = "specialised_observables"
+    kept = "_OBSERVABLES"
+    signature = f'@njit(\n    "{OBSERVABLES_TYPE}",\n{_OPTIONS}'
+
+    @property
+    def arguments(self) -> str:
+        return f"{self.state.name}, sizes, {self.parameters.name}, found"
+
+    @property
+    def returned(self) -> tuple[str, ...]:  # type: ignore[override]
+        result = self.procedure.result
+        assert result is not None
+        return (f"put_lanes(found, 0, {result.name})",)
+
+    def documentation(self) -> list[str]:
+        result = self.procedure.result
+        assert result is not None
+        return [f"{self.name} for one set of sizes: {result.doc}, for each run, in ``found``."]
+
+    def fields(self) -> list[str]:
+        lines = super().fields()
+        return lines[: lines.index("derivative_apart()")]
+
+
+class LaneExpressions(NumbaExpressions):
+    """Expressions over lane values; conditions on numbers choose lane by lane."""
+
+    name = "lanes"
+
+    def _cases(self, node: sp.Piecewise) -> Printed:
+        *cases, (last, otherwise) = node.args
+        if not any(differs(when) for _, when in cases):
+            return super()._cases(node)
+        if otherwise != sp.true:
+            raise ProgramError(f"the {self.name} printer: {str(node)[:80]} has no last case (True)")
+        found = self.expression(last)
+        for value, when in reversed(cases):
+            pieces = (self.condition(when), self.expression(value), found)
+            found = Bracket("chosen(", pieces)
+        return Printed(found, ATOM)
+
+    def _condition(self, node: sp.Basic) -> Printed:
+        kind = type(node).__name__
+        if kind in ("And", "Or") and differs(node):
+            sign = " & " if kind == "And" else " | "
+            links: list[tuple[str, Piece]] = []
+            for argument in sorted(node.args, key=sp.default_sort_key):
+                piece = parenthesised(self._condition(argument).piece)
+                links.append((sign if links else "", piece))
+            return Printed(Chain(tuple(links)), SUM)
+        if kind == "Not" and differs(node):
+            raise ProgramError(f"the {self.name} printer: {str(node)[:80]}")
+        return super()._condition(node)
+
+
+class LaneModule(FastModule):
+    """A module with the flat right-hand side and the observables for eight runs at a time."""
+
+    name = "lanes"
+    from_runtime: ClassVar[tuple[str, ...]] = (
+        "DIGEST",
+        "any_lane",
+        "chosen",
+        "derivative_apart",
+        "lanes_at",
+        "put_lanes",
+        "stack_array",
+        *MANY.values(),
+        "view",
+    )
+
+    def expressions(self, guarded: bool) -> ExpressionPrinter:
+        return LaneExpressions(self._defined, guarded, self.library.functions)
+
+    def nests_of(self, form: Form) -> Body:
+        procedure = with_inner_locals(form.procedure, self.program)
+        return inlined_nests(procedure, self.program, {"masks": masked})
+
+    def function(self, function: Function) -> str:
+        """A scalar function.
+
+        Raises:
+            ProgramError: It is not a plain expression.
+        """
+        if not isinstance(function, ScalarFunction) or function.guarded:
+            raise self._no_form(function.name)
+        return super().function(function)
+
+    def procedure(self, procedure: Procedure) -> str:
+        """A procedure.
+
+        Raises:
+            ProgramError: It is given as text.
+        """
+        if procedure.template:
+            raise self._no_form(procedure.name)
+        return super().procedure(procedure)
+
+    def module(self) -> str:
+        """The text of the whole module.
+
+        Raises:
+            ProgramError: The program has no such form: something in it is not made of sums and
+                expressions.
+        """
+        program = self.program
+        form = self.form()
+        plain = _LaneForm(program, form.procedure, form.state, form.parameters)
+        flat = [self.specialised(plain)]
+        if (seen := _scalar_of(program)) is not None:
+            flat.append(
+                self.specialised(_ObservablesForm(program, seen, form.state, form.parameters))
+            )
+        text = "\n\n\n".join(flat)
+        parts = self.parts(text)
+        if self.helpers or self.texts:
+            raise self._no_form(min({*self.helpers, *self.texts}))
+        whole = "\n".join([*parts, text])
+        used = [name for name in self.from_runtime if mentioned(name, whole)]
+        imports = "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
+        imports += f"from .runtime import (\n{''.join(f'    {name},{chr(10)}' for name in used)})\n"
+        tables = {n: v for n, v in program.constants.items() if mentioned(n, whole)}
+        constants = [constant(name, value) for name, value in tables.items()]
+        constants += ["_SPECIALISED = {}", "_OBSERVABLES = {}"]
+        where = f"lane module {program.name!r}"
+        # what is inlined here would not notice a change of the runtime if it were kept by itself
+        code = assembled(imports, constants, [*parts, text], where, kept=False)
+        paragraphs = [
+            f"{program.title}: {WIDTH} runs at a time",
+            f"{GENERATED} The equations stand in {program.name}.py, from the same program; here is "
+            f"the right-hand side for {WIDTH} runs at a time, compiled for given numbers of units. "
+            "The module needs math, numpy, numba and the runtime.py beside it.",
+            digests(self.source, code),
+        ]
+        return "\n".join(docstring(paragraphs, indent=0)) + f"\n\n{code}"
+
+    def _no_form(self, name: str) -> ProgramError:
+        return ProgramError(
+            f"program {self.program.name!r}: {name!r} has no form for several runs at a time"
+        )
+
+    def _node(self, node: Node, indent: int, printer: ExpressionPrinter) -> list[str]:
+        if isinstance(node, Evaluate):
+            count = printer.index(node.count)
+            return [f"{' ' * indent}{MANY[node.function]}({node.array}, {count})"]
+        return super()._node(node, indent, printer)
+
+    def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
+        """A condition on numbers holds where it does in any run; see ``passes/masks.py``."""
+        lines = super()._branch(node, indent, printer)
+        when = node.cases[0][0]
+        if differs(when):
+            first = printer.condition(when).flat()
+            assert lines[0].strip() == f"if {first}:"
+            lines[0] = f"{' ' * indent}if any_lane({first}):"
+        return lines
+
+
+def _scalar_of(program: Program) -> Procedure | None:
+    """The program's observables with nothing but their scalar as result."""
+    procedure = program.procedure(program.observables)
+    if procedure is None or procedure.result is None:
+        return None
+    return replace(
+        procedure,
+        outputs=(procedure.result,),
+        locals=(*procedure.locals, *procedure.array_outputs),
+    )
+
+
+def print_lanes(program: Program) -> str:
+    """The program for eight runs at a time as the text of a numba module; see above.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+        ProgramError: The program has no such form.
+    """
+    return LaneModule(program).module()
