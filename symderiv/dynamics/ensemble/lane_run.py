@@ -125,6 +125,7 @@ def run_in_lanes(
             last,
             ended,
             max_steps,
+            *lanes.workspace(size, constants.shape[1], int(sizes[0] + sizes[1])),
         )
         seconds[thread] = time.perf_counter() - started
 

@@ -5,8 +5,9 @@ has its own time, step, tolerances, constants and events; lanes differ in what t
 lane whose run has ended takes the next one from the queue at once. No operation mixes lanes, so the
 numbers of a run depend neither on its neighbours nor on the number of threads.
 
-Steps end at output times. The step that control had found for the way behind is kept over a step
-that was cut short.
+Results between steps come from the ends of six of them, as those of single runs
+(:mod:`symderiv.dynamics.stepping.between_steps`). Where the estimated error of that is above the
+tolerance the lane makes a shorter step of its own for each result.
 
 Source: :cite:`HairerNorsettWanner1993`, II.4 (step control), II.10 (error norm of
 the 8(5,3) pair).
@@ -25,7 +26,6 @@ from symderiv_kernels.lanes.runtime import (
     DIGEST,
     LANES,
     WIDTH,
-    any_lane,
     chosen,
     lane_bits,
     lanes_at,
@@ -37,6 +37,7 @@ from symderiv_kernels.lanes.runtime import (
 
 from symderiv.compiled import INTEGERS, MATRIX, VECTOR, compiled
 from symderiv.dynamics.stepping import dop853_table as table
+from symderiv.dynamics.stepping.between_steps import ENDS, hermite_constants, hermite_weights
 from symderiv.dynamics.stepping.stepper import (
     CONE_LEFT,
     DONE,
@@ -223,6 +224,107 @@ def _first_step(  # type: ignore[no-untyped-def]
     return chosen(abs(d1) + abs(d2) <= _LARGEST, found, step)
 
 
+@_inside
+def _between(  # type: ignore[no-untyped-def]
+    asked, results, filled, newest, last, times, ends, own_until, relative, absolute, room
+):
+    """Results of one run up to two steps before the last one, or all of them up to it.
+
+    Args:
+        asked: shape (A,).
+        results: of the run, shape (A, S).
+        filled: how many there are.
+        newest: number of the last end of a step; number e stands at e % ENDS.
+        last: whether to fill up to it.
+        times, ends: of the ends, their values and slopes; shapes (ENDS,), (ENDS, 2, S).
+        own_until: results up to this time are steps of their own.
+        relative, absolute: tolerances.
+        room: shape (7, ENDS).
+
+    Returns:
+        How many there are now; the number of the end from which the next one is to be a step of
+        its own, or -1; the time up to which results are.
+    """
+    size = results.shape[1]
+    oldest = max(0, newest - ENDS + 1)
+    ready = newest if last else newest - 2
+    if (newest < ENDS - 1 and not last) or ready <= oldest:
+        return filled, -1, own_until
+    count = newest - oldest + 1
+    there, constants, weights = room[0], room[1:3], room[3:5]
+    prepared = -1
+    for e in range(oldest, ready):
+        begin, end = e % ENDS, (e + 1) % ENDS
+        stop = times[end]
+        while filled < asked.size and asked[filled] <= stop:
+            alpha = asked[filled]
+            if alpha == stop:
+                for c in range(size):
+                    results[filled, c] = ends[end, 0, c]
+                filled += 1
+                continue
+            if alpha <= own_until:
+                return filled, e, own_until
+            if prepared < 0:
+                prepared = e
+                for i in range(count):
+                    there[i] = times[(oldest + i) % ENDS]
+            if prepared <= e:
+                # the difference that leaving out the end farthest from here makes, once a step
+                prepared = e + 1
+                at = times[begin] + 0.75 * (stop - times[begin])
+                weights[:] = 0.0
+                hermite_constants(there[:count], constants[:, :count])
+                hermite_weights(at, there[:count], constants[:, :count], weights[:, :count])
+                first = 1 if at - there[0] > there[count - 1] - at else 0
+                fewer = slice(first, first + count - 1)
+                weights[:] *= -1.0
+                hermite_constants(there[fewer], constants[:, fewer])
+                hermite_weights(at, there[fewer], constants[:, fewer], weights[:, fewer])
+                total = 0.0
+                for c in range(size):
+                    error = 0.0
+                    for i in range(count):
+                        slot = (oldest + i) % ENDS
+                        error += weights[0, i] * ends[slot, 0, c] + weights[1, i] * ends[slot, 1, c]
+                    scale = absolute + relative * max(abs(ends[begin, 0, c]), abs(ends[end, 0, c]))
+                    total += (error / max(scale, 1e-300)) ** 2
+                if not total <= size:
+                    own_until = stop
+                    return filled, e, own_until
+                hermite_constants(there[:count], constants[:, :count])
+            weights[:] = 0.0
+            hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
+            for i in range(count):
+                slot = (oldest + i) % ENDS
+                value, slope = weights[0, i], weights[1, i]
+                for c in range(size):
+                    before = 0.0 if i == 0 else results[filled, c]
+                    results[filled, c] = (
+                        before + value * ends[slot, 0, c] + slope * ends[slot, 1, c]
+                    )
+            filled += 1
+    return filled, -1, own_until
+
+
+#: How many numbers, besides those of states, and how many integers the stepper works with.
+_NUMBERS, _INTEGERS = 10, 8
+
+
+def workspace(size: int, constants: int, fields: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The memory of one thread, in whole lines of the cache.
+
+    Args:
+        size: numbers of a state.
+        constants: of a run.
+        fields: K + M.
+    """
+    numbers = WIDTH * (16 * size + constants + fields * fields + 3 + _NUMBERS + ENDS)
+    whole = np.zeros(numbers + 8)
+    first = (-whole.ctypes.data // 8) % 8
+    return whole[first:], np.zeros(WIDTH * _INTEGERS, np.int64), np.zeros((WIDTH, ENDS, 2, size))
+
+
 def _kept_with(digest: int) -> Any:
     """The stepper, compiled, by the digest of what lanes are made of."""
 
@@ -240,6 +342,9 @@ def _kept_with(digest: int) -> Any:
             MATRIX,
             MATRIX,
             types.int64,
+            VECTOR,
+            INTEGERS,
+            types.float64[:, :, :, ::1],
         ),
         fastmath={"reassoc", "contract"},
     )
@@ -256,6 +361,9 @@ def _kept_with(digest: int) -> Any:
         last: np.ndarray,
         ended: np.ndarray,
         most: int,
+        numbers: np.ndarray,
+        integers: np.ndarray,
+        ends: np.ndarray,
     ) -> None:
         """Take runs from a queue until it is empty; several threads may share one.
 
@@ -271,28 +379,40 @@ def _kept_with(digest: int) -> Any:
             last: states of the last accepted steps, shape (n, S).
             ended: shape (n, COLUMNS).
             most: steps, accepted and rejected, after which a run is given up.
+            numbers, integers, ends: what :func:`workspace` gives.
         """
         digest  # noqa: B018 - compiled code is kept by what the function mentions
         n, size, count = starts.shape[0], starts.shape[1], asked.size
         end = asked[count - 1]
         width = size * WIDTH
-        y, new = np.zeros(width), np.zeros(width)
-        slope, scratch = np.zeros(width), np.zeros(width)
-        stages = np.zeros(12 * width)
-        parameters = np.ones(constants.shape[1] * WIDTH)
-        fields = sizes[0] + sizes[1]
-        room = np.zeros(fields * fields * WIDTH)
-        limits = np.ones(3 * WIDTH)
-        times, alpha, step = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH)
-        length, target, error = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH)
-        last_log, beginning = np.zeros(WIDTH), np.zeros(WIDTH)
-        hit, code = np.zeros(WIDTH, np.int64), np.zeros(WIDTH, np.int64)
-        run, filled = np.full(WIDTH, -1), np.zeros(WIDTH, np.int64)
-        in_a_row, active, empty = np.zeros(WIDTH, np.int64), 0, False
+        y, new = numbers[:width], numbers[width : 2 * width]
+        slope, scratch = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
+        stages = numbers[4 * width : 16 * width]
+        at = 16 * width
+        parameters = numbers[at : at + constants.shape[1] * WIDTH]
+        at += parameters.size
+        room = numbers[at : at + (sizes[0] + sizes[1]) ** 2 * WIDTH]
+        at += room.size
+        limits = numbers[at : at + 3 * WIDTH]
+        # the last ones: what the table of the docstring above calls numbers of a lane
+        walk = numbers[at + 3 * WIDTH : at + (3 + _NUMBERS) * WIDTH].reshape((_NUMBERS, WIDTH))
+        times, alpha, step, length, error = walk[0], walk[1], walk[2], walk[3], walk[4]
+        last_log, mask, own_until, error_sum = walk[5], walk[6], walk[7], walk[8]
+        ring = numbers[at + (3 + _NUMBERS) * WIDTH :][: WIDTH * ENDS].reshape((WIDTH, ENDS))
+        counts = integers.reshape((_INTEGERS, WIDTH))
+        run, code, filled, newest = counts[0], counts[1], counts[2], counts[3]
+        in_a_row, rejected, evaluations, inside = counts[4], counts[5], counts[6], counts[7]
+        weights = np.empty((7, ENDS))
+        values, begin = view(y, 0, (size,)), view(stages, 0, (size,))
+        coming, moving = view(new, 0, (size,)), view(slope, 0, (size,))
+        run[:] = -1
+        parameters[:] = 1.0
+        limits[:] = 1.0
+        active, empty = 0, False
         while True:
             begun = False
             for lane in range(WIDTH):
-                beginning[lane] = 0.0
+                mask[lane] = 0.0
                 if run[lane] >= 0 or empty:
                     continue
                 number = next_of(queue)
@@ -305,11 +425,10 @@ def _kept_with(digest: int) -> Any:
                     parameters[c * WIDTH + lane] = constants[number, c]
                 for c in range(3):
                     limits[c * WIDTH + lane] = tolerances[number, c]
-                for c in range(COLUMNS):
-                    ended[number, c] = 0.0
-                run[lane], alpha[lane], in_a_row[lane] = number, 0.0, 0
-                last_log[lane], beginning[lane] = math.log(_LEAST_ERROR), 1.0
-                filled[lane], code[lane] = 0, -1
+                run[lane], alpha[lane], in_a_row[lane], rejected[lane] = number, 0.0, 0, 0
+                last_log[lane], mask[lane] = math.log(_LEAST_ERROR), 1.0
+                filled[lane], newest[lane], code[lane], inside[lane] = 0, 0, -1, -1
+                own_until[lane], error_sum[lane], evaluations[lane] = -1.0, 0.0, 2
                 active += 1
                 begun = True
             if active == 0:
@@ -323,59 +442,53 @@ def _kept_with(digest: int) -> Any:
                     rhs, y, slope, sizes, parameters, times, scratch, new, size,
                     end + 0.0 * relative, relative, absolute,
                 )  # fmt: skip
-                fresh = lanes_at(beginning, 0) != 0.0
+                fresh = lanes_at(mask, 0) != 0.0
                 put_lanes(step, 0, chosen(fresh, first, lanes_at(step, 0)))
-                begin, moving = view(stages, 0, (size,)), view(slope, 0, (size,))
-                values, largest = view(y, 0, (size,)), 0.0 * relative
+                largest = 0.0 * relative
                 for c in range(size):
                     begin[c] = chosen(fresh, moving[c], begin[c])
                     largest += abs(moving[c]) + abs(values[c])
                 put_lanes(error, 0, largest)
                 for lane in range(WIDTH):
-                    if beginning[lane] == 0.0:
+                    if mask[lane] == 0.0:
                         continue
-                    number = run[lane]
+                    ring[lane, 0] = 0.0
+                    for c in range(size):
+                        ends[lane, 0, 0, c] = y[c * WIDTH + lane]
+                        ends[lane, 0, 1, c] = slope[c * WIDTH + lane]
                     while filled[lane] < count and asked[filled[lane]] <= 0.0:
                         for c in range(size):
-                            results[number, filled[lane], c] = y[c * WIDTH + lane]
+                            results[run[lane], filled[lane], c] = y[c * WIDTH + lane]
                         filled[lane] += 1
-                    ended[number, EVALUATIONS] = 2.0
                     if not error[lane] <= _LARGEST:
                         code[lane] = NOT_A_NUMBER
                     elif filled[lane] == count:
                         code[lane] = DONE
-            stopped = queue[STOP] != 0
             for lane in range(WIDTH):
-                number = run[lane]
                 length[lane] = 0.0
-                if number < 0:
+                if run[lane] < 0:
                     continue
-                if stopped:
-                    code[lane] = INTERRUPTED
-                elif code[lane] < 0 and (ended[number, ACCEPTED] + ended[number, REJECTED] >= most):
+                if queue[STOP] != 0:
+                    code[lane], inside[lane] = INTERRUPTED, -1
+                elif inside[lane] >= 0:
+                    length[lane] = asked[filled[lane]] - ring[lane, inside[lane] % ENDS]
+                elif code[lane] < 0 and newest[lane] + rejected[lane] >= most:
                     code[lane] = STEP_LIMIT
-                if code[lane] >= 0:
-                    continue
-                target[lane] = asked[filled[lane]]
-                length[lane] = step[lane]
-                hit[lane] = 0
-                if alpha[lane] + 1.01 * step[lane] >= target[lane]:
-                    length[lane] = target[lane] - alpha[lane]
-                    hit[lane] = 1
+                elif code[lane] < 0:
+                    if alpha[lane] + 1.01 * step[lane] >= end:
+                        step[lane] = end - alpha[lane]
+                    length[lane] = step[lane]
             # one step of order 8 in every lane
             h, now = lanes_at(length, 0), lanes_at(alpha, 0)
-            for s in range(1, 13):
-                if s < 12:
-                    _combine(s, stages, h, y, size, scratch)
-                    put_lanes(times, 0, now + _NODES[s] * h)
-                    stage = stages[s * width : (s + 1) * width]
-                    rhs(times, scratch, sizes, parameters, stage)
-                else:
-                    _combine(s, stages, h, y, size, new)
+            for s in range(1, 12):
+                _combine(s, stages, h, y, size, scratch)
+                put_lanes(times, 0, now + _NODES[s] * h)
+                rhs(times, scratch, sizes, parameters, stages[s * width : (s + 1) * width])
+            _combine(12, stages, h, y, size, new)
             put_lanes(times, 0, now + h)
             rhs(times, new, sizes, parameters, slope)
             found = _error_norm(stages, h, y, new, size, relative, absolute)
-            moving, largest = view(slope, 0, (size,)), 0.0 * relative
+            largest = 0.0 * relative
             for c in range(size):
                 largest = max(largest, chosen(abs(moving[c]) <= _LARGEST, 0.0, 1.0))
             finite = largest == 0.0
@@ -384,20 +497,28 @@ def _kept_with(digest: int) -> Any:
             tolerance = lanes_at(limits, 2)
             left = lane_bits(_outside_cone(new, sizes, places, parameters, tolerance, room))
             for lane in range(WIDTH):
-                beginning[lane] = 0.0
+                mask[lane] = 0.0
                 number = run[lane]
-                if number < 0 or code[lane] >= 0:
+                if number < 0:
                     continue
-                ended[number, EVALUATIONS] += 12.0
+                if inside[lane] >= 0:
+                    evaluations[lane] += 11
+                    for c in range(size):
+                        results[number, filled[lane], c] = new[c * WIDTH + lane]
+                    filled[lane] += 1
+                    continue
+                if code[lane] >= 0:
+                    continue
+                evaluations[lane] += 12
                 if accepted >> lane & 1 == 0:
-                    ended[number, REJECTED] += 1.0
+                    rejected[lane] += 1
                     in_a_row[lane] += 1
                     factor = 0.25
                     known = error[lane] <= _LARGEST
                     if known:
                         factor = _SAFETY * math.exp(-_EXPONENT * math.log(error[lane]))
                         factor = max(_LARGEST_SHRINK, factor)
-                    step[lane] = length[lane] * factor
+                    step[lane] *= factor
                     short = step[lane] <= 4.0 * 2.2e-16 * alpha[lane]
                     if short or in_a_row[lane] > _REJECTIONS_IN_A_ROW:
                         code[lane] = STEP_UNDERFLOW if known else NOT_A_NUMBER
@@ -405,47 +526,62 @@ def _kept_with(digest: int) -> Any:
                 if left >> lane & 1 != 0:
                     code[lane] = CONE_LEFT
                     continue
-                beginning[lane] = 1.0
-                alpha[lane] = target[lane] if hit[lane] else alpha[lane] + length[lane]
-                if hit[lane]:
-                    for c in range(size):
-                        results[number, filled[lane], c] = new[c * WIDTH + lane]
-                    filled[lane] += 1
-                growth = _LARGEST_GROWTH
-                own = math.log(_LEAST_ERROR)
+                mask[lane] = 1.0
+                alpha[lane] = end if step[lane] == end - alpha[lane] else alpha[lane] + step[lane]
+                newest[lane] += 1
+                slot = newest[lane] % ENDS
+                ring[lane, slot] = alpha[lane]
+                for c in range(size):
+                    ends[lane, slot, 0, c] = new[c * WIDTH + lane]
+                    ends[lane, slot, 1, c] = slope[c * WIDTH + lane]
+                growth, own = _LARGEST_GROWTH, math.log(_LEAST_ERROR)
                 if error[lane] > 0.0:
                     own = math.log(error[lane])
                     growth = _SAFETY * math.exp(_INTEGRAL * last_log[lane] - _EXPONENT * own)
                     growth = min(_LARGEST_GROWTH, max(_LARGEST_SHRINK, growth))
-                cut = hit[lane] and growth == _LARGEST_GROWTH
                 if in_a_row[lane] > 0:
                     growth = min(growth, 1.0)
-                if cut:
-                    # the step was too short to say anything about those behind
-                    step[lane] = max(step[lane], length[lane] * growth)
-                else:
-                    step[lane] = length[lane] * growth
-                    last_log[lane] = max(own, math.log(_LEAST_ERROR))
+                step[lane] *= growth
+                last_log[lane] = max(own, math.log(_LEAST_ERROR))
                 in_a_row[lane] = 0
-                ended[number, ACCEPTED] += 1.0
-                ended[number, ERROR_SUM] += error[lane] * limits[lane]
-                if filled[lane] == count:
+                error_sum[lane] += error[lane] * limits[lane]
+                if alpha[lane] == end:
                     code[lane] = DONE
-            kept = lanes_at(beginning, 0) != 0.0
-            values, coming = view(y, 0, (size,)), view(new, 0, (size,))
-            begin = view(stages, 0, (size,))
-            if any_lane(kept):
-                for c in range(size):
-                    values[c] = chosen(kept, coming[c], values[c])
-                    begin[c] = chosen(kept, moving[c], begin[c])
+            kept = lanes_at(mask, 0) != 0.0
+            for c in range(size):
+                values[c] = chosen(kept, coming[c], values[c])
+                begin[c] = chosen(kept, moving[c], begin[c])
             for lane in range(WIDTH):
                 number = run[lane]
-                if number < 0 or code[lane] < 0:
+                if number < 0 or (mask[lane] == 0.0 and code[lane] < 0 and inside[lane] < 0):
                     continue
+                was = inside[lane]
+                next_asked = asked[filled[lane]] if filled[lane] < count else math.inf
+                wanted = -1
+                if next_asked <= alpha[lane]:
+                    filled[lane], wanted, own_until[lane] = _between(
+                        asked, results[number], filled[lane], newest[lane], code[lane] >= 0,
+                        ring[lane], ends[lane], own_until[lane], limits[lane],
+                        limits[WIDTH + lane], weights,
+                    )  # fmt: skip
+                if code[lane] == INTERRUPTED:
+                    wanted = -1
+                inside[lane] = wanted
+                if wanted >= 0 or was >= 0:
+                    # where the lane goes on from: an end in front of a result, or the last one
+                    slot = (wanted if wanted >= 0 else newest[lane]) % ENDS
+                    for c in range(size):
+                        y[c * WIDTH + lane] = ends[lane, slot, 0, c]
+                        stages[c * WIDTH + lane] = ends[lane, slot, 1, c]
+                if code[lane] < 0 or wanted >= 0:
+                    continue
+                slot = newest[lane] % ENDS
                 for c in range(size):
-                    last[number, c] = y[c * WIDTH + lane]
+                    last[number, c] = ends[lane, slot, 0, c]
                 ended[number, CODE], ended[number, ALPHA] = code[lane], alpha[lane]
-                ended[number, RESULTS] = filled[lane]
+                ended[number, ERROR_SUM], ended[number, ACCEPTED] = error_sum[lane], newest[lane]
+                ended[number, REJECTED], ended[number, RESULTS] = rejected[lane], filled[lane]
+                ended[number, EVALUATIONS] = evaluations[lane]
                 run[lane] = -1
                 active -= 1
                 next_of(queue[ENDED:])
