@@ -22,6 +22,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from symderiv_kernels.fast.runtime import view as unowned
 from symderiv_kernels.lanes.runtime import (
     DIGEST,
     LANES,
@@ -239,7 +240,7 @@ def _between(  # type: ignore[no-untyped-def]
         times, ends: of the ends, their values and slopes; shapes (ENDS,), (ENDS, 2, S).
         own_until: results up to this time are steps of their own.
         relative, absolute: tolerances.
-        room: shape (7, ENDS).
+        room: shape (5, ENDS).
 
     Returns:
         How many there are now; the number of the end from which the next one is to be a step of
@@ -319,7 +320,7 @@ def workspace(size: int, constants: int, fields: int) -> tuple[np.ndarray, np.nd
         constants: of a run.
         fields: K + M.
     """
-    numbers = WIDTH * (16 * size + constants + fields * fields + 3 + _NUMBERS + ENDS)
+    numbers = WIDTH * (16 * size + constants + fields * fields + 3 + _NUMBERS + ENDS) + 5 * ENDS
     whole = np.zeros(numbers + 8)
     first = (-whole.ctypes.data // 8) % 8
     return whole[first:], np.zeros(WIDTH * _INTEGERS, np.int64), np.zeros((WIDTH, ENDS, 2, size))
@@ -385,6 +386,10 @@ def _kept_with(digest: int) -> Any:
         n, size, count = starts.shape[0], starts.shape[1], asked.size
         end = asked[count - 1]
         width = size * WIDTH
+        # parts of what has no owner are taken without counting who refers to it
+        numbers = unowned(numbers, 0, (numbers.size,))
+        results = unowned(results, 0, (n, count, size))
+        ends = unowned(ends, 0, (WIDTH, ENDS, 2, size))
         y, new = numbers[:width], numbers[width : 2 * width]
         slope, scratch = numbers[2 * width : 3 * width], numbers[3 * width : 4 * width]
         stages = numbers[4 * width : 16 * width]
@@ -402,7 +407,7 @@ def _kept_with(digest: int) -> Any:
         counts = integers.reshape((_INTEGERS, WIDTH))
         run, code, filled, newest = counts[0], counts[1], counts[2], counts[3]
         in_a_row, rejected, evaluations, inside = counts[4], counts[5], counts[6], counts[7]
-        weights = np.empty((7, ENDS))
+        weights = numbers[at + (3 + _NUMBERS + ENDS) * WIDTH :][: 5 * ENDS].reshape((5, ENDS))
         values, begin = view(y, 0, (size,)), view(stages, 0, (size,))
         coming, moving = view(new, 0, (size,)), view(slope, 0, (size,))
         run[:] = -1
