@@ -39,7 +39,6 @@ WIDTH = 8
 _DOUBLE = cgutils.ir.DoubleType()
 _EIGHT = cgutils.ir.VectorType(_DOUBLE, WIDTH)
 _FLAGS = cgutils.ir.VectorType(cgutils.ir.IntType(1), WIDTH)
-_BITS = cgutils.ir.VectorType(cgutils.ir.IntType(64), WIDTH)
 _INDEX = cgutils.ir.IntType(32)
 _FLOAT_BYTES = 8
 # A whole line of the cache, which is what the widest vector instructions want.
@@ -520,45 +519,11 @@ _ARCSINE = (
 _HALF_PI = 1.5707963267948966
 # What is left of pi/2.
 _HALF_PI_REST = 6.123233995736766e-17
-# Between these, inverse roots are made from the bits.
-_LEAST, _MOST = 1e-290, 1e290
-_ALL = 2**WIDTH - 1
 
 
-@intrinsic
-def _root_seed(typing_context, x):
-    """An inverse square root with a relative error below 0.035, from the bits of normal numbers."""
-
-    def lowered(context, builder, signature, arguments):
-        bits = builder.bitcast(arguments[0], _BITS)
-        half = builder.lshr(bits, cgutils.ir.Constant(_BITS, [1] * WIDTH))
-        seed = builder.sub(cgutils.ir.Constant(_BITS, [0x5FE6EB50C7B537A9] * WIDTH), half)
-        return builder.bitcast(seed, _EIGHT)
-
-    return LANES(LANES), lowered
-
-
-_PLAIN = {"error_model": "numpy", "fastmath": {"contract"}}
-
-
-@njit(no_cfunc_wrapper=True, **_PLAIN)
-def _inverse_root(x):
-    """1/sqrt(x) of normal positive numbers, below 2 ulp; finite at 0, anything below it.
-
-    Two steps of order four from the seed: with e = 1 - x y^2 the next y is y (1 - e)^(-1/2) up to
-    e^4 35/128, here 7e-6 and then below rounding. Roots and quotients of the processor take three
-    times as long.
-    """
-    y = _root_seed(x)
-    for _ in range(2):
-        e = 1.0 - (x * y) * y
-        y = y + y * (e * (0.5 + e * (0.375 + e * 0.3125)))
-    return y
-
-
-@overload(math.asin, jit_options=_PLAIN)
+@overload(math.asin, jit_options={"error_model": "numpy", "fastmath": {"contract"}})
 def _arcsine(x):
-    """The arcsine of ``symderiv_codegen/printers/elementary.py``, with an error below 3 ulp."""
+    """The arcsine of ``symderiv_codegen/printers/elementary.py``, with an error below 2 ulp."""
     if x != LANES:
         return None
 
@@ -566,8 +531,7 @@ def _arcsine(x):
         size = abs(x)
         large = size > 0.5
         z = chosen(large, 0.5 - 0.5 * size, size * size)
-        # what is no number or beyond 1 stays what it should be by the last choice
-        s = chosen(large, z * _inverse_root(z), size)
+        s = chosen(large, math.sqrt(z), size)
         z2 = z * z
         z4 = z2 * z2
         low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
@@ -577,31 +541,22 @@ def _arcsine(x):
         rest = s * z * p
         head = chosen(large, _HALF_PI - 2.0 * s, s)
         tail = chosen(large, _HALF_PI_REST - 2.0 * rest, rest)
-        return chosen(size <= 1.0, math.copysign(head + tail, x), math.nan)
+        return math.copysign(head + tail, x)
 
     return arcsine
 
 
-@njit(cache=True, no_cfunc_wrapper=True, **_PLAIN)
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
 def to_inverse_roots(values, count):
-    """Replace the first lane values of an array by their inverse square roots, below 2 ulp.
+    """Replace the first lane values of an array by their inverse square roots.
 
     0 gives infinity, a negative number NaN.
     """
-    usual = values[0] == values[0]
     for k in range(count):
-        usual = usual & (values[k] >= _LEAST) & (values[k] <= _MOST)
-    if lane_bits(usual) == _ALL:
-        for k in range(count):
-            values[k] = _inverse_root(values[k])
-    else:
-        for k in range(count):
-            x = values[k]
-            exact = 1.0 / math.sqrt(x)
-            values[k] = chosen((x >= _LEAST) & (x <= _MOST), _inverse_root(x), exact)
+        values[k] = 1.0 / math.sqrt(values[k])
 
 
-@njit(cache=True, no_cfunc_wrapper=True, **_PLAIN)
+@njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
 def to_arcsines(values, count):
     """Replace the first lane values of an array by their arcsines."""
     for k in range(count):
