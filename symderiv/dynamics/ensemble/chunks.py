@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from symderiv.dynamics.rules.whichever import rule_of_study, solve
+from symderiv.dynamics.ensemble.chunk import Chunk, empty_chunk
+from symderiv.dynamics.ensemble.lane_run import fits_in_lanes, run_in_lanes
+from symderiv.dynamics.ensemble.single_runs import run_singly
+from symderiv.dynamics.rules.solving import flow_of
+from symderiv.dynamics.rules.whichever import rule_of_study, solver_module
+from symderiv.dynamics.stepping.integrate import Flow, check_equations
+from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.storage.study_kernel import activation_tolerance
+from symderiv.dynamics.studies.initial import Initial, initial
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError, SymderivError
-from symderiv.limits import check_memory
 
 #: Called with the number of runs that have ended and the number of all.
 ChunkProgress = Callable[[int, int], None]
 
-
-@dataclass(frozen=True)
-class Chunk:
-    """Learning curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
-
-    Q, R and v are as accurate as the sum of the estimated local errors says: no run is repeated
-    to measure its error.
-
-    Args:
-        alpha: shape (A,).
-        Q, R, v: shapes (n, A, K, K), (n, A, K, M), (n, A, K).
-        T: teacher covariances, shape (n, M, M).
-        generalization_error: shape (n, A).
-        status: shape (n,): "done", "not-a-number", "step-underflow", "cone-left", "step-limit",
-            "interrupted", or "failed: MESSAGE" for a study that cannot start.
-        alpha_end: time of the last accepted step, shape (n,).
-        error_sum: sum of the estimated local errors, relative, shape (n,).
-        steps, rhs_evaluations: shape (n,).
-        wall_seconds: time that each run took on its thread, shape (n,); of runs in lanes its share.
-        further: what the learning rule adds, by its name in ``RUN.nc``, shapes (n, A, …).
-    """
-
-    alpha: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    v: np.ndarray
-    T: np.ndarray
-    generalization_error: np.ndarray
-    status: np.ndarray
-    alpha_end: np.ndarray
-    error_sum: np.ndarray
-    steps: np.ndarray
-    rhs_evaluations: np.ndarray
-    wall_seconds: np.ndarray
-    further: dict[str, np.ndarray]
+# States at all times that are held at once besides the results made of them.
+_BYTES = 128 * 2**20
 
 
 def group_points(points: Iterable[Study]) -> list[list[int]]:
@@ -67,8 +37,10 @@ def group_points(points: Iterable[Study]) -> list[list[int]]:
 
 def _shared(study: Study) -> Hashable:
     """What the studies of a chunk have in common."""
+    rule: Hashable = None
     try:
-        rule: Hashable = rule_of_study(study) if study.rule_keys else None
+        if study.rule_keys:
+            rule = rule_of_study(study)
     except InputError as error:
         rule = str(error)
     return (
@@ -86,75 +58,88 @@ def _shared(study: Study) -> Hashable:
 def integrate_chunk(
     points: Sequence[Study],
     *,
+    starts: Sequence[Initial] | None = None,
     threads: int | None = None,
+    max_steps: int = 100_000_000,
     progress: ChunkProgress | None = None,
+    notice: Callable[[str], None] | None = None,
 ) -> Chunk:
     """Integrate studies that :func:`group_points` puts into one group.
 
-    A run that fails or escapes says so in its status and stops no other.
+    Runs of one piece go through compiled lanes, several at a time on each thread; others, and large
+    systems, one on each thread. The numbers of a run do not depend on which others there are. A run
+    that fails or escapes says so in its status and stops no other.
 
     Args:
         points: at least one.
+        starts: their initial states; made when left out.
         threads: one per processor when left out.
+        max_steps: steps after which a run is given up.
         progress: called with the number of runs that have ended and the number of all.
+        notice: called with a line when a solver has to be derived first.
 
     Raises:
         InputError: the results do not fit into memory.
     """
-    chunk = _empty(points)
+    chunk = empty_chunk(points)
+    workers = threads or len(os.sched_getaffinity(0))
+    told = _Told(progress, len(points))
+    lanes: dict[int, list[tuple[int, Flow]]] = {}
+    single: list[tuple[int, Study, Initial, Kernel]] = []
+    kernel: Kernel | None = None
     for number, study in enumerate(points):
-        started = time.perf_counter()
         try:
-            found = solve(study, check="never")
+            start = initial(study) if starts is None else starts[number]
+            check_equations(start)
+            if kernel is None:
+                kernel = solver_module(study, notice=notice)
+            flow = _flow(study, start, kernel)
         except SymderivError as error:
-            chunk.status[number] = f"failed: {error}"
-            chunk.alpha_end[number] = np.nan
+            chunk.fail(number, error)
+            told.ended(1)
             continue
-        reached = found.alpha.size
-        chunk.T[number] = found.T
-        for name in ("Q", "R", "v", "generalization_error"):
-            getattr(chunk, name)[number, :reached] = getattr(found, name)
-        for name, values in found.further.items():
-            if name not in chunk.further:
-                shape = (len(points), chunk.alpha.size, *values.shape[1:])
-                chunk.further[name] = np.full(shape, np.nan)
-            chunk.further[name][number, :reached] = values
-        chunk.status[number] = found.cause
-        chunk.alpha_end[number] = found.alpha_end
-        chunk.error_sum[number] = found.tolerance_reached
-        chunk.steps[number] = found.steps
-        chunk.rhs_evaluations[number] = found.rhs_evaluations
-        chunk.wall_seconds[number] = time.perf_counter() - started
-        if progress is not None:
-            progress(number + 1, len(points))
+        if flow is not None and fits_in_lanes(flow):
+            lanes.setdefault(flow.begin.size, []).append((number, flow))
+        else:
+            single.append((number, study, start, kernel))
+    for flows in lanes.values():
+        size, times = flows[0][1].begin.size, chunk.alpha.size
+        most = max(64, int(_BYTES / (8.0 * size * times)))
+        for first in range(0, len(flows), most):
+            part = flows[first : first + most]
+            found = run_in_lanes(
+                [flow for _, flow in part],
+                threads=min(workers, -(-len(part) // 8)),
+                max_steps=max_steps,
+                progress=told.so_far,
+            )
+            chunk.add_lanes([number for number, _ in part], [flow for _, flow in part], found)
+            told.ended(len(part))
+            if chunk.interrupted:
+                return chunk
+    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1))
     return chunk
 
 
-def _empty(points: Sequence[Study]) -> Chunk:
-    """A chunk without any results yet."""
-    n, first = len(points), points[0]
-    K, M, A = first.K, first.M, first.alpha.size
-    check_memory(
-        8.0 * n * (A * (K * K + K * M + K + 1) + M * M),
-        f"{n} runs with {A} points of {K} students and {M} teachers",
-        argument="time.points",
-    )
+def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
+    """The flow of a study in one piece; None where inputs have several classes."""
+    if start.data is not None and len(start.data.components) > 1:
+        return None
+    if study.rule_keys:
+        return flow_of(study, start, kernel=kernel)(start.state)
+    return Flow(study, kernel, start.state)
 
-    def missing(*shape: int) -> np.ndarray:
-        return np.full((n, *shape), np.nan)
 
-    return Chunk(
-        alpha=first.alpha.copy(),
-        Q=missing(A, K, K),
-        R=missing(A, K, M),
-        v=missing(A, K),
-        T=missing(M, M),
-        generalization_error=missing(A),
-        status=np.full(n, "interrupted", dtype=object),
-        alpha_end=np.zeros(n),
-        error_sum=np.zeros(n),
-        steps=np.zeros(n, dtype=np.int64),
-        rhs_evaluations=np.zeros(n, dtype=np.int64),
-        wall_seconds=np.zeros(n),
-        further={},
-    )
+class _Told:
+    """Counts runs that have ended."""
+
+    def __init__(self, progress: ChunkProgress | None, total: int) -> None:
+        self._progress, self._total, self._count = progress, total, 0
+
+    def so_far(self, more: int) -> None:
+        if self._progress is not None:
+            self._progress(self._count + more, self._total)
+
+    def ended(self, more: int) -> None:
+        self._count += more
+        self.so_far(0)

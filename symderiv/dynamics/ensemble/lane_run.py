@@ -13,6 +13,7 @@ import numpy as np
 from symderiv.code_cache import kept_code
 from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.stepping.integrate import Flow
+from symderiv.dynamics.stepping.stepper import INTERRUPTED
 from symderiv.dynamics.studies.flat_layout import places
 from symderiv.limits import check_memory
 
@@ -104,7 +105,7 @@ def run_in_lanes(
     tolerances = np.array([_tolerances(flow) for flow in flows])
     results = np.empty((n, asked.size, size))
     last, ended = np.empty((n, size)), np.zeros((n, lanes.COLUMNS))
-    ended[:, lanes.CODE] = lanes.INTERRUPTED
+    ended[:, lanes.CODE] = INTERRUPTED
     last[:] = starts
     queue = np.zeros(3, dtype=np.int64)
     rhs = _specialised(module, "specialised", first)

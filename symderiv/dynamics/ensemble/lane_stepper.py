@@ -25,7 +25,6 @@ from numba import types
 from symderiv_kernels.fast.runtime import view as unowned
 from symderiv_kernels.lanes.runtime import (
     DIGEST,
-    LANES,
     WIDTH,
     chosen,
     lane_bits,
@@ -48,8 +47,6 @@ from symderiv.dynamics.stepping.stepper import (
     STEP_UNDERFLOW,
 )
 from symderiv.dynamics.studies.flat_layout import place_of
-
-__all__ = ["LANES", "run_lanes"]
 
 #: A lane module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
 LANE_RIGHT_HAND_SIDE = types.FunctionType(types.void(VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR))
