@@ -74,6 +74,7 @@ class Problem(Shown):
         keep: dropout, the probability with which each unit is kept.
         evaluation_scale: of v in the error with dropout; ``keep`` when left out.
         input_noise: standard deviation of the noise on what the student sees, ≥ 0.
+        update_noise: σ_J: every update adds σ_J ζ/√N to the first layer, ζ standard normal, ≥ 0.
         batch: examples per step, or
         batch_ratio: the same over N, for batches that grow with the input dimension.
         momentum: β, 0 to below 1, or
@@ -134,6 +135,7 @@ class Problem(Shown):
         keep: float = 1.0,
         evaluation_scale: float | None = None,
         input_noise: float = 0.0,
+        update_noise: float = 0.0,
         batch: int | None = None,
         batch_ratio: float | None = None,
         momentum: float = 0.0,
@@ -179,6 +181,7 @@ class Problem(Shown):
             "keep": None if keep == 1 else keep,
             "evaluation_scale": evaluation_scale,
             "input_noise": input_noise or None,
+            "update_noise": update_noise or None,
             "batch": batch,
             "batch_ratio": batch_ratio,
             "momentum": momentum or None,

@@ -237,6 +237,8 @@ def _equivalent_rates(batches: bool, remembering: bool) -> dict[sp.Expr, sp.Expr
     factor = batch * (heavy_ball().factor if remembering else 1)
     found = {rate: factor * rate for rate in (s.eta, s.eta_v, s.eta_b)}
     decays = {decay: batch * decay for decay in (s.kappa, s.kappa_v)}
+    noise = small_batch().noise if batches else 1
+    decays[s.update_noise] = noise * (heavy_ball().noise if remembering else 1) * s.update_noise
     return {rate: value for rate, value in {**found, **decays}.items() if value != rate}
 
 

@@ -46,13 +46,15 @@ class PhasedFlow(RuleFlow):
         """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
         found: np.ndarray = super().parameters.copy()
         training = self.study.training
-        rate = decay = 1.0
+        rate = decay = noise = 1.0
         if training.batch is not None:
             rate = decay = float(small_batch().factor.subs(BATCH, training.batch))
+            noise = float(small_batch().noise.subs(BATCH, training.batch))
         if training.momentum > 0.0:
             rate *= float(heavy_ball().factor.subs(BETA, training.momentum))
+            noise *= float(heavy_ball().noise.subs(BETA, training.momentum))
         fields = self.packing("parameters").views(found)
-        for names, factor in ((RATES, rate), (DECAYS, decay)):
+        for names, factor in ((RATES, rate), (DECAYS, decay), (("update_noise",), noise)):
             for name in names:
                 if name in fields:
                     fields[name][...] *= factor

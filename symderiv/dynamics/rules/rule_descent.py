@@ -7,9 +7,11 @@ masks m of dropout, and forces F_i = m_i v_i g'(x_i + b_i) ∂ℓ/∂s:
    v_i ← v_i - \frac{η_v}{N} \overline{m_i g\,∂ℓ/∂s} - \frac{κ_v}{N} v_i, \quad
    b_i ← b_i - \frac{η_b}{N} \overline{F_i}
 
-with means over the batch. With batches that grow as N steps are multiplied by N. Momentum keeps a
-velocity of everything that is trained, V ← βV + step without the decay, and V is added; with
-1 - β = γ/N steps are N times smaller. A schedule multiplies η, η_v and η_b.
+with means over the batch. Noise of the update adds σ_J ζ_i/√N to the step of J_i, ζ_i standard
+normal and fresh in every step. With batches that grow as N steps are multiplied by N, and this
+noise by √N. Momentum keeps a velocity of everything that is trained, V ← βV + step without the
+decay, and V is added; with 1 - β = γ/N steps are N times smaller. A schedule multiplies η, η_v and
+η_b.
 
 Nothing here is derived: this is what derived equations are compared with.
 """
@@ -39,6 +41,7 @@ class Updates:
         memory: β, or 1 - γ/N; None without momentum.
         schedule: what multiplies the rates at a time α.
         sphere: whether Q_ii is kept.
+        noise: standard deviation of what is added to a step of J.
     """
 
     activation: Values
@@ -51,6 +54,7 @@ class Updates:
     memory: float | None
     schedule: Callable[[float], float]
     sphere: bool
+    noise: float = 0.0
 
 
 class Descent:
@@ -97,6 +101,7 @@ class Descent:
         now = told.schedule(self.made / N) * told.size / told.batch
         finite, left = True, told.batch
         gradients: list[np.ndarray] | None = None
+        zeta: np.ndarray | None = None
         used: float | np.ndarray = 0.0
         while left:
             examples = self.source.take(min(left, self.source.left))
@@ -106,6 +111,7 @@ class Descent:
             used = used + heads
             if gradients is None:
                 gradients = found
+                zeta = None if examples.update is None else examples.update[:, 0]
             else:
                 for sum_, each in zip(gradients, found, strict=True):
                     sum_ += each
@@ -119,6 +125,8 @@ class Descent:
             (self.b, self.velocity[2], gradients[2], now * eta_b / N, 0.0),
         ):
             step *= -rate
+            if weights is self.J and zeta is not None:
+                step += told.noise * zeta
             if told.memory is not None:
                 velocity *= told.memory
                 velocity += step

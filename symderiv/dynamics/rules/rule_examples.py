@@ -18,8 +18,8 @@ from symderiv.dynamics.studies.initial import RUNS, Vectors, stream
 
 # Streams beside those of inputs and label noise; 2 belongs to Gram matrices.
 _INPUTS, _NOISE = range(2)
-_FLIPS, _MASKS, _INPUT_NOISE, _TASKS = range(3, 7)
-_PURPOSES = (_INPUTS, _NOISE, _FLIPS, _MASKS, _INPUT_NOISE, _TASKS)
+_FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES = range(3, 8)
+_PURPOSES = (_INPUTS, _NOISE, _FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES)
 
 # Per run: the blocks of some runs together should stay in the cache.
 _BLOCK_NUMBERS = 32 * 1024
@@ -37,6 +37,7 @@ class Teaching:
         sign: t is the sign of the teacher's sum.
         flip, noise, input_noise: label_flip, σ and σ_x.
         keep: probability with which a unit of the student is kept.
+        noisy_updates: whether noise is added to the weights.
     """
 
     vectors: Vectors
@@ -48,6 +49,7 @@ class Teaching:
     noise: float
     input_noise: float
     keep: float
+    noisy_updates: bool = False
 
     def sums(self, y: np.ndarray) -> np.ndarray:
         """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
@@ -65,12 +67,15 @@ class Examples:
         target: what it is taught, shape (G, n).
         mask: 1 for units that are kept, else 0, shape (G, n, K); None without dropout.
         task: the task of each, shape (G, n).
+        update: standard normal numbers for the update that each begins, shape (G, n, K, N); None
+            without noise on updates.
     """
 
     seen: np.ndarray
     target: np.ndarray
     mask: np.ndarray | None
     task: np.ndarray
+    update: np.ndarray | None = None
 
 
 class Source:
@@ -109,7 +114,8 @@ class Source:
         self._used += count
         now = self._now
         mask = None if now.mask is None else now.mask[:, piece]
-        return Examples(now.seen[:, piece], now.target[:, piece], mask, now.task[:, piece])
+        update = None if now.update is None else now.update[:, piece]
+        return Examples(now.seen[:, piece], now.target[:, piece], mask, now.task[:, piece], update)
 
     def memory(self) -> dict[str, np.ndarray]:
         """What :meth:`restore` needs; the block itself is drawn again."""
@@ -144,7 +150,11 @@ class Source:
         mask = None
         if told.keep < 1.0:
             mask = (self._uniform(_MASKS, self.K) < told.keep).astype(np.float64)
-        self._now = Examples(inputs, target, mask, task)
+        update = None
+        if told.noisy_updates:
+            shape = (*inputs.shape[:2], self.K, self.N)
+            update = self._normal(_UPDATES, self.K * self.N).reshape(shape)
+        self._now = Examples(inputs, target, mask, task, update)
         self.drawn += self.block
         self._used = 0
 

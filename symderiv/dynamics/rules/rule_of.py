@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symderiv.dynamics.rules.timetable import heads
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -19,7 +20,7 @@ DERIVED = (
     "training.keep",
     "training.evaluation_scale",
     "training.input_noise",
-    "training.momentum_rate",
+    "training.update_noise",
     "training.batch",
     "training.momentum",
     "training.schedule",
@@ -68,19 +69,20 @@ def rule_of(study: Study) -> StudyRule:
         flips=training.label_flip > 0.0,
         dropout=training.keep < 1.0,
         input_noise=training.input_noise > 0.0,
+        update_noise=training.update_noise > 0.0,
         biases=trained or bool(np.any(study.student_biases) or np.any(study.teacher_biases)),
         trained_biases=trained,
         momentum=training.momentum_rate is not None,
         batches=training.batch_ratio is not None,
         normalise=training.normalise,
     )
-    _check_loss(study, rule)
     _check_motion(study, rule)
     scale, eta_b = training.evaluation_scale, training.bias_learning_rate
     sizes: dict[str, float | np.ndarray] = {
         "label_flip": training.label_flip,
         "keep": training.keep,
         "input_noise": training.input_noise,
+        "update_noise": training.update_noise,
         "momentum_rate": training.momentum_rate or 0.0,
         "evaluation_scale": training.keep if scale is None else scale,
         "student_biases": study.student_biases,
@@ -93,23 +95,14 @@ def rule_of(study: Study) -> StudyRule:
     return StudyRule(rule, sizes, {**state, **_no_velocities(rule)})
 
 
-def _check_loss(study: Study, rule: LearningRule) -> None:
-    """Refuse other motions of weights with means over fields."""
-    over_fields = not rule.loss.quadratic or rule.target == "sign"
-    if over_fields and (rule.momentum or not rule.plain_motion):
-        own = next(key for key in _MOTIONS if key in study.rule_keys)
-        what = "training.loss" if "training.loss" in study.rule_keys else "training.target"
-        raise InputError(f"not derived together with {what}; remove one", argument=own)
-
-
 def _check_momentum(study: Study) -> None:
     """Refuse what is not derived together with overlaps of velocities."""
     if study.training.momentum_rate is None:
         return
     present = {
-        "network.train_second_layer": study.network.train_second_layer,
-        "network.train_biases": study.network.train_biases,
         "training.batch": study.training.batch is not None,
+        # idle heads keep their values, but a velocity would go on
+        "task": study.network.train_second_layer and len(set(heads(study).values())) > 1,
     }
     for key, there in present.items():
         if there:
@@ -117,9 +110,12 @@ def _check_momentum(study: Study) -> None:
 
 
 def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
-    """Overlaps of velocities at alpha = 0."""
-    names = ("momentum_overlap", "momentum_square", "momentum_cross")
+    """Velocities at alpha = 0, and their overlaps."""
+    names = (*_OVERLAPS, "v_velocity", *(("b_velocity",) if rule.trained_biases else ()))
     return {name: np.zeros(()) for name in names if rule.momentum}
+
+
+_OVERLAPS = ("momentum_overlap", "momentum_square", "momentum_cross")
 
 
 def _check_motion(study: Study, rule: LearningRule) -> None:
@@ -129,10 +125,6 @@ def _check_motion(study: Study, rule: LearningRule) -> None:
         return
     own = next(key for key in _MOTIONS if key in study.rule_keys)
     others = [key for key in (*_MOTIONS, *_RESCALED) if key in study.rule_keys and key != own]
-    if study.network.train_biases:
-        others.append("network.train_biases")
-    if rule.input_noise:
-        others.append("training.input_noise")
     if rule.batches:
         others += [key for key in ("training.schedule", "task") if key in study.rule_keys]
         decays = ("weight_decay", "second_layer_weight_decay")

@@ -154,6 +154,7 @@ class _Work:
             training.label_noise,
             training.input_noise,
             training.keep,
+            training.update_noise > 0.0,
         )
         scale = training.keep if training.evaluation_scale is None else training.evaluation_scale
         reported = None if training.loss == "squared" else loss
@@ -328,12 +329,14 @@ def _updates(study: Study, batch: int, N: int) -> Updates:
     training = study.training
     g, derivative = activation_functions(study.student_activation)
     size, memory = 1.0, None
+    noise = training.update_noise / np.sqrt(N)
     if training.batch_ratio is not None:
-        size = float(N)
+        size, noise = float(N), training.update_noise
     if training.momentum > 0.0:
         memory = training.momentum
     if training.momentum_rate is not None:
         size, memory = size / N, 1.0 - training.momentum_rate / N
+        noise /= N
     eta = training.learning_rate
     eta_b = training.bias_learning_rate
     return Updates(
@@ -351,6 +354,7 @@ def _updates(study: Study, batch: int, N: int) -> Updates:
         memory,
         _schedule(study),
         training.normalise == "sphere",
+        noise,
     )
 
 

@@ -32,6 +32,7 @@ RULE_KEYS = {
         "keep",
         "evaluation_scale",
         "input_noise",
+        "update_noise",
         "batch",
         "batch_ratio",
         "momentum",
@@ -74,6 +75,7 @@ class Training(Table, table="training"):
     keep: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     evaluation_scale: Number | None = None
     input_noise: NotNegative = 0.0
+    update_noise: NotNegative = 0.0
     batch: Annotated[int, Field(ge=1, le=10**9)] | None = None
     batch_ratio: Positive | None = None
     momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0

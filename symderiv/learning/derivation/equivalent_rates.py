@@ -27,12 +27,14 @@ class Equivalent:
         combination: in J, V.
         change: of it by one example of gradient g (the learning rate included).
         factor: of the learning rates.
+        noise: of σ_J, the noise of an update, whose squares add up.
         distance: between overlaps of J and of the combination; its order in N is below 0.
     """
 
     combination: sp.Expr
     change: sp.Expr
     factor: sp.Expr
+    noise: sp.Expr
     distance: sp.Expr
 
 
@@ -54,7 +56,8 @@ def heavy_ball() -> Equivalent:
         raise SymderivError(f"the combination moves by {change}")
     past = found * GRADIENT**2 / (1 - BETA**2)
     factor = 1 / sp.expand(sp.cancel(-GRADIENT / change))
-    return Equivalent(J + found * V, change, factor, _in_orders(past))
+    # what is added to a step takes its way
+    return Equivalent(J + found * V, change, factor, factor, _in_orders(past))
 
 
 def small_batch() -> Equivalent:
@@ -62,14 +65,15 @@ def small_batch() -> Equivalent:
 
     The forces of all examples are taken at the same weights; taken one after the other, each
     would see fields that the others moved by g·ξ/√N = O(1/√N), which their independent inputs make
-    O(1/N) on average.
+    O(1/N) on average. Noise is added once in b examples.
     """
     first, second = sp.Symbol("g_1"), sp.Symbol("g_2")
     together = J - (first + second) / BATCH
     after = (J - first / BATCH) - second / BATCH
     if sp.expand(together - after) != 0:
         raise SymderivError("a batch is not the sum of its steps")
-    return Equivalent(J, -GRADIENT / BATCH, 1 / BATCH, _in_orders(GRADIENT**2 / BATCH))
+    distance = _in_orders(GRADIENT**2 / BATCH)
+    return Equivalent(J, -GRADIENT / BATCH, 1 / BATCH, sp.sqrt(1 / BATCH), distance)
 
 
 def _in_orders(overlap: sp.Expr) -> sp.Expr:

@@ -7,7 +7,7 @@ the mode field x_i^k with x_j is ρ_k Q_k,ij, …) is worked out here from these
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy as sp
@@ -86,14 +86,19 @@ def with_weights(expression: sp.Expr) -> sp.Expr:
     return expression.xreplace(replaced)
 
 
-def change(definition: Definition, updated: Callable[[Any], sp.Expr]) -> sp.Expr:
+def change(definition: Definition, updated: Mapping[str, Callable[[Any], sp.Expr]]) -> sp.Expr:
     """How much one example changes an overlap, as one sum over the eigenspace.
 
-    ``updated(i)`` is the weight J_ia after the example.
+    ``updated`` gives, by the names of the vectors that move, those of unit i after the example.
     """
     (total,) = definition.value.atoms(sp.Sum)
-    weights = [e for e in total.function.atoms(sp.Indexed) if str(e.base.label) == "J"]
-    new = total.function.xreplace({weight: updated(weight.indices[0]) for weight in weights})
+    new = total.function.xreplace(
+        {
+            element: updated[str(element.base.label)](element.indices[0])
+            for element in total.function.atoms(sp.Indexed)
+            if str(element.base.label) in updated
+        }
+    )
     return definition.value / total * sp.Sum(sp.expand(new - total.function), *total.limits)
 
 

@@ -10,7 +10,7 @@ and all spectra.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,11 +23,10 @@ from symderiv.learning.derivation import example_means as means
 from symderiv.learning.derivation import noisy_inputs, price, steps
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions, pair_written_out
-from symderiv.learning.derivation.indexed_sums import at, spread
+from symderiv.learning.derivation.indexed_sums import Definition, at, spread
 from symderiv.learning.derivation.mean_factors import with_integral_names
 from symderiv.learning.derivation.moment_hierarchy import MomentEquations, moment_equations
-from symderiv.learning.derivation.momentum import MomentumEquations, momentum_equations
-from symderiv.learning.derivation.motions import Motion, motion_of
+from symderiv.learning.derivation.motion import Motion, motion_of
 from symderiv.learning.derivation.network_outputs import PLAIN_OUTPUTS
 from symderiv.learning.derivation.self_averaging import (
     fluctuation,
@@ -35,12 +34,12 @@ from symderiv.learning.derivation.self_averaging import (
     with_input_power,
 )
 from symderiv.learning.derivation.steps import LearningStep
-from symderiv.learning.derivation.update import (
-    Example,
-    bias_change,
-    in_difference,
-    output_weight_change,
-    overlap_changes,
+from symderiv.learning.derivation.update import Example, in_difference
+from symderiv.learning.derivation.weight_updates import (
+    BIAS,
+    OUTPUT_WEIGHT,
+    SlowWeight,
+    VectorUpdates,
     update_steps,
 )
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -60,14 +59,6 @@ class SpectralEquations:
 
 
 @dataclass(frozen=True)
-class BiasEquations:
-    """Of trained biases: the mean force ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i, and db_i/dα in it."""
-
-    mean_force: sp.Expr
-    rate: sp.Expr
-
-
-@dataclass(frozen=True)
 class Equations:
     """The order-parameter equations of a problem as symbolic expressions, and how they came about.
 
@@ -83,12 +74,11 @@ class Equations:
         components: The equations for data of several components (classes).
         spectral: The equations for a single component.
         moment_form: The same in the moments Q^(l), R^(l), with their closure; not with momentum.
-        motion: What the order parameters do under the rule, for a single component.
+        motion: What all fields of the state do under the rule, for a single component.
         steps: The derivation by section key.
-        biases: Of a rule that trains them.
+        mean_force: Of a rule that trains biases: ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i.
         seen_covariance: Q_ij of the fields of inputs with the student's noise, of a rule with such.
             A, B, Γ are then at this covariance, ε_g is at both.
-        momentum: Of a rule with momentum: the rates of all overlaps.
     """
 
     problem: LearningProblem
@@ -105,9 +95,8 @@ class Equations:
     motion: Motion
     moment_form: MomentEquations | None
     steps: Mapping[str, tuple[LearningStep, ...]]
-    biases: BiasEquations | None = None
+    mean_force: sp.Expr | None = None
     seen_covariance: sp.Expr | None = None
-    momentum: MomentumEquations | None = None
 
     @property
     def moments(self) -> MomentEquations:
@@ -147,38 +136,31 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
     found: dict[str, tuple[LearningStep, ...]] = {}
     found["setup"] = _setup(example)
     found["update"] = update_steps(example)
-    changes, found["order_parameters"] = overlap_changes()
+    changes, found["order_parameters"] = VectorUpdates(rule).changes()
     error, found["generalization_error"] = _generalization_error(example)
     gradients, found["drift"] = _drift(example, error)
     noise, found["noise"] = _noise(example)
-    output_gradient, velocity, found["second_layer"] = _second_layer(example, error)
-    components, spectral, found["equations"] = _equations(changes, velocity)
-    biases = None
+    output_gradient, slow, found["second_layer"] = _second_layer(example, error)
+    general, special, found["equations"] = _equations(changes)
+    mean_force = None
     if rule.trained_biases:
-        biases, found["biases"] = _biases(example)
-    momentum = None
-    if rule.momentum:
-        momentum, found["momentum"] = momentum_equations()
-        components = replace(components, **_first_two(momentum.components))
-        spectral = replace(spectral, **_first_two(momentum.rates))
-        for section in ("order_parameters", "equations"):
-            del found[section]
+        mean_force, of_biases, found["biases"] = _biases(example)
+        slow = {**slow, **of_biases}
     clean = _of_one(fields.covariance(s.x[s.i], s.x[s.j], s.c))
     seen = None
     if rule.input_noise:
         seen = noisy_inputs.added(clean)
-        components, spectral = (_with_noisy_inputs(each) for each in (components, spectral))
-        momentum = None if momentum is None else noisy_inputs.changed(momentum)
+        general, special = (noisy_inputs.changed(each) for each in (general, special))
         found = noisy_inputs.narrated(found)
-    plain = spectral.student_overlap, spectral.cross_overlap, spectral.second_layer
-    motion = motion_of(rule, plain)
+    motion = motion_of(rule, {**special, **slow})
     moments = None
     if not rule.plain_motion:
         found["motion"] = motion.steps
     elif not rule.momentum:
-        moments, found["moment_equations"] = moment_equations(
-            spectral.student_overlap, spectral.cross_overlap
-        )
+        moments, found["moment_equations"] = moment_equations(*special.values())
+    components, spectral = (
+        SpectralEquations(*list(each.values())[:2], slow[s.v[s.i]]) for each in (general, special)
+    )
     return {
         "generalization_error": error,
         "mean_loss": example.mean_loss,
@@ -194,22 +176,8 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
         "motion": motion,
         "moment_form": moments,
         "steps": found,
-        "biases": biases,
-        "momentum": momentum,
+        "mean_force": mean_force,
     }
-
-
-def _first_two(rates: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
-    """Those of Q_k and r_k."""
-    return {name: rates[name] for name in ("student_overlap", "cross_overlap")}
-
-
-def _with_noisy_inputs(rates: SpectralEquations) -> SpectralEquations:
-    return replace(
-        rates,
-        student_overlap=noisy_inputs.added(rates.student_overlap),
-        cross_overlap=noisy_inputs.added(rates.cross_overlap),
-    )
 
 
 _of_one = means.one_component
@@ -363,47 +331,66 @@ def _noise(example: Example) -> tuple[sp.Expr, tuple[LearningStep, ...]]:
 
 def _second_layer(
     example: Example, error: sp.Expr
-) -> tuple[sp.Expr, sp.Expr, tuple[LearningStep, ...]]:
+) -> tuple[sp.Expr, Mapping[sp.Indexed, sp.Expr], tuple[LearningStep, ...]]:
     """∂ε_g/∂v_i and dv_i/dα, from the update of the output weights."""
     gradient = means.mean_over_example(example.output_force)
     price.prove_second_layer(example.mean_loss, gradient, example.outputs)
     by_v = s.Partial(_potential(example.mean_loss, error), s.v[s.i])
-    mean_force = s.Average(s.output_force[s.i])
-    velocity = spread(s.Average(output_weight_change()))
-    if not velocity.has(mean_force):
-        raise SymderivError(f"the output weights do not follow their force: {velocity}")
+    rates = _slow_rates(OUTPUT_WEIGHT, example.rule, s.output_force[s.i], s.dv[s.i])
     return (
         gradient,
-        velocity.xreplace({mean_force: s.dv[s.i]}),
+        rates,
         (
             steps.ForceAveraged(s.Average(example.by_chain_rule(s.v[s.i])), gradient, by_v),
             *_integrals_named(by_v, gradient),
-            steps.Ordered(s.v[s.i], velocity.xreplace({mean_force: by_v})),
+            *(steps.Ordered(of, rate.xreplace({s.dv[s.i]: by_v})) for of, rate in rates.items()),
         ),
     )
 
 
-def _biases(example: Example) -> tuple[BiasEquations, tuple[LearningStep, ...]]:
+def _biases(
+    example: Example,
+) -> tuple[sp.Expr, Mapping[sp.Indexed, sp.Expr], tuple[LearningStep, ...]]:
     """⟨F_i⟩ and db_i/dα, from the update of the biases."""
     force = means.mean_over_example(example.force)
     price.prove_biases(example.mean_loss, force, example.outputs)
-    mean = s.Average(s.F[s.i])
-    velocity = spread(s.Average(bias_change()))
-    if not velocity.has(mean):
-        raise SymderivError(f"the biases do not follow their force: {velocity}")
-    by_bias = s.Partial(s.Average(s.epsilon), s.bias[s.i])
-    return BiasEquations(force, velocity.xreplace({mean: s.db[s.i]})), (
-        steps.ForceAveraged(mean, force, by_bias),
-        steps.Ordered(s.bias[s.i], velocity),
+    mean, by_bias = s.Average(s.F[s.i]), s.Partial(s.Average(s.epsilon), s.bias[s.i])
+    rates = _slow_rates(BIAS, example.rule, s.F[s.i], s.db[s.i])
+    return (
+        force,
+        rates,
+        (
+            steps.ForceAveraged(mean, force, by_bias),
+            *(steps.Ordered(of, rate.xreplace({s.db[s.i]: mean})) for of, rate in rates.items()),
+        ),
     )
 
 
+def _slow_rates(
+    moved: SlowWeight, rule: LearningRule, force: sp.Expr, named: sp.Expr
+) -> Mapping[sp.Indexed, sp.Expr]:
+    """The derivatives by α of a slow weight and its velocity, its mean force by name.
+
+    Raises:
+        SymderivError: They do not follow the force.
+    """
+    rates = {of: spread(s.Average(each)) for of, each in moved.changes(rule, force).items()}
+    if not any(rate.has(s.Average(force)) for rate in rates.values()):
+        raise SymderivError(f"{moved.weight} does not follow its force: {rates}")
+    return {of: rate.xreplace({s.Average(force): named}) for of, rate in rates.items()}
+
+
+Overlaps = Mapping[sp.Indexed, sp.Expr]
+
+
 def _equations(
-    changes: tuple[sp.Expr, sp.Expr], velocity: sp.Expr
-) -> tuple[SpectralEquations, SpectralEquations, tuple[LearningStep, ...]]:
+    changes: Mapping[Definition, sp.Expr],
+) -> tuple[Overlaps, Overlaps, tuple[LearningStep, ...]]:
+    """The rates of all overlaps, for several components of the data and for one."""
     found: list[LearningStep] = []
-    general, special = [], []
-    for definition, change in zip(fields.OVERLAPS[:2], changes, strict=True):
+    general: dict[sp.Indexed, sp.Expr] = {}
+    special: dict[sp.Indexed, sp.Expr] = {}
+    for definition, change in changes.items():
         rate = s.Rate(definition.name)
         mean = means.over_components(spread(s.Average(change)))
         found.append(steps.Averaged(rate, mean))
@@ -412,14 +399,10 @@ def _equations(
         if mean.has(s.ComponentAverage):
             raise SymderivError(f"a mean is left over in {rate}: {mean}")
         found.append(steps.MeansTaken(rate, mean))
-        general.append(mean)
-        special.append(_of_one(mean))
-        found.append(steps.OneComponent(s.Rate(_of_one(definition.name)), special[-1]))
+        name, of_one = _of_one(definition.name), _of_one(mean)
+        general[name], special[name] = mean, of_one
+        found.append(steps.OneComponent(s.Rate(name), of_one))
     for first, second in ((s.x[s.i], s.x[s.j]), (s.x[s.i], s.y[s.n])):
         covariance = s.ComponentAverage(first * second, s.c)
         found.append(steps.FieldCovariance(covariance, fields.covariance(first, second, s.c)))
-    return (
-        SpectralEquations(general[0], general[1], velocity),
-        SpectralEquations(special[0], special[1], velocity),
-        tuple(found),
-    )
+    return general, special, tuple(found)

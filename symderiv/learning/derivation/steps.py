@@ -96,6 +96,10 @@ class Recognised(Equality):
     """Sums were given the names that they define."""
 
 
+class UpdateNoiseAveraged(Equality):
+    """The mean of a change over the noise of the update."""
+
+
 class Ordered(Equality):
     """The part of order 1/N of a change: with Δα = 1/N a derivative by α."""
 

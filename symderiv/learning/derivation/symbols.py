@@ -54,6 +54,7 @@ mean_flip = sp.Symbol("mean_flip", real=True)
 kept_cumulants = tuple(sp.Symbol(f"keep_{n}", real=True) for n in (2, 3, 4))
 eta_b = sp.Symbol("bias_learning_rate", real=True)
 gamma = sp.Symbol("momentum_rate", real=True)
+update_noise = sp.Symbol("update_noise", real=True)
 
 
 def _base(name: str, **assumptions: bool) -> sp.IndexedBase:
@@ -63,6 +64,7 @@ def _base(name: str, **assumptions: bool) -> sp.IndexedBase:
 # Microscopic: weights, teacher correlations and input components, all labelled (.., k, a).
 J = _base("J")
 U = _base("U")
+update_zeta = _base("update_zeta")
 phi = _base("phi")
 xi = _base("xi")
 input_epsilon = _base("input_epsilon")
@@ -110,6 +112,9 @@ v = _base("v")
 bias = _base("student_biases")
 teacher_bias = _base("teacher_biases")
 v_teacher = _base("v_teacher")
+# Velocities of output weights and biases, N times those of the update.
+v_velocity = _base("v_velocity")
+b_velocity = _base("b_velocity")
 A = _base("A")
 B = _base("B")
 Gamma = _base("Gamma")

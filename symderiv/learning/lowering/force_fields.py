@@ -25,10 +25,6 @@ Kinks of a loss are curves in the fields of several students, which panels do no
 _APART = {
     "dropout": "keep",
     "biases": "biases",
-    "input_noise": "input_noise",
-    "momentum": "momentum_rate",
-    "batches": "batch_ratio",
-    "normalise": "normalise",
 }
 """Features that are not derived together with means over fields, and their keys."""
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.learning.lowering import motion_check
 from symderiv.learning.lowering.checked_means import (
     ROUNDING,
     check_activations,
@@ -24,6 +23,7 @@ from symderiv.learning.lowering.checked_means import (
 )
 from symderiv.learning.lowering.checked_module import CheckedModule, GeneratedError, checked_module
 from symderiv.learning.lowering.compiled_means import CompiledMeans
+from symderiv.learning.lowering.motion_check import MotionCheck, drawn_vectors
 from symderiv.learning.lowering.plain_learning import (
     Floats,
     Rates,
@@ -63,8 +63,12 @@ def check_generated(
             check_means(module)
             check_derivatives(module)
             check.invariants()
-            if not problem.rule.plain_motion:
-                check.motion()
+            rule = problem.rule
+            if not rule.plain_motion or rule.momentum or rule.update_noise:
+                motion = MotionCheck(rule, module.names, module.fast)
+                for K, M, seed in ((2, 3, 1), (3, 1, 2)):
+                    motion.agrees(drawn_vectors(K, M, seed))
+            if not rule.plain_motion:
                 return
             check.rates()
             if problem.same_activation and not problem.rule.dropout:
@@ -262,64 +266,13 @@ class _Check:
             "dQ": self._over_modes("dQ", found["student_overlap"]),
             "dR": self._over_modes("dR", found["cross_overlap"]),
             "dv": found["v"],
-            **({"db": found["b"]} if "b" in found else {}),
+            **{shown: found[name] for name, shown in _OF_UNITS.items() if name in found},
             **{
                 shown: self._over_modes(shown, found[name])
                 for name, shown in _OF_VELOCITIES.items()
                 if name in found
             },
         }
-
-    def motion(self) -> None:
-        """The right-hand side of a rule with a motion of its own, on explicit vectors."""
-        rule = self._checked.functions.problem.rule
-        for K, M, seed in ((2, 3, 1), (3, 1, 2)):
-            at = motion_check.drawn_vectors(K, M, seed)
-            Q, R, T = at.covariances
-            units = self._biased(Units(np.block([[Q, R], [R.T, T]]), at.v, at.v_teacher))
-            A, B, dv = self._gradients(units)
-            noise = np.zeros((K, K))
-            self._called("noise", units, noise)
-            forces = motion_check.Forces(A, B, noise, dv)
-            self._moved(at, units, motion_check.changes(rule, at, forces))
-
-    def _moved(self, at: motion_check.Vectors, units: Units, expected: dict[str, Floats]) -> None:
-        """Both right-hand sides against the changes of the vectors' overlaps."""
-        K, M = len(at.v), len(at.v_teacher)
-        named = {"K": K, "M": M, "L": len(at.weight)}
-        sizes = np.array([named[name] for name in self._module.LAYOUT["sizes"]])
-        J, phi = at.students, at.teachers
-        fields = {
-            "student_overlap": at.overlaps(J, J),
-            "cross_overlap": at.overlaps(J, phi),
-            "v": at.v,
-        }
-        packing = self._packing("state", sizes)
-        state = packing.packed(**{name: fields[name] for name in packing.shapes})
-        constants = {
-            "eigenvalue": motion_check.EIGENVALUES,
-            "weight": at.weight,
-            "teacher_overlap": at.overlaps(phi, phi),
-            "T": at.covariances[2],
-            "v_teacher": at.v_teacher,
-            "label_noise": _LABEL_NOISE,
-            "full_order": 1.0,
-            "batch_ratio": motion_check.BATCH_RATIO,
-            **motion_check.RATES,
-            **self._of_rule("parameters", units, len(at.weight)),
-        }
-        held = self._packing("parameters", sizes)
-        parameters = held.packed(**{name: constants[name] for name in held.shapes})
-        for which, module in (("fast", self._fast), ("readable", self._module)):
-            change = np.zeros_like(state)
-            module.flat_right_hand_side(0.0, state, sizes, parameters, change)
-            for name, found in packing.views(change).items():
-                wanted = expected[name]
-                if not np.abs(found - wanted).max() <= 1e-9 * np.abs(wanted).max():
-                    raise GeneratedError(
-                        f"right_hand_side (K = {K}, M = {M}, {which}): {name} changes by "
-                        f"{found.flat[0]:.9g}, vectors say {wanted.flat[0]:.9g}"
-                    )
 
     def _packing(self, vector: str, sizes: Floats) -> Packing:
         """One of the vectors, as the readable module says that it is packed."""
@@ -379,7 +332,8 @@ class _Check:
             along = np.random.default_rng(11).normal(size=(K, size)) / size**0.5
             crossed = along @ units.covariance
             own = crossed @ along.T + 0.3 * np.eye(K)
-            units = replace(units, velocities=np.hstack([crossed, own]))
+            slow = np.resize([[0.4, -0.3, 0.6], [-0.5, 0.2, 0.1]], (2, K))
+            units = replace(units, velocities=np.hstack([crossed, own]), slow=slow)
         return units
 
     def _of_rule(self, vector: str, units: Units, modes: int) -> dict[str, Any]:
@@ -389,6 +343,8 @@ class _Check:
             for name, each in units.momentum.items()
         }
         named = {**self._of_units(units), **momentum}
+        if units.slow is not None:
+            named |= dict(zip(("v_velocity", "b_velocity"), units.slow, strict=True))
         return {name: named[name] for name in self._module.LAYOUT[vector] if name in named}
 
     def _over_modes(self, name: str, change: Floats) -> Floats:
@@ -466,8 +422,9 @@ class _Check:
 
 
 _LABEL_NOISE = 0.5
-_OWN_RATES = {"bias_learning_rate": 0.3, "momentum_rate": 0.6}
+_OWN_RATES = {"bias_learning_rate": 0.3, "momentum_rate": 0.6, "update_noise": 0.35}
 _OF_VELOCITIES = {"momentum_overlap": "dP", "momentum_square": "dW", "momentum_cross": "dC"}
+_OF_UNITS = {"b": "db", "v_velocity": "dv_velocity", "b_velocity": "db_velocity"}
 _BIASES = np.array([0.4, -0.7, 0.9, 0.2, -0.3])
 _SHOWN = {"error": "generalization_error", "loss": "mean_loss"}
 _ONES, _WEIGHTS = np.ones(2), np.array([0.25, 0.75])

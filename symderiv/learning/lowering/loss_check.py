@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from symderiv.gaussian import derivative
 from symderiv.learning.lowering.checked_module import GeneratedError
 from symderiv.learning.lowering.loss_means import LossMeans
+from symderiv.learning.lowering.motion_check import MotionCheck, drawn_vectors
 from symderiv.learning.lowering.numeric_activation import X
 from symderiv.learning.lowering.solver_files import SolverText
 from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
@@ -141,6 +142,12 @@ def check_loss_module(text: SolverText, problem: LearningProblem, means: LossMea
     flip = 0.15 if problem.rule.flips else 0.0
     noise = 0.0 if means.fields.kinked else 0.3
     tolerance = max(1e-5 if means.fields.kinked else 1e-8, 10 * means.error)
+    rule = problem.rule
+    plain = rule.plain_motion and not (rule.momentum or rule.update_noise or rule.input_noise)
+    if not plain:
+        motion = MotionCheck(rule, readable, fast)
+        for seed in (1, 2):
+            motion.agrees(drawn_vectors(1, 1, seed))
     for state in (
         State(0.7, 0.5, 1.3, 0.9, 1.2, 0.0, flip),
         State(1.1, -0.97, 0.9, -0.8, 0.7, noise, 0.0),
@@ -149,6 +156,8 @@ def check_loss_module(text: SolverText, problem: LearningProblem, means: LossMea
         found = means_of(readable, state, problem.rule.flips)
         allowed = 3 * (tolerance + change) * (1 + np.abs(expected))
         _agree(found, expected, allowed, state)
+        if not plain:
+            continue  # rates were looked at with the means of the readable module
         rates = _rates_of(fast, readable.LAYOUT, state, problem.rule.flips)
         _agree(rates, expected[:4], allowed[:4], state)
 

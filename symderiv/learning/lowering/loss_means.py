@@ -23,6 +23,7 @@ from symderiv.learning.lowering.solver_arrays import (
     DV,
     ERROR,
     GAMMA,
+    LABEL_FLIP,
     LABEL_NOISE,
     LOSS,
     A,
@@ -154,7 +155,9 @@ class LossMeans:
     def procedures(self) -> tuple[Procedure, Procedure]:
         """``mean_forces``, of which the equations are made, and ``mean_loss``."""
         arrays = arrays_of(self.problem.rule)
-        inputs = (*arrays.fields, LABEL_NOISE, *arrays.numbers)
+        # other numbers of a rule change what is done with forces, not the forces
+        drawn = tuple(array for array in arrays.numbers if array == LABEL_FLIP)
+        inputs = (*arrays.fields, LABEL_NOISE, *drawn)
         without = "" if self.problem.rule.flips else "_without_flips"
         return (
             Procedure(

@@ -73,7 +73,9 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
         second_layer_gradient=lowered(equations.second_layer_gradient, "the error"),
         teacher_gradient=lowered(equations.teacher_gradient, "the gradient"),
         mean_force=(
-            lowered(equations.biases.mean_force, "the mean force") if equations.biases else None
+            None
+            if equations.mean_force is None
+            else lowered(equations.mean_force, "the mean force")
         ),
         functions=integrals.functions,
     )

@@ -35,8 +35,8 @@ def header_equations(equations: Equations) -> list[str]:
     ):
         lines += stated(name, value)
     means = (equations.noise, equations.student_gradient, equations.mean_loss)
-    if equations.biases is not None:
-        lines += stated("db[i]", equations.biases.mean_force)
+    if equations.mean_force is not None:
+        lines += stated("db[i]", equations.mean_force)
     if equations.noise.has(s.kept_pair):
         for name, value in kept_definitions():
             lines += stated(str(name), value)

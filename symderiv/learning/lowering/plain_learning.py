@@ -138,7 +138,8 @@ class Units:
     """A state of K students and M teachers: covariance (K + M, K + M) of all fields, weights.
 
     ``biases`` (K + M) of all units; None for none. ``velocities`` (K, 2K + M): covariances of the
-    fields of the students' velocities with all others and among themselves.
+    fields of the students' velocities with all others and among themselves; ``slow`` (2, K): the
+    velocities of output weights and biases.
     """
 
     covariance: Floats
@@ -146,6 +147,7 @@ class Units:
     v_teacher: Floats
     biases: Floats | None = None
     velocities: Floats | None = None
+    slow: Floats | None = None
 
     @property
     def whole(self) -> Floats:
@@ -190,6 +192,7 @@ class Rates:
     full_order: bool
     bias_learning_rate: float = 0.0
     momentum_rate: float = 0.0
+    update_noise: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -224,25 +227,21 @@ def one_step(
     """Mean change per unit of time by one step of SGD, by examples.
 
     Inputs are isotropic; the student sees them with noise σ_x. J_i loses
-    (η/√N) v_i θ_i g'(x_i) ∂ℓ/∂s ξ + (κ/N) J_i and v_i loses (η_v/N) θ_i g(x_i) ∂ℓ/∂s + (κ_v/N) v_i,
-    at s = Σ v_i θ_i g(x_i) and the target t; multiplied by N, for N to infinity. Over kept units θ
-    and signs of the target is summed, fields and label noise are drawn.
+    (η/√N) v_i θ_i g'(x_i) ∂ℓ/∂s ξ + (κ/N) J_i, gains (σ_J/√N) ζ_i, and v_i loses
+    (η_v/N) θ_i g(x_i) ∂ℓ/∂s + (κ_v/N) v_i, at s = Σ v_i θ_i g(x_i) and the target t; multiplied by
+    N, for N to infinity. Over kept units θ and signs of the target is summed, fields and label
+    noise are drawn.
 
     Returns:
-        ``dQ`` (K, K), ``dR`` (K, M), ``dv`` (K), ``db`` (K), with velocities ``dP``, ``dW`` (K, K)
-        and ``dC`` (K, M); ``loss`` and ``error``, half of the square of the student as it is judged
-        less the teacher; each with its standard error and the size of what an example adds.
+        ``dQ`` (K, K), ``dR`` (K, M), ``dv`` (K), ``db`` (K), with velocities ``dP``, ``dW`` (K, K),
+        ``dC`` (K, M), ``dv_velocity`` and ``db_velocity`` (K); ``loss`` and ``error``, half of
+        the square of the student as it is judged less the teacher; each with its standard error and
+        the size of what an example adds.
     """
     drawn, clean, added, noise = _fields(units, numbers, examples, seed)
     means = _forces(functions, units, rates, numbers, (clean, clean + added, noise))
     adds, exact = (_plain if units.velocities is None else _heavy)(means, units, rates)
-    adds |= {
-        "dv": -rates.second_layer_learning_rate * means["output"],
-        "db": -rates.bias_learning_rate * means["F"],
-        "loss": means["loss"],
-        "error": means["error"],
-    }
-    exact["dv"] = -rates.second_layer_weight_decay * units.v
+    adds |= {"loss": means["loss"], "error": means["error"]}
     found = {name: drawn.mean(values) for name, values in adds.items()}
     return {name: (each[0] + exact.get(name, 0), each[1], each[2]) for name, each in found.items()}
 
@@ -297,7 +296,13 @@ def _plain(means: dict[str, Floats], units: Units, rates: Rates) -> Changes:
     return {
         "dQ": _stepped(means["Fx"], means["FF"], rates),
         "dR": -rates.learning_rate * means["Fz"],
-    }, {"dQ": -2 * kappa * Q, "dR": -kappa * R}
+        "dv": -rates.second_layer_learning_rate * means["output"],
+        "db": -rates.bias_learning_rate * means["F"],
+    }, {
+        "dQ": rates.update_noise**2 * np.eye(len(Q)) - 2 * kappa * Q,
+        "dR": -kappa * R,
+        "dv": -rates.second_layer_weight_decay * units.v,
+    }
 
 
 def _heavy(means: dict[str, Floats], units: Units, rates: Rates) -> Changes:
@@ -305,17 +310,26 @@ def _heavy(means: dict[str, Floats], units: Units, rates: Rates) -> Changes:
     Q, R, _ = units.overlaps
     P, C, W = units.momentum.values()
     kappa, gamma = rates.weight_decay, rates.momentum_rate
+    slow = np.zeros((2, len(Q))) if units.slow is None else units.slow
     return {
         "dQ": 0 * means["Fx"],
         "dR": 0 * means["Fz"],
         "dP": -rates.learning_rate * means["Fx"],
         "dW": _stepped(means["Fu"], means["FF"], rates),
         "dC": -rates.learning_rate * means["Fz"],
+        "dv": 0 * means["output"],
+        "db": 0 * means["F"],
+        "dv_velocity": -rates.second_layer_learning_rate * means["output"],
+        "db_velocity": -rates.bias_learning_rate * means["F"],
     }, {
+        "dv": slow[0] - rates.second_layer_weight_decay * units.v,
+        "db": slow[1],
+        "dv_velocity": -gamma * slow[0],
+        "db_velocity": -gamma * slow[1],
         "dQ": P + P.T - 2 * kappa * Q,
         "dR": C - kappa * R,
         "dP": W - (gamma + kappa) * P,
-        "dW": -2 * gamma * W,
+        "dW": rates.update_noise**2 * np.eye(len(Q)) - 2 * gamma * W,
         "dC": -gamma * C,
     }
 

@@ -7,7 +7,7 @@ computation and the words of the documentation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure, Program
@@ -15,10 +15,15 @@ from symderiv_codegen import Array, Assignment, Call, Procedure, Program
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
 from symderiv.learning.derivation.learning_equations import Equations
-from symderiv.learning.derivation.motions import GRADIENT_SIZE as GRADIENT_SIZE_SYMBOL
-from symderiv.learning.derivation.motions import Motion
+from symderiv.learning.derivation.motion import GRADIENT_SIZE as GRADIENT_SIZE_SYMBOL
+from symderiv.learning.derivation.motion import Motion
 from symderiv.learning.lowering.approximation import Approximation
-from symderiv.learning.lowering.lowered_equations import Lowered, activation_functions, lower
+from symderiv.learning.lowering.lowered_equations import (
+    Lowered,
+    activation_functions,
+    in_state,
+    lower,
+)
 from symderiv.learning.lowering.module_header import (
     constants,
     header_equations,
@@ -30,8 +35,6 @@ from symderiv.learning.lowering.solver_arrays import (
     BATCH_RATIO,
     CROSS_OVERLAP,
     CURVATURE,
-    D_B,
-    D_MOMENTUM,
     DB,
     DV,
     EIGENVALUE,
@@ -231,14 +234,11 @@ def spectral_procedures(
             "noise",
         )
     )
-    forces = (named["bias_gradient"],) if equations.biases else ()
+    forces = (named["bias_gradient"],) if equations.mean_force is not None else ()
     used = (first, second, noise, *forces)
+    moved = (value for _, value in (*equations.motion.before, *equations.motion.rates))
     inputs = dict.fromkeys(
-        (
-            *(array for each in used for array in each.inputs),
-            *arrays.needed(*(step.value for step in _rates_of_rule(equations))),
-            *(MOMENTUM if equations.momentum else ()),
-        )
+        (*(array for each in used for array in each.inputs), *arrays.needed(*moved))
     )
     covariances = seen = _covariances(
         "order_parameters", equations.student_covariance, equations, arrays
@@ -295,15 +295,7 @@ def _right_hand_side(
             _call(noise, when=None if before_noise(motion) else sp.Ne(s.full_order, 0)),
             *(_call(each) for each in forces),
             *(Assignment(target, modes_last(value)) for target, value in motion.before),
-            *(
-                Assignment(
-                    _renamed(modes_last(field), "d_"),
-                    modes_last(rate),
-                    symmetric=outputs[str(field.base.label)].symmetric,
-                )
-                for field, rate in motion.rates
-            ),
-            *_rates_of_rule(equations),
+            *(_rate(field, rate, outputs) for field, rate in motion.rates),
         ),
     )
 
@@ -326,18 +318,11 @@ def _covariances(
     )
 
 
-def _rates_of_rule(equations: Equations) -> tuple[Assignment, ...]:
-    """What a rule adds to the state."""
-    found = []
-    if equations.biases is not None:
-        found.append(Assignment(sp.IndexedBase(D_B.name)[s.i], equations.biases.rate))
-    if equations.momentum is not None:
-        for target, array in zip(D_MOMENTUM, MOMENTUM, strict=True):
-            second = s.n if array.shape[1] == "M" else s.j
-            rate = modes_last(equations.momentum.rates[array.name])
-            name = sp.IndexedBase(target.name)[s.i, second, s.k]
-            found.append(Assignment(name, rate, symmetric=array.symmetric))
-    return tuple(found)
+def _rate(field: sp.Indexed, rate: sp.Expr, outputs: Mapping[str, Array]) -> Assignment:
+    """What happens to a field of the state."""
+    own = in_state(modes_last(field))
+    symmetric = outputs[str(own.base.label)].symmetric
+    return Assignment(_renamed(own, "d_"), modes_last(rate), symmetric=symmetric)
 
 
 def before_noise(motion: Motion) -> bool:
@@ -368,7 +353,6 @@ def spectral_equations(equations: Equations) -> list[str]:
         ("R[i, n]", modes_last(equations.cross_covariance)),
         *((str(target), modes_last(value)) for target, value in motion.before),
         *((change.format(modes_last(field)), modes_last(rate)) for field, rate in motion.rates),
-        *((f"{step.target}/d alpha", step.value) for step in _rates_of_rule(equations)),
     )
     return [line for name, value in named for line in stated(name, value)]
 

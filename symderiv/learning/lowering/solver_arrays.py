@@ -53,7 +53,6 @@ B_STATE = Array("b", ("K",), "biases of the student", False, "b")
 B_STUDENT = Array("student_biases", ("K",), "biases of the student", False, "b")
 B_TEACHER = Array("teacher_biases", ("M",), "biases of the teacher", False, "c")
 DB = Array("db", ("K",), "d loss / d b_i", False, r"\partial_b \epsilon")
-D_B = Array("d_b", ("K",), "time derivative")
 BIAS_RATE = Array("bias_learning_rate", (), "of the biases", False, r"\eta_b")
 INPUT_NOISE = Array("input_noise", (), "of what the student sees", False, r"\sigma_x")
 MOMENTUM_RATE = Array("momentum_rate", (), "N (1 - momentum)", False, r"\gamma")
@@ -62,8 +61,14 @@ MOMENTUM = (
     Array("momentum_square", ("K", "K", "L"), "overlaps of velocities", True, "W"),
     Array("momentum_cross", ("K", "M", "L"), "overlaps of velocities and teachers", False, "C"),
 )
-D_MOMENTUM = tuple(
-    Array(f"d_{each.name}", each.shape, "time derivative", each.symmetric) for each in MOMENTUM
+V_VELOCITY = Array("v_velocity", ("K",), "N times the velocities of the output weights")
+B_VELOCITY = Array("b_velocity", ("K",), "N times the velocities of the biases")
+UPDATE_NOISE = Array(
+    "update_noise",
+    (),
+    "deviation of what an update adds, times sqrt(N)",
+    False,
+    r"\sigma_J",
 )
 LABEL_FLIP = Array("label_flip", (), "probability of a target with its sign changed", False, "p_f")
 KEEP = Array("keep", (), "probability of a student's unit to be kept", False, "p")
@@ -111,15 +116,19 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
         *((KEEP, EVALUATION_SCALE) if rule.dropout else ()),
         *((INPUT_NOISE,) if rule.input_noise else ()),
         *((BIAS_RATE,) if rule.trained_biases else ()),
+        *((UPDATE_NOISE,) if rule.update_noise else ()),
         *((MOMENTUM_RATE,) if rule.momentum else ()),
     )
     in_state = tuple(array for array in biases if array == B_STATE)
     constant = tuple(array for array in biases if array != B_STATE)
     if rule.batches:
         constant += (BATCH_RATIO,)
+    velocities: tuple[Array, ...] = ()
+    if rule.momentum:
+        velocities = (*MOMENTUM, V_VELOCITY, *((B_VELOCITY,) if rule.trained_biases else ()))
     return SolverArrays(
         fields=(*FIELDS, *biases),
         numbers=numbers,
-        state=Vector("state", (*STATE.fields, *in_state, *(MOMENTUM if rule.momentum else ()))),
+        state=Vector("state", (*STATE.fields, *in_state, *velocities)),
         parameters=Vector("parameters", (*PARAMETERS.fields, *numbers, *constant)),
     )

@@ -33,6 +33,9 @@ def _styles() -> Mapping[tuple[str, int], _Style]:
     styles = {
         ("J", 3): _Style("J", (0, 2)),
         ("U", 3): _Style("U", (0, 2)),
+        ("update_zeta", 3): _Style(r"\zeta", (0, 2)),
+        ("v_velocity", 1): _Style("U^v", (0,)),
+        ("b_velocity", 1): _Style("U^b", (0,)),
         ("u_mode", 2): _Style("u", (1,), (0,)),
         ("phi", 3): _Style(r"\varphi", (0, 2)),
         ("phi", 4): _Style(r"\varphi", (1, 3), (0,)),
@@ -101,6 +104,7 @@ _SYMBOLS = {
     **{f"keep_{order}": rf"\kappa_{order}" for order in (2, 3, 4)},
     "evaluation_scale": r"\lambda",
     "input_noise": r"\sigma_x",
+    "update_noise": r"\sigma_J",
     "bias_learning_rate": r"\eta_b",
     "momentum_rate": r"\gamma",
     "momentum": r"\beta",

@@ -23,7 +23,6 @@ TITLES = MappingProxyType(
         "noise": "Noise: terms of second order in the learning rate",
         "second_layer": "Second layer",
         "biases": "Biases",
-        "momentum": "Momentum",
         "motion": "How the weights move",
         "equations": "Order-parameter equations",
         "moment_equations": "The same in moments of the input covariance",
@@ -44,6 +43,7 @@ _DEFINITIONS = {
     "xi_square": "The squared length of the input in one eigenspace.",
     "gradient_size": "The root mean square of a step, a number that averages itself.",
     "stretch": "The growth of $Q_{ii}$ over itself, which rescaling takes away.",
+    "u_mode": "The same of a velocity.",
     "momentum_overlap": "The overlap of a velocity with a student.",
     "momentum_square": "The overlap of two velocities.",
     "momentum_cross": "The overlap of a velocity with a teacher's correlations.",
@@ -64,12 +64,22 @@ _SLOW = {
     "v": "One step on the second layer, whose learning rate carries 1/N.",
     "student_biases": "One step on the biases, whose learning rate carries 1/N; the derivative of "
     "the loss by a bias is that by its field.",
+    "v_velocity": "The velocities $U^v = N V^v$ of output weights, at rates of order 1/N.",
+    "b_velocity": "The velocities $U^b = N V^b$ of biases, at rates of order 1/N.",
+}
+_SLOW_ONES = {
+    "v": "output weights",
+    "student_biases": "biases",
+    "v_velocity": "velocities of output weights",
+    "b_velocity": "velocities of biases",
 }
 _NAMES = {
     "student_overlap": "Sums over the eigenspace are overlaps and fields of the eigenspace.",
     "student_moment": "Sums over eigenvalues are moments again, one order higher.",
 }
 _NAMES["cross_overlap"] = _NAMES["student_overlap"]
+for _each in ("momentum_overlap", "momentum_square", "momentum_cross"):
+    _NAMES[_each] = _NAMES["student_overlap"]
 _NAMES["cross_moment"] = _NAMES["student_moment"]
 
 _NOISES = {
@@ -97,6 +107,11 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
         "The update is put into the definition and multiplied out.",
     ),
     steps.Recognised: ("names", _NAMES),
+    steps.UpdateNoiseAveraged: (
+        "update noise",
+        "The noise of the update is independent of the example: what is linear in it has mean "
+        "zero, and $\\langle \\zeta_{ia} \\zeta_{ja} \\rangle = \\delta_{ij}$.",
+    ),
     steps.SquareAveraged: (
         "linearity",
         "The square is multiplied out and averaged term by term.",
@@ -210,19 +225,27 @@ def _force(step: steps.ForceFound) -> Step:
 def _update(step: steps.Updated) -> Step:
     words = _SLOW.get(_label(step.weight), "")
     if step.descended == step.value:  # of velocities
-        return Step("update", _OF_VELOCITIES[_label(step.weight)], "", latex(step.value))
+        words = _OF_VELOCITIES[_label(step.weight)] + _noise_told(step.value)
+        return Step("update", words, "", latex(step.value))
     if words:
         return Step("update", words, by_rates(step.descended), by_rates(step.value))
     words = (
         "One step of gradient descent on the first layer, $\\partial x_i/\\partial "
         "J_{ia} = \\xi_a/\\sqrt{N}$, with weight decay."
     )
+    words += _noise_told(step.value)
     return Step("update", words, by_rates(step.descended), latex(step.value))
+
+
+def _noise_told(weight: sp.Expr) -> str:
+    if not weight.has(s.update_zeta):
+        return ""
+    return " $\\zeta_i$ is a fresh standard Gaussian vector in every update."
 
 
 def _ordered(step: steps.Ordered) -> Step:
     if _label(step.of) in _SLOW:
-        what = {"v": "output weights"}.get(_label(step.of), "biases")
+        what = _SLOW_ONES[_label(step.of)]
         words = f"The {what} move by order 1/N per example."
         rate = rf"\frac{{d {latex(step.of)}}}{{d \alpha}}"
         return Step("order in 1/N", words, rate, by_rates(step.value))

@@ -26,6 +26,7 @@ class LearningRule:
         input_noise: the student sees ξ + σ_x ε, in its fields and in its update.
         biases: g(x_i + b_i), h(y_n + c_n).
         trained_biases: b follows its gradient.
+        update_noise: J_i gains σ_J ζ_i/√N with a fresh standard Gaussian vector in every update.
         momentum: 1 - β = γ/N: steps of order 1/N accumulate, J follows them.
         normalise: the step divided by its root mean square over examples ("gradient"), or weights
             rescaled after each step so that Q_ii stays what it was ("sphere").
@@ -39,6 +40,7 @@ class LearningRule:
     input_noise: bool = False
     biases: bool = False
     trained_biases: bool = False
+    update_noise: bool = False
     momentum: bool = False
     normalise: Literal["none", "gradient", "sphere"] = "none"
     batches: bool = False

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.equivalent_rates import BETA, heavy_ball, small_batch
-from symderiv.learning.derivation.motions import BATCH, batches
+from symderiv.learning.derivation.motion import BATCH, batches
 
 K, M, L = 2, 3, 2
 

@@ -16,7 +16,13 @@ from symderiv.errors import FormulaError, SymderivError
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import example_fields as fields
 from symderiv.learning.derivation import example_means as means
-from symderiv.learning.derivation import learning_equations, network_outputs, price, update
+from symderiv.learning.derivation import (
+    learning_equations,
+    network_outputs,
+    price,
+    update,
+    weight_updates,
+)
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.self_averaging import (
     fluctuation,
@@ -205,9 +211,10 @@ def test_weights_whose_change_is_not_of_order_one_over_n_are_refused() -> None:
     name = s.v[s.i]
     for change in (s.eta * s.F[s.i], s.eta * s.F[s.i] / sp.sqrt(s.N), s.v[s.i] / s.N**2):
         with pytest.raises(SymderivError, match="orders"):
-            update.order_one(name, change)
+            weight_updates.order_one(name, change)
     velocity = -s.eta_v * s.output_force[s.i] - s.kappa_v * name
-    assert update.output_weight_change() == velocity
+    moved = weight_updates.OUTPUT_WEIGHT.changes(LearningRule(), s.output_force[s.i])
+    assert moved == {name: velocity}
 
 
 def test_steins_rule_for_several_gaussian_factors_is_wicks() -> None:

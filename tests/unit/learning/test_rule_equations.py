@@ -16,7 +16,7 @@ from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import example_means, example_noise, noisy_inputs
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
-from symderiv.learning.derivation.momentum import momentum_equations
+from symderiv.learning.derivation.moment_hierarchy import spectral_moment
 from symderiv.learning.lowering import recipes
 from symderiv.learning.lowering.checked_module import GeneratedError
 from symderiv.learning.lowering.generated_check import check_generated
@@ -93,7 +93,14 @@ def test_even_powers_of_a_sign_are_one() -> None:
     assert example_noise.MOMENTS[s.mean_flip] == 1 - 2 * s.label_flip
 
 
-ALL = LearningRule(flips=True, dropout=True, biases=True, trained_biases=True, input_noise=True)
+ALL = LearningRule(
+    flips=True,
+    dropout=True,
+    biases=True,
+    trained_biases=True,
+    input_noise=True,
+    update_noise=True,
+)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,7 @@ def everything() -> Equations:
 
 
 def test_every_feature_is_in_the_equations_and_is_told(everything: Equations) -> None:
-    force = everything.biases.mean_force
+    force = everything.mean_force
     for symbol in (s.keep, s.mean_flip):
         assert force.has(symbol)
         assert everything.noise.has(symbol) or symbol == s.keep
@@ -112,7 +119,15 @@ def test_every_feature_is_in_the_equations_and_is_told(everything: Equations) ->
     assert not everything.student_covariance.has(s.input_noise)
     told = {section.key: section for section in narrator.sections(everything)}
     words = " ".join(step.statement for section in told.values() for step in section.steps)
-    for each in ("sees inputs with independent", "sign changed", "kept in an example", "on a bias"):
+    moment = everything.moments.student_moment.coeff(s.update_noise, 2)
+    assert moment == KroneckerDelta(s.i, s.j) * spectral_moment[s.l]
+    for each in (
+        "noise of the update",
+        "sees inputs with independent",
+        "sign changed",
+        "kept in an example",
+        "on a bias",
+    ):
         assert each in words
 
 
@@ -125,15 +140,17 @@ def test_noise_on_inputs_adds_its_variance_wherever_an_input_is_meant() -> None:
 
 def test_velocities_forget_and_are_followed() -> None:
     """Without forces: dJ = U dα and dU = -γU dα, so W = U·U decays by 2γ and d²Q/dα² is known."""
-    equations, _ = momentum_equations()
-    free = {name: rate.subs({s.eta: 0, s.kappa: 0}) for name, rate in equations.rates.items()}
+    equations = derive_equations(learning_problem("linear", rule=LearningRule(momentum=True)))
+    rates = {str(of.base.label): rate for of, rate in equations.motion.rates}
+    free = {name: rate.subs({s.eta: 0, s.eta_v: 0, s.kappa: 0}) for name, rate in rates.items()}
     P_ij, P_ji = s.momentum_overlap[s.k, s.i, s.j], s.momentum_overlap[s.k, s.j, s.i]
     W = s.momentum_square[s.k, s.i, s.j]
     assert free["student_overlap"] == P_ij + P_ji
     assert sp.expand(free["momentum_overlap"] - (W - s.gamma * P_ij)) == 0
     assert sp.expand(free["momentum_square"] + 2 * s.gamma * W) == 0
     assert free["cross_overlap"] == s.momentum_cross[s.k, s.i, s.n]
-    full = equations.rates["momentum_square"]
+    assert sp.expand(free["v_velocity"] + s.gamma * s.v_velocity[s.i]) == 0
+    full = rates["momentum_square"]
     assert full.coeff(s.eta, 2) == s.eigenvalue[s.k] * s.Gamma[s.i, s.j]
 
 
@@ -141,7 +158,11 @@ def test_a_small_module_of_every_noise_is_checked() -> None:
     problem = learning_problem("linear", rule=ALL)
     text, compiled = recipes.unchecked("small", problem)
     check_generated(text, problem, compiled)
-    for right, wrong in (("2.0 * label_flip", "label_flip"), ("input_noise * input_noise", "0.3")):
+    for right, wrong in (
+        ("2.0 * label_flip", "label_flip"),
+        ("input_noise * input_noise", "0.3"),
+        ("update_noise * update_noise", "update_noise"),
+    ):
         assert right in text.fast
         changed = type(text)(text.readable, text.fast.replace(right, wrong))
         with pytest.raises(GeneratedError, match="right_hand_side"):

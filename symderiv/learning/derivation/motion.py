@@ -1,4 +1,6 @@
-r"""How weights move under a rule other than "minus the gradient of one example".
+r"""What all order parameters do under a rule: rates, or changes in a step.
+
+Under most rules these are the means of the changes of one example. Where weights move otherwise:
 
 The overlaps of an eigenspace are means over its coordinates, and a step changes them in two ways:
 by its mean, √N E[F_i ξ_ka] = ḡ_ika by Stein's rule, which is a combination of the weights and of
@@ -15,8 +17,8 @@ sphere     J_i rescaled after each step so that Q_ii is what it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
@@ -24,11 +26,12 @@ import sympy as sp
 from symderiv.errors import InputError, SymderivError
 from symderiv.learning.derivation import example_fields as fields
 from symderiv.learning.derivation import example_means as means
-from symderiv.learning.derivation import steps
+from symderiv.learning.derivation import noisy_inputs, steps
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.indexed_sums import Definition, at, spread
+from symderiv.learning.derivation.indexed_sums import Definition, at, contract, spread
 from symderiv.learning.derivation.self_averaging import self_averaged
-from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.derivation.weight_updates import without_update_noise
+from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 
 GRADIENT = sp.IndexedBase(sp.Symbol("gradient", real=True))[s.i, s.k, s.a]
 BATCH = sp.Symbol("batch_ratio", positive=True)
@@ -45,8 +48,8 @@ class Motion:
     """What happens to the order parameters, for one component of the data.
 
     Attributes:
-        rates: dα-derivatives of all fields of the state, or what one step adds to them; in A, B, Γ
-            and the gradient of the output weights.
+        rates: dα-derivatives of all fields of the state, or what one step adds to them, in the
+            order of the state; in A, B, Γ and the gradients of output weights and biases.
         before: what they use besides, in the order in which it is worked out.
         mean_gradient: ḡ_ika.
         by_steps: whether the rates are changes in a step.
@@ -68,16 +71,16 @@ class Motion:
         return (*found, *(steps.Moved(kind(field), value) for field, value in self.rates))
 
 
-Plain = tuple[sp.Expr, sp.Expr, sp.Expr]
-"""dQ_k,ij/dα, dr_k,in/dα, dv_i/dα of plain descent."""
+Rates = Mapping[sp.Indexed, sp.Expr]
+"""Rates by what they are of, for one component of the data."""
 
 
-def motion_of(rule: LearningRule, plain: Plain) -> Motion:
+def motion_of(rule: LearningRule, plain: Rates) -> Motion:
     """How the order parameters move under a rule.
 
     Args:
         rule: The rule; it is checked that it has one motion only.
-        plain: Rates of plain descent with its forces.
+        plain: Rates where weights follow the steps of single examples, as they are.
 
     Raises:
         InputError: The rule asks for two motions at once.
@@ -94,77 +97,81 @@ def motion_of(rule: LearningRule, plain: Plain) -> Motion:
     if len(asked) > 1:
         raise InputError(f"not derived together with {asked[1]}; remove one", argument=asked[0])
     if rule.batches:
-        return batches()
+        return batches(rule)
     if rule.normalise == "gradient":
-        return divided_gradient(plain)
+        return divided_gradient(rule, plain)
     if rule.normalise == "sphere":
         return sphere(plain)
-    return Motion(tuple(zip((_STUDENT, _CROSS, s.v[s.i]), plain, strict=True)))
+    return Motion(_in_order(plain))
 
 
-def batches() -> Motion:
-    """What one step of a batch of cN examples adds.
+def _in_order(rates: Rates) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
+    """Q_k, r_k, output weights and biases, overlaps of velocities, velocities of the others."""
+    slow = (s.v[s.i], s.bias[s.i], s.v_velocity[s.i], s.b_velocity[s.i])
+    overlaps = [each for each in rates if each not in slow]
+    order = (*overlaps[:2], *slow[:2], *overlaps[2:], *slow[2:])
+    return tuple((each, rates[each]) for each in order if each in rates)
+
+
+def batches(rule: LearningRule = PLAIN) -> Motion:
+    """What one step of a batch of cN examples adds; noise of the update is of order one in it.
 
     Raises:
         SymderivError: A mean over an example is left over.
     """
+    seen = noisy_inputs.added if rule.input_noise else _as_it_is
 
     def updated(unit: Any) -> sp.Expr:
-        return s.J[unit, s.k, s.a] - s.eta * mean_gradient(unit)
+        added = s.update_noise * s.update_zeta[unit, s.k, s.a] if rule.update_noise else 0
+        return s.J[unit, s.k, s.a] - s.eta * mean_gradient(unit) + added
 
     examples = BATCH * s.N
     noise = examples * (s.eta * sp.sqrt(s.N) / examples) ** 2 * _forces_squared()
-    student, cross = (_moved(each, updated) for each in fields.OVERLAPS[:2])
-    found = _motion(
-        (_STUDENT, student + means.one_component(spread(noise))),
-        (_CROSS, cross),
-        (s.v[s.i], -s.eta_v * s.dv[s.i]),
-    )
-    return replace(found, by_steps=True)
+    student, cross = (seen(_moved(each, updated)) for each in fields.OVERLAPS[:2])
+    rates = {
+        _STUDENT: student + seen(means.one_component(spread(noise))),
+        _CROSS: cross,
+        s.v[s.i]: -s.eta_v * s.dv[s.i],
+        **({s.bias[s.i]: -s.eta_b * s.db[s.i]} if rule.trained_biases else {}),
+    }
+    gradient = seen(means.one_component(mean_gradient(s.i)))
+    return Motion(_in_order(rates), mean_gradient=gradient, by_steps=True)
 
 
-def divided_gradient(plain: Plain) -> Motion:
+def divided_gradient(rule: LearningRule, plain: Rates) -> Motion:
     """Plain descent with η over the root mean square of the step, a number that self-averages.
 
-    Args:
-        plain: Rates of plain descent.
+    The noise of an update is not divided.
     """
     power = sp.Sum(s.eigenvalue[s.k] * s.weight[s.k], (s.k, 0, s.L - 1))
+    if rule.input_noise:
+        power = noisy_inputs.added(power)
     square = sp.Sum(s.Gamma[s.i, s.i], (s.i, 0, s.K - 1)) * power
-    rate = s.eta / GRADIENT_SIZE
-    student, cross, output = plain
-    return Motion(
-        (
-            (_STUDENT, student.xreplace({s.eta: rate})),
-            (_CROSS, cross.xreplace({s.eta: rate})),
-            (s.v[s.i], output),
-        ),
-        ((GRADIENT_SIZE, sp.sqrt(square)),),
-    )
+    rates = {of: rate.xreplace({s.eta: s.eta / GRADIENT_SIZE}) for of, rate in plain.items()}
+    return Motion(_in_order(rates), ((GRADIENT_SIZE, sp.sqrt(square)),))
 
 
-def sphere(plain: Plain) -> Motion:
+def sphere(plain: Rates) -> Motion:
     """Plain descent, and J_i times (Q_ii/(Q_ii + dQ_ii))^(1/2) after each step.
 
-    Args:
-        plain: Rates of plain descent.
+    Q_ii is that of inputs without the student's noise.
     """
-    change = sp.Symbol("change", real=True)
-    length = s.Q[s.i, s.i]
+    change, length = sp.Symbol("change", real=True), sp.Symbol("length", real=True)
     scale = sp.sqrt(length / (length + change / s.N))
     first = _first_order(scale, change)
-    student, cross, output = plain
-    longer = sp.Sum(s.weight[s.k] * s.eigenvalue[s.k] * at(student, {s.j: s.i}), (s.k, 0, s.L - 1))
-    stretch = spread(-2 * first.xreplace({change: sp.Integer(1)}) * longer)
-    half = sp.Rational(1, 2)
-    return Motion(
-        (
-            (_STUDENT, student - half * (STRETCH[s.i] + STRETCH[s.j]) * _STUDENT),
-            (_CROSS, cross - half * STRETCH[s.i] * _CROSS),
-            (s.v[s.i], output),
-        ),
-        ((STRETCH[s.i], stretch),),
+    clean = means.one_component(fields.covariance(s.x[s.i], s.x[s.i], s.c))
+    longer = sp.Sum(
+        s.weight[s.k] * s.eigenvalue[s.k] * at(plain[_STUDENT], {s.j: s.i}), (s.k, 0, s.L - 1)
     )
+    shrinks = -2 * first.xreplace({change: sp.Integer(1)})
+    stretch = shrinks.xreplace({length: clean}) * contract(spread(longer))
+    half = sp.Rational(1, 2)
+    taken = {
+        _STUDENT: half * (STRETCH[s.i] + STRETCH[s.j]) * _STUDENT,
+        _CROSS: half * STRETCH[s.i] * _CROSS,
+    }
+    rates = {of: rate - taken.get(of, 0) for of, rate in plain.items()}
+    return Motion(_in_order(rates), ((STRETCH[s.i], stretch),))
 
 
 def mean_gradient(unit: Any) -> sp.Expr:
@@ -177,14 +184,15 @@ _STUDENT = means.one_component(fields.OVERLAPS[0].name)
 _CROSS = means.one_component(fields.OVERLAPS[1].name)
 
 
-def _motion(*rates: tuple[sp.Expr, sp.Expr]) -> Motion:
-    return Motion(tuple(rates), (), means.one_component(mean_gradient(s.i)))
+def _as_it_is(expression: sp.Expr) -> sp.Expr:
+    return expression
 
 
 def _moved(definition: Definition, updated: Callable[[Any], sp.Expr]) -> sp.Expr:
     """What the mean of a step adds to an overlap."""
-    change = spread(fields.change(definition, updated))
-    return means.one_component(fields.recognise(change, fields.OVERLAPS))
+    change = without_update_noise(spread(fields.change(definition, {"J": updated})))
+    named = fields.with_weights(fields.recognise(change, fields.OVERLAPS))
+    return means.one_component(named)
 
 
 def _first_order(scale: sp.Expr, change: sp.Symbol) -> sp.Expr:
