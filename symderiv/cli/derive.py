@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from symderiv.cli import options
 from symderiv.cli.output import (
     Force,
     Json,
@@ -47,7 +48,7 @@ _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format
 
 
 def derive(
-    activation: Annotated[str, STUDENT],
+    activation: Annotated[str | None, STUDENT] = None,
     teacher_activation: Annotated[str | None, TEACHER] = None,
     format: Annotated[
         Format, typer.Option("--format", help="How the derivation is written.")
@@ -59,6 +60,20 @@ def derive(
         ),
     ] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
+    study: options.Study = None,
+    loss: options.Loss = None,
+    target: options.Target = None,
+    label_flip: options.LabelFlip = None,
+    keep: options.Keep = None,
+    input_noise: options.InputNoise = None,
+    update_noise: options.UpdateNoise = None,
+    momentum: options.Momentum = None,
+    momentum_rate: options.MomentumRate = None,
+    batch: options.Batch = None,
+    batch_ratio: options.BatchRatio = None,
+    normalise: options.Normalise = None,
+    student_biases: options.StudentBiases = None,
+    train_biases: options.TrainBiases = False,
     force: Force = False,
     json_: Json = False,
 ) -> None:
@@ -71,7 +86,25 @@ def derive(
     with status("Deriving the order-parameter equations", quiet=json_):
         import symderiv
 
-        found = symderiv.derive(activation, teacher_activation, tolerance=tolerance)
+        found = symderiv.derive(
+            activation,
+            teacher_activation,
+            tolerance=tolerance,
+            study=study,
+            loss=loss,
+            target=target,
+            label_flip=label_flip,
+            keep=keep,
+            input_noise=input_noise,
+            update_noise=update_noise,
+            momentum=momentum,
+            momentum_rate=momentum_rate,
+            batch=batch,
+            batch_ratio=batch_ratio,
+            normalise=normalise,
+            student_biases=student_biases,
+            train_biases=train_biases or None,
+        )
     if format is Format.json:
         emit_json(found.to_dict(), target)
     elif format is Format.latex:
@@ -94,6 +127,20 @@ def generate(
     output: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="Directory to write to; - for screen.")
     ] = Path(),
+    study: options.Study = None,
+    loss: options.Loss = None,
+    target: options.Target = None,
+    label_flip: options.LabelFlip = None,
+    keep: options.Keep = None,
+    input_noise: options.InputNoise = None,
+    update_noise: options.UpdateNoise = None,
+    momentum: options.Momentum = None,
+    momentum_rate: options.MomentumRate = None,
+    batch: options.Batch = None,
+    batch_ratio: options.BatchRatio = None,
+    normalise: options.Normalise = None,
+    student_biases: options.StudentBiases = None,
+    train_biases: options.TrainBiases = False,
     force: Force = False,
     checked_in: Annotated[
         bool, typer.Option("--checked-in", help="Rewrite the modules of symderiv_kernels instead.")
@@ -115,9 +162,8 @@ def generate(
         return
     if check:
         raise InputError("needs --checked-in", argument="check")
-    for option, value in (("activation", activation), ("name", name)):
-        if not value:
-            raise InputError("is missing", argument=option)
+    if not name:
+        raise InputError("is missing", argument="name")
     to_screen = str(output) == "-"
     if to_screen and json_:
         raise InputError("-: standard output is taken by --json; name a folder", argument="output")
@@ -125,12 +171,26 @@ def generate(
         import symderiv
 
         found = symderiv.generate(
-            activation or "",
+            activation,
             name or "",
             teacher_activation=teacher_activation,
             tolerance=tolerance,
             output=None if to_screen else output,
             force=force,
+            study=study,
+            loss=loss,
+            target=target,
+            label_flip=label_flip,
+            keep=keep,
+            input_noise=input_noise,
+            update_noise=update_noise,
+            momentum=momentum,
+            momentum_rate=momentum_rate,
+            batch=batch,
+            batch_ratio=batch_ratio,
+            normalise=normalise,
+            student_biases=student_biases,
+            train_biases=train_biases or None,
         )
     if to_screen:
         write_text(found.to_source(), None)

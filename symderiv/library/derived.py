@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from symderiv.errors import InputError
 from symderiv.library.answer import Answer
+from symderiv.library.argument_names import naming_arguments
 from symderiv.outputs import Output, OutputFolder
 from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
-    from symderiv.derivation import Derivation
+    from symderiv.derivation import Derivation, Section
+    from symderiv.dynamics.studies.study import Study
+    from symderiv.library.problem import Problem
 
 __all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derive", "generate"]
 
@@ -66,26 +69,84 @@ class LearningDerivation(Shown):
 
 
 def derive(
-    activation: str, teacher_activation: str | None = None, *, tolerance: float | None = None
+    activation: str | None = None,
+    teacher_activation: str | None = None,
+    *,
+    tolerance: float | None = None,
+    study: str | PathLike[str] | None = None,
+    **rule: Any,
 ) -> LearningDerivation:
     """Derive the order-parameter equations of an activation, step by step, from the SGD update.
 
     Args:
-        activation: g, a name or a formula in ``x``.
-        teacher_activation: the teacher's; the student's when left out.
+        activation: g, a name or a formula in ``x``; that of the study when left out.
+        teacher_activation: the teacher's; the study's, or the student's when left out.
+        study: a study file, whose activations and learning rule are taken.
+        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their sizes stay
+            symbols: what counts is which there are.
         tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
             tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
 
     Raises:
         InputError: an activation is not acceptable or its dynamics does not exist.
     """
+    problem = _problem(activation, teacher_activation, study, rule)
+    return derivation_of(problem._study, tolerance)
+
+
+def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
+    """The derivation of a study's equations."""
+    from symderiv.dynamics.rules.whichever import rule_of_study
     from symderiv.expressions import activation as read_activation
     from symderiv.report.derivations import learning_derivation
 
-    student = read_activation(activation)
-    teacher = student if teacher_activation is None else read_activation(teacher_activation)
-    found = learning_derivation(student, teacher, _checked(tolerance), plateau=True)
+    student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
+    with naming_arguments():
+        rule = rule_of_study(study)
+    found = learning_derivation(
+        student,
+        teacher,
+        _checked(tolerance),
+        plateau=True,
+        rule=rule,
+        rates=_rates_told(study),
+    )
     return LearningDerivation(student.text, teacher.text, found)
+
+
+def _problem(
+    activation: str | None,
+    teacher_activation: str | None,
+    study: str | PathLike[str] | None,
+    rule: dict[str, Any],
+) -> Problem:
+    """The problem whose activations and rule are meant."""
+    from symderiv.library.problem import Problem
+
+    changes = {key: value for key, value in rule.items() if value is not None}
+    if study is not None:
+        given = {"activation": activation, "teacher_activation": teacher_activation}
+        changes |= {key: value for key, value in given.items() if value is not None}
+        found = Problem.from_toml(study)
+        return found.replace(**changes) if changes else found
+    if activation is None:
+        raise InputError("is missing; give one, or a study", argument="activation")
+    if teacher_activation is not None:
+        changes["teacher_activation"] = teacher_activation
+    return Problem(activation, students=1, teachers=1, learning_rate=1.0, **changes)
+
+
+def _rates_told(study: Study) -> tuple[Section, ...]:
+    """What is told of keys that change no equation."""
+    from symderiv.learning.narration import rates_told
+
+    told = {
+        "training.batch": rates_told.batches_told,
+        "training.momentum": rates_told.momentum_told,
+        "training.schedule": rates_told.schedule_told,
+        "task": rates_told.tasks_told,
+    }
+    return tuple(tell() for key, tell in told.items() if key in study.rule_keys)
 
 
 class Module(Answer):
@@ -110,13 +171,15 @@ class Module(Answer):
 
 
 def generate(
-    activation: str,
+    activation: str | None,
     name: str,
     *,
     teacher_activation: str | None = None,
     tolerance: float | None = None,
     output: str | PathLike[str] | None = ".",
     force: bool = False,
+    study: str | PathLike[str] | None = None,
+    **rule: Any,
 ) -> Module:
     """Write a standalone solver module (NumPy and Numba only) for an activation.
 
@@ -125,7 +188,7 @@ def generate(
     and runtime.py, which that imports.
 
     Args:
-        activation, teacher_activation, tolerance: see :func:`derive`.
+        activation, teacher_activation, tolerance, study, rule: see :func:`derive`.
         name: a Python identifier; the file is NAME.py.
         output: its folder; None writes nothing, the text is then ``to_source()``.
         force: replace files that symderiv did not write.
@@ -133,7 +196,21 @@ def generate(
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
     """
+    problem = _problem(activation, teacher_activation, study, rule)
+    return module_of(problem._study, name, tolerance=tolerance, output=output, force=force)
+
+
+def module_of(
+    study: Study,
+    name: str,
+    *,
+    tolerance: float | None,
+    output: str | PathLike[str] | None,
+    force: bool,
+) -> Module:
+    """The solver module of a study's activations and rule, see :func:`generate`."""
     from symderiv import learning
+    from symderiv.dynamics.rules.whichever import rule_of_study
     from symderiv.learning.lowering.recipes import check_module_name
     from symderiv.learning.lowering.solver_files import FAST, RUNTIME, runtime_text
 
@@ -144,7 +221,15 @@ def generate(
         folder = OutputFolder(Path(output), force=force)
         places = (f"{name}.py", f"{FAST}/{name}.py", f"{FAST}/{RUNTIME}")
         targets = [folder.file(place, "py") for place in places]
-    found = learning.solver_text(name, activation, teacher_activation, tolerance)
+    with naming_arguments():
+        rule = rule_of_study(study)
+    found = learning.solver_text(
+        name,
+        study.student_activation,
+        study.teacher_activation,
+        tolerance,
+        rule=rule,
+    )
     text = found.readable
     for target, source in zip(targets, (text, found.fast, runtime_text()), strict=bool(targets)):
         target.write_text(source)

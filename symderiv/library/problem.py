@@ -634,10 +634,9 @@ class Problem(Shown):
 
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
         """The derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
-        from symderiv.library.derived import derive
+        from symderiv.library.derived import derivation_of
 
-        study = self._study
-        return derive(study.student_activation, study.teacher_activation, tolerance=tolerance)
+        return derivation_of(self._study, tolerance)
 
     def generate(
         self,
@@ -648,17 +647,9 @@ class Problem(Shown):
         force: bool = False,
     ) -> Module:
         """Write the standalone solver module NAME.py; see :func:`symderiv.generate`."""
-        from symderiv.library.derived import generate
+        from symderiv.library.derived import module_of
 
-        study = self._study
-        return generate(
-            study.student_activation,
-            name,
-            teacher_activation=study.teacher_activation,
-            tolerance=tolerance,
-            output=output,
-            force=force,
-        )
+        return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
 
     def plateau(self, *, digits: int = 15, full: bool = False, **moments: Any) -> Plateau:
         """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symderiv.derivation import Derivation
+from symderiv.derivation import Derivation, Section
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symderiv.expressions import Activation
     from symderiv.learning.rule.learning_rule import LearningRule
 
@@ -18,15 +20,18 @@ def learning_derivation(
     *,
     plateau: bool = False,
     rule: LearningRule | None = None,
+    rates: Sequence[Section] = (),
 ) -> Derivation:
     """From the update of one example to the equations, then the integrals that they need.
 
     Args:
         student, teacher: The activations.
         tolerance: Bound on the error of what has no closed form; None for the method's default.
-        plateau: Also the symmetric plateau of equal activations, its linearisation and escape.
+        plateau: Also the symmetric plateau of equal activations, its linearisation and escape, for
+            plain descent.
         rule: The learning rule, plain descent of the squared loss when left out. The integrals are
             shown for plain descent only.
+        rates: What rules tell of that change rates only.
 
     Raises:
         InputError: The dynamics of this pair does not exist (a divergent noise term).
@@ -39,10 +44,10 @@ def learning_derivation(
 
     problem = LearningProblem(student, teacher, rule or PLAIN)
     equations = derive_equations(problem)
-    sections = [*told(equations)]
+    sections = [*told(equations), *rates]
     if problem.rule == PLAIN:
         sections += integral_parts(problem, tolerance)
-    if plateau and student.text == teacher.text:
+    if plateau and problem.rule == PLAIN and not rates and student.text == teacher.text:
         from symderiv.report.plateau_sections import plateau_sections
 
         sections += plateau_sections(student, equations)

@@ -1,0 +1,68 @@
+"""Rules that change rates and what is taught, not the equations, in words and formulas."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from symderiv.derivation import Section, Step
+from symderiv.learning.derivation.equivalent_rates import Equivalent, heavy_ball, small_batch
+from symderiv.learning.narration.learning_latex import latex
+
+
+def batches_told() -> Section:
+    """Batches of b = O(1) examples."""
+    words = (
+        "The examples of a batch are taken at the same weights; one after the other they would see "
+        "fields that differ by $O(1/N)$ on average. So a batch is $b$ steps at $1/b$ of the rates "
+        "and decays; noise of an update is added once in $b$ examples."
+    )
+    return Section("Small batches", "batch", _told(small_batch(), words))
+
+
+def momentum_told() -> Section:
+    """Heavy balls with a fixed β."""
+    words = (
+        "With $V \\leftarrow \\beta V - g$ and $J \\leftarrow J + V$ this combination moves by "
+        "gradients alone; overlaps of it and of J differ by a part that vanishes."
+    )
+    return Section("Heavy-ball momentum", "momentum", _told(heavy_ball(), words))
+
+
+def tasks_told() -> Section:
+    """Tasks that follow each other or are mixed."""
+    words = (
+        "In each phase these equations hold with the output weights of the task's teachers and "
+        "head; all order parameters are carried over. Of mixed tasks the mean over an example is "
+        "the mean over tasks with their probabilities."
+    )
+    return Section("Tasks", "task", (Step("mean", words, "", _formula("task")),))
+
+
+def schedule_told() -> Section:
+    """Rates that change in time."""
+    words = "All learning rates are multiplied by a function of time, constant during an example."
+    return Section("Schedule", "schedule", (Step("definition", words, "", _formula("rate")),))
+
+
+def _formula(kind: str) -> str:
+    if kind == "task":
+        return r"\left\langle f \right\rangle = \sum_{c} p_{c} \left\langle f \right\rangle_{c}"
+    return r"\eta \to \eta\, s(\alpha)"
+
+
+def _told(equivalent: Equivalent, words: str) -> tuple[Step, ...]:
+    rate = sp.Symbol("learning_rate", positive=True)
+    noise = sp.Symbol("update_noise", real=True)
+    changed = ((rate, equivalent.factor * rate), (noise, equivalent.noise * noise))
+    return (
+        Step(
+            "order in 1/N",
+            words,
+            rf"\Delta\left({latex(equivalent.combination)}\right)",
+            latex(equivalent.change),
+        ),
+        *(
+            Step("rates", "In the equations this stands in its place.", latex(old), latex(new))
+            for old, new in changed
+        ),
+    )
