@@ -82,7 +82,7 @@ def derive(
     Example:  symderiv derive --activation erf --format html --output erf.html
     """
     format = Format.json if json_ else format
-    target = text_output(output, _ENDINGS[format], force=force)
+    file = text_output(output, _ENDINGS[format], force=force)
     with status("Deriving the order-parameter equations", quiet=json_):
         import symderiv
 
@@ -106,15 +106,15 @@ def derive(
             train_biases=train_biases or None,
         )
     if format is Format.json:
-        emit_json(found.to_dict(), target)
+        emit_json(found.to_dict(), file)
     elif format is Format.latex:
-        write_text(found.to_latex(), target)
+        write_text(found.to_latex(), file)
     else:
-        write_text(found.to_html() if format is Format.html else found.to_text(), target)
-    if json_ and target is not None:
-        emit_json(written(output=target))
+        write_text(found.to_html() if format is Format.html else found.to_text(), file)
+    if json_ and file is not None:
+        emit_json(written(output=file))
     else:
-        tell_written(target)
+        tell_written(file)
 
 
 def generate(
