@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from symderiv.expressions import activation as activation
     from symderiv.library import opening as _opening
     from symderiv.library.derived import LearningDerivation as LearningDerivation
-    from symderiv.library.derived import derive as derive
-    from symderiv.library.derived import generate as generate
+    from symderiv.library.deriving import derive as derive
+    from symderiv.library.deriving import generate as generate
     from symderiv.library.impact import impact as impact
     from symderiv.library.late import LateLearning as LateLearning
     from symderiv.library.late import late as late
@@ -77,8 +77,8 @@ _PUBLIC = {
     "SymderivError": "symderiv.errors",
     "ToleranceError": "symderiv.errors",
     "LearningDerivation": "symderiv.library.derived",
-    "derive": "symderiv.library.derived",
-    "generate": "symderiv.library.derived",
+    "derive": "symderiv.library.deriving",
+    "generate": "symderiv.library.deriving",
     "Equations": "symderiv.library.shown_equations",
     "impact": "symderiv.library.impact",
     "LateLearning": "symderiv.library.late",

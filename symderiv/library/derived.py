@@ -18,9 +18,8 @@ from symderiv.showing import Shown, Summary
 if TYPE_CHECKING:
     from symderiv.derivation import Derivation, Section
     from symderiv.dynamics.studies.study import Study
-    from symderiv.library.problem import Problem
 
-__all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derive", "generate"]
+__all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivation_of", "module_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,32 +67,6 @@ class LearningDerivation(Shown):
         return Summary(self.derivation.title, rows, ["all of it: .to_text(), .to_latex()"])
 
 
-def derive(
-    activation: str | None = None,
-    teacher_activation: str | None = None,
-    *,
-    tolerance: float | None = None,
-    study: str | PathLike[str] | None = None,
-    **rule: Any,
-) -> LearningDerivation:
-    """Derive the order-parameter equations of an activation, step by step, from the SGD update.
-
-    Args:
-        activation: g, a name or a formula in ``x``; that of the study when left out.
-        teacher_activation: the teacher's; the study's, or the student's when left out.
-        study: a study file, whose activations and learning rule are taken.
-        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their sizes stay
-            symbols: what counts is which there are.
-        tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
-            tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
-
-    Raises:
-        InputError: an activation is not acceptable or its dynamics does not exist.
-    """
-    problem = _problem(activation, teacher_activation, study, rule)
-    return derivation_of(problem._study, tolerance)
-
-
 def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
     """The derivation of a study's equations."""
     from symderiv.dynamics.rules.whichever import rule_of_study
@@ -112,28 +85,6 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
         rates=_rates_told(study),
     )
     return LearningDerivation(student.text, teacher.text, found)
-
-
-def _problem(
-    activation: str | None,
-    teacher_activation: str | None,
-    study: str | PathLike[str] | None,
-    rule: dict[str, Any],
-) -> Problem:
-    """The problem whose activations and rule are meant."""
-    from symderiv.library.problem import Problem
-
-    changes = {key: value for key, value in rule.items() if value is not None}
-    if study is not None:
-        given = {"activation": activation, "teacher_activation": teacher_activation}
-        changes |= {key: value for key, value in given.items() if value is not None}
-        found = Problem.from_toml(study)
-        return found.replace(**changes) if changes else found
-    if activation is None:
-        raise InputError("is missing; give one, or a study", argument="activation")
-    if teacher_activation is not None:
-        changes["teacher_activation"] = teacher_activation
-    return Problem(activation, students=1, teachers=1, learning_rate=1.0, **changes)
 
 
 def _rates_told(study: Study) -> tuple[Section, ...]:
@@ -170,36 +121,6 @@ class Module(Answer):
         return self._source
 
 
-def generate(
-    activation: str | None,
-    name: str,
-    *,
-    teacher_activation: str | None = None,
-    tolerance: float | None = None,
-    output: str | PathLike[str] | None = ".",
-    force: bool = False,
-    study: str | PathLike[str] | None = None,
-    **rule: Any,
-) -> Module:
-    """Write a standalone solver module (NumPy and Numba only) for an activation.
-
-    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
-    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
-    and runtime.py, which that imports.
-
-    Args:
-        activation, teacher_activation, tolerance, study, rule: see :func:`derive`.
-        name: a Python identifier; the file is NAME.py.
-        output: its folder; None writes nothing, the text is then ``to_source()``.
-        force: replace files that symderiv did not write.
-
-    Raises:
-        InputError: an argument is not acceptable, or the file must not be replaced.
-    """
-    problem = _problem(activation, teacher_activation, study, rule)
-    return module_of(problem._study, name, tolerance=tolerance, output=output, force=force)
-
-
 def module_of(
     study: Study,
     name: str,
@@ -208,7 +129,22 @@ def module_of(
     output: str | PathLike[str] | None,
     force: bool,
 ) -> Module:
-    """The solver module of a study's activations and rule, see :func:`generate`."""
+    """The solver module of a study's activations and rule.
+
+    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
+    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
+    and runtime.py, which that imports.
+
+    Args:
+        study: its activations and its rule are meant.
+        name: a Python identifier; the file is NAME.py.
+        tolerance: see :func:`symderiv.derive`.
+        output: its folder; None writes nothing, the text is then ``to_source()``.
+        force: replace files that symderiv did not write.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+    """
     from symderiv import learning
     from symderiv.dynamics.rules.whichever import rule_of_study
     from symderiv.learning.lowering.recipes import check_module_name

@@ -158,9 +158,7 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
         found["motion"] = motion.steps
     elif not rule.momentum:
         moments, found["moment_equations"] = moment_equations(*special.values())
-    components, spectral = (
-        SpectralEquations(*list(each.values())[:2], slow[s.v[s.i]]) for each in (general, special)
-    )
+    components, spectral = (_first_two(each, slow[s.v[s.i]]) for each in (general, special))
     return {
         "generalization_error": error,
         "mean_loss": example.mean_loss,
@@ -178,6 +176,11 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
         "steps": found,
         "mean_force": mean_force,
     }
+
+
+def _first_two(rates: Mapping[sp.Indexed, sp.Expr], output: sp.Expr) -> SpectralEquations:
+    student, cross, *_velocities = rates.values()
+    return SpectralEquations(student, cross, output)
 
 
 _of_one = means.one_component

@@ -75,7 +75,7 @@ class VectorUpdates:
         return s.update_noise / sp.sqrt(s.N) * s.update_zeta[unit, s.k, s.a]
 
     @property
-    def steps(self) -> tuple[steps.LearningStep, ...]:
+    def told(self) -> tuple[steps.LearningStep, ...]:
         """The new vectors."""
         weight, velocity = s.J[s.i, s.k, s.a], s.U[s.i, s.k, s.a]
         if self.rule.momentum:
@@ -142,7 +142,7 @@ class SlowWeight:
             self.weight: self.weight + velocity / s.N - decay * self.weight,
         }
 
-    def steps(self, example: Example, gradient: sp.Expr) -> tuple[steps.LearningStep, ...]:
+    def told(self, example: Example, gradient: sp.Expr) -> tuple[steps.LearningStep, ...]:
         """The update with the gradient named, and written out."""
         named = self.updated(example.rule, s.Partial(s.epsilon, self.weight))
         written = self.updated(example.rule, gradient)
@@ -172,9 +172,9 @@ def update_steps(example: Example) -> tuple[steps.LearningStep, ...]:
             example.by_chain_rule(s.x[s.i]),
             example.force,
         ),
-        *VectorUpdates(example.rule).steps,
-        *OUTPUT_WEIGHT.steps(example, example.by_chain_rule(s.v[s.i])),
-        *(BIAS.steps(example, s.F[s.i]) if example.rule.trained_biases else ()),
+        *VectorUpdates(example.rule).told,
+        *OUTPUT_WEIGHT.told(example, example.by_chain_rule(s.v[s.i])),
+        *(BIAS.told(example, s.F[s.i]) if example.rule.trained_biases else ()),
     )
 
 
