@@ -55,6 +55,7 @@ _NODES = table.NODES
 _WEIGHTS = np.vstack([table.STAGES, table.SOLUTION])
 _ERROR_5 = table.ERROR_5
 _ERROR_3 = table.ERROR_3
+_ERROR_6 = table.ERROR_6
 
 _SAFETY = 0.9
 _LARGEST_SHRINK = 1.0 / 3.0
@@ -168,22 +169,29 @@ def _error_norm(
     """The estimated local error in units of the tolerance; not a number if anything is not."""
     fifth = 0.0
     third = 0.0
+    sixth = 0.0
     for c in range(y.size):
         e5 = 0.0
         e3 = 0.0
+        e6 = 0.0
         for j in range(12):
             e5 += _ERROR_5[j] * stages[j, c]
             e3 += _ERROR_3[j] * stages[j, c]
+            e6 += _ERROR_6[j] * stages[j, c]
         scale = atol + rtol * max(abs(y[c]), abs(y_new[c]))
         if not scale > 0.0:
             # Tolerance zero for a component that is exactly zero: no error is no error.
             scale = 1e-300
         fifth += (e5 / scale) ** 2
         third += (e3 / scale) ** 2
+        sixth += (e6 / scale) ** 2
+    usual = 0.0
     denominator = fifth + 0.01 * third
-    if denominator == 0.0:
-        return 0.0
-    return abs(step) * fifth / math.sqrt(denominator * y.size)
+    if denominator > 0.0:
+        usual = fifth / math.sqrt(denominator)
+    # near the limit of stability the usual estimate is blind (see the table)
+    blind = math.sqrt(sixth)
+    return abs(step) / math.sqrt(y.size) * (usual if usual > blind else blind)
 
 
 @compiled(fastmath=_ANY_ORDER)
@@ -196,6 +204,16 @@ def _norm(
         scale = atol + rtol * max(abs(first[c]), abs(second[c]))
         total += (error[c] / max(scale, 1e-300)) ** 2
     return math.sqrt(total / error.size)
+
+
+@compiled()
+def _diverges(y: np.ndarray, slope: np.ndarray, step: float) -> bool:
+    """Even a step as short as rounding allows changes the state by more than a thousandth."""
+    largest, change = 0.0, 0.0
+    for c in range(y.size):
+        largest = max(largest, abs(y[c]))
+        change = max(change, abs(step * slope[c]))
+    return change > 1e-3 * largest
 
 
 @compiled()
@@ -460,7 +478,8 @@ def advance(
                 step *= 0.25
             walk.step = step
             if walk.in_a_row > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
-                code = STEP_UNDERFLOW if math.isfinite(error) else NOT_A_NUMBER
+                underflow = math.isfinite(error) or _diverges(y, stages[0], step)
+                code = STEP_UNDERFLOW if underflow else NOT_A_NUMBER
             continue
         field_covariance(new, sizes, places, parameters, covariance)
         if outside_cone(covariance, cone_tolerance):

@@ -19,6 +19,9 @@ from symderiv.showing import Summary
 REPEATED = "difference to the same integration with a ten times larger tolerance"
 """How a tolerance was measured that ``tolerance_reached`` states."""
 
+ESTIMATED = "estimate, from the same integration with a thousand times larger tolerance"
+"""How it was estimated: three times the difference in proportion to the tolerances."""
+
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
 
@@ -43,7 +46,7 @@ class Trajectory(Curves):
             max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
         tolerance_kept: not measured to be above the tolerance asked for.
         error_accuracy: largest relative change of the generalisation error in the same comparison;
-            not a number when the integration was not repeated. Late in learning the error is a
+            not a number when there is nothing to compare with. Late in learning the error is a
             small difference of Q, R and T, and less accurate than they are.
         method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         output: the file it was written to, if any.

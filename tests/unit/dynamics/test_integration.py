@@ -14,7 +14,13 @@ from symderiv.dynamics import parse_study, solve
 from symderiv.dynamics.stepping import integrate as integrate_module
 from symderiv.dynamics.stepping import moment_check as moment_form
 from symderiv.dynamics.stepping.compression import Compression
-from symderiv.dynamics.stepping.integrate import LOCAL_SUM, REPEATED, _difference, flat_parameters
+from symderiv.dynamics.stepping.integrate import (
+    ESTIMATED,
+    LOCAL_SUM,
+    REPEATED,
+    _difference,
+    flat_parameters,
+)
 from symderiv.dynamics.studies.state import State
 from symderiv.errors import InputError
 
@@ -125,7 +131,7 @@ def test_the_trajectory_holds_what_its_fields_say():
     assert result.to_dict()["generalization_error_end"] == result.generalization_error[-1]
     shown = str(result)
     assert "30; reached alpha = 30" in shown
-    assert f"{result.tolerance_reached:.1e} of 1e-09 asked for ({REPEATED[:20]}" in shown
+    assert f"{result.tolerance_reached:.1e} of 1e-09 asked for ({ESTIMATED[:20]}" in shown
     # E[(student - teacher)^2] / 2 from the fields' covariance, by sampling the fields
     seed = 4
     C = np.block([[result.Q[-1], result.R[-1]], [result.R[-1].T, result.T]])
@@ -158,6 +164,26 @@ def test_the_error_check_can_be_forced_or_left_out():
     assert always.tolerance_reached <= 1e-9
     # the one reported without a check is the sum over the steps, here on the safe side
     assert always.tolerance_reached <= never.tolerance_reached < 1e-6
+
+
+def test_the_default_check_estimates_and_compares_where_the_estimate_is_too_large(monkeypatch):
+    study = parse_study(ERF)
+    never, auto, best = solve(study, check="never"), solve(study), _reference(study)
+    assert auto.tolerance_method == ESTIMATED
+    true = np.max(np.abs(auto.Q - best.Q) / np.max(best.Q, axis=(1, 2), keepdims=True))
+    assert 0.0 < true <= auto.tolerance_reached <= 1e-9
+    # a tenth of the tolerance and one run of fewer steps
+    assert auto.rhs_evaluations < 2.3 * never.rhs_evaluations
+    monkeypatch.setattr(integrate_module, "_PROPORTIONAL", 1e9)
+    compared = solve(study)
+    assert compared.tolerance_method == REPEATED
+    assert compared.tolerance_reached <= 1e-9
+
+
+def _reference(study):
+    text = study.text.replace("relative_tolerance = 1e-09", "relative_tolerance = 1e-13")
+    assert text != study.text
+    return solve(parse_study(text), check="never")
 
 
 def test_a_long_run_is_repeated_too():
