@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs lint kernels packages benchmarks rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -28,6 +28,15 @@ $(VENV)/.docs: $(VENV)/.installed
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/manual-doctrees docs/manual build/manual
 	$(BIN)/python docs/manual/_ext/check_links.py build/manual
+
+# Runs that tutorials open instead of making them at every build (minutes).
+docs-results: $(VENV)/.installed
+	$(BIN)/python docs/manual/store_results.py
+
+# Every example of the README and of the manual, run; PAGES="how-to/plateau README" some.
+PAGES ?=
+manual-examples: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m manual_pages $(PAGES)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

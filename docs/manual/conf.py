@@ -29,10 +29,10 @@ extensions = [
     "sphinx_copybutton",
     "native_mathml",
     "background_pages",
+    "engine_formulas",
 ]
 root_doc = "index"
 exclude_patterns = ["_*", "**/.ipynb_checkpoints", "**/README.md"]
-suppress_warnings = ["toc.empty_glob"]
 
 # --- text -----------------------------------------------------------------------------------------
 
@@ -53,6 +53,8 @@ napoleon_use_rtype = False
 # --- notebooks ------------------------------------------------------------------------------------
 
 nb_execution_mode = os.environ.get("SYMDERIV_DOCS_EXECUTE", "cache")
+# without execution nothing says what language a cell is in
+suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []
 nb_execution_cache_path = str(TOP / "build" / "manual-notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
@@ -62,7 +64,14 @@ nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 # kernels find the examples and stored results of this tree wherever they run
 os.environ["SYMDERIV_TOP"] = str(TOP)
-os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+# figures as SVG
+_IPYTHON = TOP / "build" / "manual-ipython"
+(_IPYTHON / "profile_default").mkdir(parents=True, exist_ok=True)
+(_IPYTHON / "profile_default" / "ipython_kernel_config.py").write_text(
+    'c.InlineBackend.figure_formats = {"svg"}\n', encoding="utf-8"
+)
+os.environ["IPYTHONDIR"] = str(_IPYTHON)
 
 # --- pages ----------------------------------------------------------------------------------------
 
@@ -76,7 +85,7 @@ html_show_sourcelink = False
 html_show_search_summary = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -1,6 +1,7 @@
 """Questions given by keys: lines of a batch, each answered whatever the others are.
 
-The keys are the names of the commands' options; see ``symderiv expect --batch`` in the README.
+The keys are the names of the commands' options; the manual's page "How do I ask many questions at
+once?" has examples.
 """
 
 from __future__ import annotations

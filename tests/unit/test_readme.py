@@ -1,84 +1,90 @@
-"""What the README shows is what the commands print."""
+"""What the README and the manual say is so; a part of their examples is run, another every day."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 import tomllib
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from manual_pages.pages import MANUAL, TOP, Page, blocks_of, pages
+from manual_pages.running import run_page, sessions
 from pydantic import TypeAdapter
+from support.rotating import DAY
 from typer.testing import CliRunner
 
-from symderiv.cli import build_app, main
+from symderiv.cli import build_app
 from symderiv.dynamics.studies.input_models import Data
 from symderiv.dynamics.studies.study import parse_study
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (TOP / "README.md").read_text(encoding="utf-8")
+PAGES = pages()
+LONGEST = 150
+# One page a day of those that compile and simulate nothing; `make manual-examples` runs all.
+QUICK = (
+    "how-to/check-a-formula.md",
+    "how-to/files.md",
+    "how-to/gaussian-means.md",
+    "how-to/plateau.md",
+)
+TODAY = [page for page in PAGES if page.name == QUICK[DAY % len(QUICK)]]
 
 
-def _sessions() -> list[tuple[str, list[str]]]:
-    """Every line ``$ symderiv ...`` with the lines that follow it, up to the next one."""
-    found = []
-    # blocks of every language are matched, or the end of one would be taken for a beginning
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
-    for block in (text for language, text in blocks if not language):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, *lines = part.strip().splitlines()
-            found.append((command, [line for line in lines if not line.startswith("...")]))
-    return found
-
-
-@pytest.mark.parametrize(("command", "lines"), _sessions(), ids=lambda x: str(x)[:40])
-def test_readme_sessions_print_what_is_shown(
-    command: str,
-    lines: list[str],
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+@pytest.mark.parametrize("page", TODAY, ids=lambda page: page.name)
+def test_the_page_of_the_day_prints_what_it_shows(
+    page: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    words = shlex.split(command)
-    assert words[0] == "symderiv"
-    if words[1] == "generate":
-        monkeypatch.chdir(tmp_path)  # it writes where it is called
-    if words[1] == "solve":
-        words = [*words[:2], str(ROOT / words[2]), "--output", str(tmp_path / "run.nc")]
-    with patch.object(sys, "argv", words), pytest.raises(SystemExit):
-        main()
-    captured = capfd.readouterr()
-    printed = (captured.out + captured.err).splitlines()
-    assert lines
-    for line in lines:
-        start, dots, _ = line.partition("...")
-        assert any(shown.startswith(start) if dots else shown == line for shown in printed), line
+    monkeypatch.chdir(tmp_path)
+    faults = {block.line: found for block, _, found in run_page(page, tmp_path) if found}
+    assert not faults
 
 
-def test_the_readme_library_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
-    (code,) = (block for block in blocks if "print(" in block)
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    expected = [shown.rpartition(": ")[2] for shown in re.findall(r"print.*  # (.*)", code)]
-    assert expected
-    assert [*printed[: len(expected) - 1], printed[-1]] == expected
+def test_the_quick_pages_are_there() -> None:
+    assert set(QUICK) <= {page.name for page in PAGES}
 
 
-def test_the_readme_study_file_is_accepted() -> None:
-    text, *tables = re.findall(r"^```toml\n(.*?)^```", README, re.M | re.S)
-    study = parse_study(text)
-    assert study.network.students == 2
-    # the others are tables of data models, whose files do not exist
+def test_what_a_page_does_not_print_as_it_says_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        "```text\nnot run\n```\n```toml\n# a.toml\nx = 1\n```\n"
+        "```python\nprint(1 + 1)  # 2\nprint(2)  # 3\n```\n```python\n1 / 0\n```\n"
+        "```pycon\n>>> 1 + 1\n3\n```\n"
+        "```console\n$ symderiv --version\nsymderiv 99\nsymder...\n```\n"
+    )
+    page = Page(tmp_path / "page.md", blocks_of(text))
+    faults = [found for _, _, found in run_page(page, tmp_path)]
+    assert [len(found) for found in faults] == [0, 0, 1, 1, 1, 1]
+    assert faults[2] == ["not printed: 3"]
+    assert "ZeroDivisionError" in faults[3][0]
+    assert faults[5] == ["symderiv --version: not printed: symderiv 99"]
+    assert tomllib.loads((tmp_path / "a.toml").read_text()) == {"x": 1}
+
+
+def test_the_front_page_is_short_and_links_to_what_is_there() -> None:
+    assert len(README.splitlines()) <= LONGEST
+    targets = [t for t in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in t]
+    assert len(targets) > 20
+    assert not [target for target in targets if not (TOP / target).is_file()]
+
+
+def test_the_manuals_study_files_are_accepted() -> None:
+    (page,) = (page for page in PAGES if page.name == "how-to/structured-inputs.md")
+    (reference,) = blocks_of((MANUAL / "reference" / "study-file.md").read_text(encoding="utf-8"))
+    assert parse_study(reference.text).network.students == 2
+    # tables of data models, whose files do not exist
+    tables = [block.text for block in page.blocks if block.language == "toml"]
     models = [TypeAdapter(Data).validate_python(tomllib.loads(t)["data"]).model for t in tables]
     expected = {"hidden-manifold", "generator", "gaussian-mixture", "nlgp", "single-pulse"}
     assert set(models) == expected
 
 
-def test_every_command_the_readme_names_exists() -> None:
-    named = set(re.findall(r"[`$] ?symderiv (\w+) ", README))
+def test_every_command_that_the_manual_names_exists() -> None:
+    consoles = [b.text for page in PAGES for b in page.blocks if b.language == "console"]
+    words = [command.split() for text in consoles for command, _ in sessions(text)]
+    named = {command[1] for command in words if command[0] == "symderiv"} - {"--version"}
+    named |= set(re.findall(r"`symderiv ([a-z-]+)[ `]", README))
     assert {"expect", "solve", "study"} <= named
     result = CliRunner().invoke(build_app(), ["--help"])
     assert result.exit_code == 0

@@ -15,6 +15,9 @@ from symderiv import mathtext
 _LOG = logging.getLogger(__name__)
 _ROWS = re.compile(r"\\\\|\\begin|\\left[^|(\[]")
 
+# characters of a line beside the two sidebars
+_LINE = 72
+
 
 def _inline(writer: HTML5Translator, node: nodes.math) -> None:
     writer.body.append(_shown(mathtext.mathml(node.astext()), node))
@@ -41,7 +44,7 @@ def _rows(latex: str) -> list[str]:
         return [text for text in texts if text]
     if _ROWS.search(latex):
         return [latex.strip()]
-    return mathtext.break_lines(" ".join(latex.split()))
+    return mathtext.break_lines(" ".join(latex.split()), _LINE)
 
 
 def _shown(html: str, node: nodes.Node) -> str:

@@ -46,7 +46,7 @@ def simulate_rule(
     checkpoint: Checkpoint | None = None,
     **unused: Any,
 ) -> Simulation:
-    """Simulate a study with a learning rule; see the README for what each key does.
+    """Simulate a study with a learning rule; see "Keys of learning rules" in the manual.
 
     Args:
         study: with keys of a rule.

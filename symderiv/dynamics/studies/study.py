@@ -46,7 +46,7 @@ _MOST_NUMBERS = 1000
 
 
 class Study(Table):
-    """A checked study; see interface "STUDY.toml" in the README for the keys.
+    """A checked study; see "The study file" in the manual for the keys.
 
     Every way to make one or a changed copy checks all of it; :meth:`changed` is the usual one.
 

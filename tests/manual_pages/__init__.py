@@ -1,0 +1,1 @@
+"""The examples of the README and of the manual, run."""
