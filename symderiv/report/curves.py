@@ -21,6 +21,7 @@ class Curve:
         Q: Student covariance, shape (n, K, K).
         R: Student-teacher covariance, shape (n, K, M).
         T: Teacher covariance, shape (M, M).
+        v: Output weights of the student, shape (n, K), where they are trained.
         numbers: What is worth a row in the table of numbers (steps, seconds, tolerance, ...).
         complete: False if the integration ended before the last asked time.
         end_reason: Why it ended.
@@ -36,6 +37,13 @@ class Curve:
     complete: bool = True
     end_reason: str = ""
     warnings: tuple[str, ...] = ()
+    v: Floats | None = None
+
+    @property
+    def trained_weights(self) -> Floats | None:
+        """The output weights if they change."""
+        moves = self.v is not None and self.v.size and bool((self.v != self.v[0]).any())
+        return self.v if moves else None
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class Points:
     runs: int
     numbers: Mapping[str, float | int | str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    v: Floats | None = None
+    v_se: Floats | None = None
 
 
 @dataclass(frozen=True)

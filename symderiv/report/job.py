@@ -127,6 +127,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
         Q=trajectory.Q,
         R=trajectory.R,
         T=trajectory.T,
+        v=trajectory.v,
         numbers=numbers,
         complete=trajectory.cause == "done",
         end_reason=trajectory.message,
@@ -147,6 +148,8 @@ def points_of(simulation: Simulation) -> Points:
         Q_se=simulation.standard_error("Q"),
         R=simulation.mean("R"),
         R_se=simulation.standard_error("R"),
+        v=simulation.mean("v"),
+        v_se=simulation.standard_error("v"),
         runs=simulation.runs,
         numbers={
             "runs": simulation.runs,
@@ -168,6 +171,12 @@ def settings_of(study: Study) -> list[dict[str, object]]:
 def label_of(settings: Mapping[str, object]) -> str:
     """How a case is called in figures and sentences, e.g. ``L = 4``."""
     return ", ".join(f"{letter(key)} = {value}" for key, value in settings.items())
+
+
+def stem_of(settings: Mapping[str, object]) -> str:
+    """The same in the names of its files, in the words of the study's keys."""
+    words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
+    return file_stem(", ".join(words))
 
 
 def file_stem(label: str) -> str:
@@ -259,7 +268,7 @@ class _Targets:
     """All files of a study, refused before anything is computed if one must not be replaced."""
 
     def __init__(self, folder: OutputFolder, settings: list[dict[str, object]]) -> None:
-        stems = [file_stem(label_of(one)) for one in settings]
+        stems = [stem_of(one) for one in settings]
         self.runs = [folder.file(f"run-{stem}.nc", "nc") for stem in stems]
         self.simulations = [folder.file(f"sim-{stem}.nc", "nc") for stem in stems]
         self.figures = {
@@ -447,19 +456,31 @@ def _subtitle(study: Study) -> str:
 
     student = activation(study.student_activation)
     teacher = activation(study.teacher_activation)
-    units = f"{study.K} student unit{'s' if study.K > 1 else ''} with g(x) = {student.text}"
-    learned = f"{study.M} teacher unit{'s' if study.M > 1 else ''}"
+
+    def counted(key: str, count: int, kind: str) -> str:
+        plural = "s" if count > 1 or key in study.sweep else ""
+        return f"{kind} unit{plural}" if key in study.sweep else f"{count} {kind} unit{plural}"
+
+    units = counted("network.students", study.K, "student")
+    if "network.activation" not in study.sweep:
+        units += f" with g(x) = {student.text}"
+    learned = counted("network.teachers", study.M, "teacher")
     if teacher.text != student.text:
         learned += f" with g(x) = {teacher.text}"
     layers = "both layers trained" if study.network.train_second_layer else "first layer trained"
-    parts = [f"{units} learn {learned}, {layers}", f"η = {study.training.learning_rate:g}"]
+    parts = [f"{units} learn {learned}, {layers}"]
+    # what is swept is said with all its values, at the end
+    if "training.learning_rate" not in study.sweep:
+        parts.append(f"η = {study.training.learning_rate:g}")
     data: Any = study.data
     if data is not None:
         exponent = getattr(data, "exponent", None)
         inputs = f"{data.model} inputs"
-        inputs += f" with β = {exponent:g}" if exponent is not None else ""
+        if exponent is not None and "data.exponent" not in study.sweep:
+            inputs += f" with β = {exponent:g}"
         dimension = study.data_model.dimension if study.data_model is not None else None
-        inputs += f", N = {dimension}" if dimension else ""
+        if dimension and "data.dimension" not in study.sweep:
+            inputs += f", N = {dimension}"
         parts.append(inputs)
     for key, values in study.sweep.items():
         parts.append(f"{letter(key)} = {', '.join(str(value) for value in values)}")

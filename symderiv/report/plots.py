@@ -228,44 +228,55 @@ _MOST_LINES = 12
 
 
 def overlap_figure(cases: Sequence[Case]) -> Figure:
-    """Q_ij(α) and R_in(α), one column per case; simulated means as points."""
+    """Q_ij(α), R_in(α) and output weights v_i(α) that are trained, one column per case; simulated
+    means as points.
+    """
+    parts = ["Q", "R"]
+    if any(case.curve.trained_weights is not None for case in cases):
+        parts.append("v")
     with _styled():
         columns = min(len(cases), 4)
         rows = -(-len(cases) // columns)
-        size = (max(2.3 * columns, 5.5), 2 * 2.1 * rows)
-        figure, axes = _new(2 * rows, columns, size, sharex=True, sharey="row")
+        size = (max(2.3 * columns, 5.5), len(parts) * 2.1 * rows)
+        figure, axes = _new(len(parts) * rows, columns, size, sharex=True, sharey="row")
         for index, case in enumerate(cases):
             row, column = divmod(index, columns)
-            _draw_overlaps(axes[2 * row, column], case, "Q", first=column == 0)
-            _draw_overlaps(axes[2 * row + 1, column], case, "R", first=column == 0)
-            axes[2 * row, column].set_title(case.label)
+            for part, name in enumerate(parts):
+                axis = axes[len(parts) * row + part, column]
+                _draw_overlaps(axis, case, name, first=column == 0)
+            axes[len(parts) * row, column].set_title(case.label, fontsize=9)
         for unused in range(len(cases), rows * columns):
-            for part in (0, 1):
-                axes[2 * (unused // columns) + part, unused % columns].set_visible(False)
+            for part in range(len(parts)):
+                axes[len(parts) * (unused // columns) + part, unused % columns].set_visible(False)
         for axis in axes[-1]:
             axis.set_xlabel(r"$\alpha$")
         return figure
 
 
+def _entries(name: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The entries of Q, R or v that are drawn, Q without what its symmetry repeats."""
+    if name == "v":
+        return list(np.ndindex(shape))[:_MOST_LINES]
+    return [pair for pair in np.ndindex(shape) if name == "R" or pair[1] >= pair[0]][:_MOST_LINES]
+
+
 def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
-    values: Floats = getattr(case.curve, name)
+    values: Floats | None = getattr(case.curve, name)
+    if values is None:
+        return
     alpha, values = _positive(case.curve.alpha, values)
-    pairs = [
-        (i, j)
-        for i in range(values.shape[1])
-        for j in range(values.shape[2])
-        if name == "R" or j >= i
-    ][:_MOST_LINES]
-    for index, (i, j) in enumerate(pairs):
-        shade = colour(index, len(pairs))
-        comma = "" if max(i, j) < 9 else ","
-        label = rf"${name}_{{{i + 1}{comma}{j + 1}}}$"
-        axis.plot(alpha, values[:, i, j], color=shade, linewidth=1.4, label=label)
-        if case.points is not None:
+    entries = _entries(name, values.shape[1:])
+    for index, entry in enumerate(entries):
+        shade = colour(index, len(entries))
+        comma = "" if max(entry) < 9 else ","
+        label = rf"${name}_{{{comma.join(str(i + 1) for i in entry)}}}$"
+        at: Any = (..., *entry)
+        axis.plot(alpha, values[at], color=shade, linewidth=1.4, label=label)
+        if case.points is not None and getattr(case.points, name) is not None:
             times, mean, se = _positive(
                 case.points.alpha,
-                getattr(case.points, name)[:, i, j],
-                getattr(case.points, f"{name}_se")[:, i, j],
+                getattr(case.points, name)[at],
+                getattr(case.points, f"{name}_se")[at],
             )
             chosen = _thinned(times, 12)
             axis.errorbar(
@@ -282,7 +293,7 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
         axis.set_xscale("log")
     if first:
         axis.set_ylabel(rf"${name}$")
-        axis.legend(loc="best", ncols=2 if len(pairs) > 3 else 1, fontsize=8, handlelength=1.2)
+        axis.legend(loc="best", ncols=2 if len(entries) > 3 else 1, fontsize=8, handlelength=1.2)
 
 
 def exponent_figure(cases: Sequence[Case]) -> Figure:

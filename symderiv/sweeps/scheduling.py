@@ -6,12 +6,17 @@ so that memory does not depend on the size of the sweep.
 
 from __future__ import annotations
 
-import logging
 import os
+import subprocess
+import sys
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +34,8 @@ LARGE = 50_000
 _IN_FLIGHT = 3
 # A box whose worker dies so often is what kills it, most likely by its memory.
 _DEATHS = 10
-_PATIENCE = "60s"
+_PATIENCE = "60"
+_START_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -105,30 +111,75 @@ def _on_worker(part: Grid, layout: Layout, known: BoxResult | None) -> BoxResult
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Any]:
-    """A scheduler and workers in processes of their own, which end with this one.
+    """The client of a scheduler and workers in processes of their own, which end with this one.
 
     They are started as programs, not as copies of this process: it may hold compiled threads, and
     its main module need not be one that can be imported again.
-    """
-    import dask
-    from distributed.deploy.subprocess import SubprocessCluster
 
-    # whoever is killed leaves processes that wait for it; not for ever
-    scheduler = {"idle_timeout": _PATIENCE, "allowed_failures": _DEATHS}
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": _PATIENCE}),
-        SubprocessCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            scheduler_kwargs=scheduler,
-            worker_kwargs={"death_timeout": 60, "memory_limit": 0},
-            dashboard_address=":0",
-            silence_logs=logging.ERROR,
-        ) as cluster,
-        _distributed().Client(cluster) as client,
-    ):
-        client.wait_for_workers(1, timeout=_PATIENCE)
-        yield client
+    Raises:
+        SymderivError: they do not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="symderiv-sweep-") as folder, ExitStack() as stack:
+        file = Path(folder) / "scheduler.json"
+        # whoever is killed leaves processes that wait for it, but not for ever
+        scheduler = stack.enter_context(
+            _program("scheduler", "--host", "127.0.0.1", "--port", "0", "--idle-timeout", _PATIENCE,
+                     "--dashboard-address", ":0", "--scheduler-file", str(file))
+        )  # fmt: skip
+        for _ in range(workers):
+            stack.enter_context(
+                _program("worker", "--scheduler-file", str(file), "--nthreads", "1", "--nworkers",
+                         "1", "--memory-limit", "0", "--death-timeout", _PATIENCE,
+                         "--no-dashboard")
+            )  # fmt: skip
+        client = _client_of(file, scheduler)
+        try:
+            yield client
+        finally:
+            _close(client, scheduler.poll() is None)
+
+
+@contextmanager
+def _program(name: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """One of Dask's programs; it and what it has started end with the block."""
+    psutil: Any = import_module("psutil")  # Dask needs it too
+    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
+    command = [sys.executable, "-m", "dask", name, *options]
+    nowhere = subprocess.DEVNULL
+    # a signal from the keyboard is for this process, which ends them
+    started = subprocess.Popen(
+        command, env=environment, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
+    try:
+        yield started
+    finally:
+        with suppress(psutil.Error):
+            for child in psutil.Process(started.pid).children(recursive=True):
+                with suppress(psutil.Error):
+                    child.kill()
+        started.kill()
+        started.wait()
+
+
+def _client_of(file: Path, scheduler: subprocess.Popen[bytes]) -> Any:
+    """A client of the scheduler that writes its address to a file."""
+    end = time.monotonic() + _START_SECONDS
+    while not file.exists():
+        if scheduler.poll() is not None or time.monotonic() > end:
+            raise SymderivError("the processes of the sweep do not start; try --workers 0")
+        time.sleep(0.02)
+    try:
+        return _distributed().Client(scheduler_file=str(file), timeout=_START_SECONDS)
+    except (OSError, TimeoutError) as error:
+        raise SymderivError(
+            f"the scheduler of the sweep does not answer ({type(error).__name__}); try --workers 0"
+        ) from None
+
+
+def _close(client: Any, answers: bool) -> None:
+    """Leave a cluster; one that is gone is not waited for."""
+    with suppress(OSError, TimeoutError):
+        client.close(timeout=5 if answers else 0.1)
 
 
 @contextmanager
@@ -145,8 +196,10 @@ def running_cluster(address: str) -> Iterator[Any]:
             f"{address}: no Dask scheduler answers there ({type(error).__name__})",
             argument="scheduler",
         ) from None
-    with client:
+    try:
         yield client
+    finally:
+        _close(client, client.status == "running")
 
 
 def _distributed() -> Any:
