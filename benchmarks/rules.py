@@ -109,6 +109,21 @@ REPLAY = [
     {"until": 2.0, "teachers": [1]},
     {"mixture": {"0": 0.3, "1": 0.7}},
 ]
+# other eigenvalues in the same eigenspaces; the study's are 4 of a power law with exponent 0.5
+CURRICULUM = [
+    {"until": 1.5, "teachers": [0, 1], "head": "shared", "data": {"model": "isotropic"}},
+    {
+        "until": 3.0,
+        "teachers": [0, 1],
+        "head": "shared",
+        "data": {"model": "spectrum", "eigenvalues": [0.4, 1.8, 0.7, 1.1]},
+    },
+    {"teachers": [0, 1], "head": "shared"},
+]
+CHANGES = [
+    {"until": 2.5, "teachers": [0], "data": {"model": "spectrum", "eigenvalues": [0.5, 1, 2, 0.5]}},
+    {"teachers": [1]},
+]
 BOTH: dict[str, Any] = {"train_second_layer": True, "second_layer_learning_rate": 0.5}
 
 RULES = (
@@ -185,6 +200,10 @@ RULES = (
     _rule("replay", tasks=REPLAY, **BOTH),
     _rule("tasks and dropout", tasks=SWITCH, keep=0.8, **BOTH),
     _rule("tasks, flips, schedule", tasks=SWITCH, label_flip=0.1, schedule="1/(1 + alpha)"),
+    _spectrum("curriculum", tasks=CURRICULUM),
+    _spectrum("curriculum, two teachers, both layers", tasks=CHANGES, **BOTH),
+    _spectrum("curriculum, momentum 1/N, flips", tasks=CURRICULUM, momentum_rate=3.0,
+              learning_rate=1.0, label_flip=0.1),
     _rule("dropout, momentum, weight decay", keep=0.8, momentum=0.5, learning_rate=0.3,
           weight_decay=0.2),
 )  # fmt: skip

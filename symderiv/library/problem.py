@@ -203,7 +203,10 @@ class Problem(Shown):
             "initial": plain(given(initial)),
         }
         if tasks:
-            tables["task"] = [plain(dict(task)) for task in tasks]
+            tables["task"] = [
+                {key: each if key == "data" else plain(each) for key, each in task.items()}
+                for task in tasks
+            ]
         if inputs is None and state is None:
             inputs = Isotropic()
         if inputs is not None:

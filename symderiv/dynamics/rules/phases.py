@@ -9,6 +9,7 @@ import numpy as np
 
 from symderiv.dynamics.rules.combined import Mixing, RightHandSide, mixed, scheduled
 from symderiv.dynamics.rules.rule_run import RuleFlow
+from symderiv.dynamics.rules.task_inputs import TaskInputs, inputs_of_tasks
 from symderiv.dynamics.rules.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
 from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, heavy_ball, small_batch
@@ -34,6 +35,15 @@ class PhasedFlow(RuleFlow):
         given = heads(self.study)
         numbers = {head: place for place, head in enumerate(sorted(set(given.values())))}
         return {task: numbers[head] for task, head in given.items()}
+
+    @cached_property
+    def inputs(self) -> dict[int, TaskInputs]:
+        """The inputs of tasks that have their own."""
+        return inputs_of_tasks(self.study, self.state)
+
+    def _inputs_in(self, phase: Phase) -> TaskInputs | None:
+        """Those of a phase; mixtures have the study's."""
+        return self.inputs.get(phase.shares[0][0]) if len(phase.shares) == 1 else None
 
     @cached_property
     def begin(self) -> np.ndarray:
@@ -92,9 +102,11 @@ class PhasedFlow(RuleFlow):
             watch = progress
             told = lambda alpha, steps: watch(phase.begin + alpha, steps)  # noqa: E731
         rhs, parameters = self._at_rate(phase)
-        begin = state
+        begin, own, packing = state, self._inputs_in(phase), self.packing("state")
+        if own is not None:
+            begin = own.states(begin, packing)
         if len(phase.shares) == 1:
-            begin = self._swapped(state, phase)
+            begin = self._swapped(begin, phase)
             # only the head that is taught changes
             begin, idle = begin[: self.packing("state").size], begin[self.packing("state").size :]
         elif phase.shares:
@@ -107,6 +119,8 @@ class PhasedFlow(RuleFlow):
             rows = np.concatenate([results, np.tile(idle, (len(results), 1))], axis=1)
             results = self._swapped(rows, phase)
             last = self._swapped(np.concatenate([last, idle]), phase)
+        if own is not None:
+            results, last = (own.states(each, packing, back=True) for each in (results, last))
         return replace(
             found,
             results=results,
@@ -123,6 +137,9 @@ class PhasedFlow(RuleFlow):
         """The right-hand side and the constants of a phase of one task, in time since its begin."""
         rhs: RightHandSide = self.kernel.right_hand_side_for(self.state.K, self.state.M)
         parameters, packing = self.parameters.copy(), self.packing("parameters")
+        own = self._inputs_in(phase)
+        if own is not None:
+            parameters = own.parameters(parameters, packing)
         rates = [packing.slices[name].start for name in RATES if name in packing.slices]
         if len(phase.shares) == 1:
             parameters[packing.slices["v_teacher"]] = self._taught_weights(phase.shares[0][0])
@@ -181,8 +198,11 @@ class PhasedFlow(RuleFlow):
         if head > 0:
             K = self.state.K
             own[state.slices["v"]] = row[state.size + (head - 1) * K :][:K]
-        parameters = self.parameters.copy()
-        parameters[self.packing("parameters").slices["v_teacher"]] = self._taught_weights(number)
+        parameters, constants = self.parameters.copy(), self.packing("parameters")
+        parameters[constants.slices["v_teacher"]] = self._taught_weights(number)
+        if number in self.inputs:
+            inputs = self.inputs[number]
+            own, parameters = inputs.states(own, state), inputs.parameters(parameters, constants)
         return self.error_at(own, parameters)
 
     def errors(self, result: FlatResult) -> np.ndarray:

@@ -183,9 +183,15 @@ class Descent:
         finite = bool(np.isfinite(pull).all())
         return [force.swapaxes(1, 2) @ examples.seen, heads, np.sum(force, axis=1)], used, finite
 
-    def overlaps(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Covariances E[f_i h_j] of the fields of vectors (G, K, N) and (..., L, N), (G, K, L)."""
-        found: np.ndarray = (first * self._variance) @ second.swapaxes(-1, -2) / self.N
+    def overlaps(
+        self, first: np.ndarray, second: np.ndarray, variance: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Covariances E[f_i h_j] of the fields of vectors (G, K, N) and (..., L, N), (G, K, L).
+
+        ``variance``: of the coordinates, shape (N,); the study's when left out.
+        """
+        variance = self._variance if variance is None else variance
+        found: np.ndarray = (first * variance) @ second.swapaxes(-1, -2) / self.N
         return found
 
 

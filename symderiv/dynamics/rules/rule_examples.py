@@ -38,6 +38,7 @@ class Teaching:
         flip, noise, input_noise: label_flip, σ and σ_x.
         keep: probability with which a unit of the student is kept.
         noisy_updates: whether noise is added to the weights.
+        scale: standard deviations of the inputs' coordinates in each phase, shape (phases, N).
     """
 
     vectors: Vectors
@@ -49,7 +50,8 @@ class Teaching:
     noise: float
     input_noise: float
     keep: float
-    noisy_updates: bool = False
+    noisy_updates: bool
+    scale: np.ndarray
 
     def sums(self, y: np.ndarray) -> np.ndarray:
         """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
@@ -96,7 +98,6 @@ class Source:
         self.drawn = 0
         self._used = self.block
         self._before = np.empty(0)
-        self._scale = np.sqrt(teaching.vectors.variance)
         self._generators = [
             {p: stream(seed, RUNS, run, *((p,) if p else ())) for p in _PURPOSES} for run in runs
         ]
@@ -137,7 +138,7 @@ class Source:
         self._before = np.stack([words_of(tuple(g.values())) for g in self._generators])
         told = self.teaching
         inputs = self._normal(_INPUTS, self.N)
-        inputs *= self._scale
+        inputs *= told.scale[told.tasks.phase_of(self.drawn + np.arange(self.block), self.N)]
         y = inputs @ told.vectors.teacher.T / np.sqrt(self.N)
         task = self._tasks()
         target = np.take_along_axis(told.sums(y), task[..., None], axis=2)[..., 0]

@@ -80,23 +80,17 @@ class Means:
         self._flip = np.where(uniform[:, -2] < teaching.flip, -1.0, 1.0)
         self._task = uniform[:, -1]
 
-    def errors(self, student: Student, phase: int) -> dict[str, np.ndarray | float]:
-        """The errors of a student: of what is taught in a phase, and of every task.
+    def of_tasks(self, student: Student) -> dict[str, np.ndarray]:
+        """The errors of a student in every task, shapes (tasks,).
 
-        ``generalization_error`` and ``task_error`` at clean inputs, ``noisy_error`` at those that
-        the student sees, all against clean targets; ``mean_loss`` where the loss is another one.
+        ``generalization_error`` at clean inputs, ``noisy_error`` at those that the student sees,
+        both against clean targets; ``mean_loss`` where the loss is another one.
         """
-        share = self.teaching.tasks.shares[phase]
-        squares = self._half_squares(student, student.Q)
-        found: dict[str, np.ndarray | float] = {
-            "task_error": squares,
-            "generalization_error": float(share @ squares),
-        }
+        found = {"generalization_error": self._half_squares(student, student.Q)}
         if self.teaching.input_noise > 0.0:
-            found["noisy_error"] = float(share @ self._half_squares(student, student.seen))
+            found["noisy_error"] = self._half_squares(student, student.seen)
         if self.loss is not None:
-            losses = self.loss(*self._outputs(student, student.Q))
-            found["mean_loss"] = float(share @ np.mean(losses, axis=0))
+            found["mean_loss"] = np.mean(self.loss(*self._outputs(student, student.Q)), axis=0)
         return found
 
     def root_mean_square(self, student: Student, phase: int) -> float:

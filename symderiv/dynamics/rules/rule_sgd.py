@@ -7,7 +7,7 @@ alone. Nothing of what is derived for a rule is used.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -24,11 +24,13 @@ from symderiv.dynamics.rules.rule_functions import (
 )
 from symderiv.dynamics.rules.rule_means import Means, Student
 from symderiv.dynamics.rules.rule_tasks import tasks_of
+from symderiv.dynamics.rules.task_inputs import inputs_of_tasks
 from symderiv.dynamics.sgd.simulate_study import checked_runs
 from symderiv.dynamics.sgd.simulated_runs import SimulationProgress
 from symderiv.dynamics.sgd.simulation import Simulation
 from symderiv.dynamics.storage.checkpoint import Checkpoint, identity
 from symderiv.dynamics.studies.initial import Initial, Vectors, initial, vectors_with_overlaps
+from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError, NotYetError
 from symderiv.expressions import activation
@@ -155,11 +157,22 @@ class _Work:
             training.input_noise,
             training.keep,
             training.update_noise > 0.0,
+            np.sqrt(_variances(study, state, vectors)),
         )
         scale = training.keep if training.evaluation_scale is None else training.evaluation_scale
         reported = None if training.loss == "squared" else loss
-        plain = PlainErrors(study, state.T) if PlainErrors.know(study) else None
-        self.means = Means(teaching, K, state.T, g, derivative, reported, slope, scale, plain)
+
+        def means(T: np.ndarray) -> Means:
+            plain = PlainErrors(study, T) if PlainErrors.know(study) else None
+            return Means(teaching, K, T, g, derivative, reported, slope, scale, plain)
+
+        self.means = means(state.T)
+        # of tasks with inputs of their own, by their places: means, variances of the coordinates
+        self.own_inputs = {
+            place: (means((B * variance) @ B.T / self.N), variance)
+            for B in (vectors.teacher,)
+            for place, variance in _own_variances(study, teaching.scale**2)
+        }
         updates = _updates(study, self.batch, self.N)
         heads = np.repeat(state.student_weights[None], self.tasks.heads, axis=0)
         most = int(self.steps[-1]) * self.batch
@@ -239,10 +252,15 @@ class _Work:
         student = self._student(group, run)
         phase = int(self.tasks.phase_of(np.array(max(group.made - 1, 0)), self.N))
         values = {"Q": student.Q, "R": student.R, "v": student.v[0]}
-        values |= self.means.errors(student, phase)
+        errors = self.means.of_tasks(student)
+        for place, (means, variance) in self.own_inputs.items():
+            for name, other in means.of_tasks(self._student(group, run, variance)).items():
+                errors[name][place] = other[place]
+        share = self.tasks.shares[phase]
+        values |= {name: float(share @ each) for name, each in errors.items()}
         network, training = self.study.network, self.study.training
-        if not self.study.task:
-            del values["task_error"]
+        if self.study.task:
+            values["task_error"] = errors["generalization_error"]
         if self.tasks.heads > 1:
             values["heads"] = student.v
         if network.train_biases:
@@ -254,16 +272,16 @@ class _Work:
                 values[name] = group.overlaps(U, other)[0]
         return values
 
-    def _student(self, group: Descent, run: int) -> Student:
+    def _student(self, group: Descent, run: int, variance: np.ndarray | None = None) -> Student:
+        """At the study's inputs, or where coordinates have other variances."""
         J = group.J[run : run + 1]
-        Q = group.overlaps(J, J)[0]
+        Q = group.overlaps(J, J, variance)[0]
         Q = 0.5 * (Q + Q.T)
         seen = Q
         if self.study.training.input_noise > 0.0:
             seen = Q + self.study.training.input_noise**2 * (J[0] @ J[0].T) / self.N
-        return Student(
-            Q, group.overlaps(J, self.vectors.teacher)[0], seen, group.v[run], group.b[run]
-        )
+        R = group.overlaps(J, self.vectors.teacher, variance)[0]
+        return Student(Q, R, seen, group.v[run], group.b[run])
 
     def _root_mean_square(self, group: Descent) -> np.ndarray:
         """Of the length of a step over √N, each run's: sqrt(E Σ_i F_i² |ξ|²/N)."""
@@ -319,6 +337,26 @@ class _Work:
 
 # The key of the runs in a checkpoint.
 _ENTRY = "simulation by a rule"
+
+
+def _variances(study: Study, state: State, vectors: Vectors) -> np.ndarray:
+    """Variances of the coordinates in each phase, shape (phases, N)."""
+    own = inputs_of_tasks(study, state)
+    counts = np.diff(vectors.first)
+    return np.array(
+        [
+            np.repeat(own[n].eigenvalue, counts) if n in own else vectors.variance
+            for n in range(max(1, len(study.task)))
+        ]
+    )
+
+
+def _own_variances(study: Study, variances: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Of tasks with inputs of their own: place among the tasks that have teachers, variances."""
+    numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
+    for place, number in enumerate(numbers):
+        if study.task[number].data is not None:
+            yield place, variances[number]
 
 
 def _pieces(runs: int) -> list[tuple[int, int]]:

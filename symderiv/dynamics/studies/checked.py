@@ -126,7 +126,9 @@ def _reasons(error: ValidationError) -> dict[str, str]:
         elif kind in ("union_tag_not_found", "union_tag_invalid"):
             name += ".model"
             model = item["input"].get("model") if isinstance(item["input"], Mapping) else None
-            reason = f"must be one of {', '.join(_models())}" + (
+            tags = item["ctx"].get("expected_tags", "").replace("'", "")
+            known = tags if tags and name != "data.model" else ", ".join(_models())
+            reason = f"must be one of {known}" + (
                 f"; got {short_text(model)}" if kind == "union_tag_invalid" else ", but is missing"
             )
         elif kind == "conflict":

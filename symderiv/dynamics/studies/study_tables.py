@@ -18,8 +18,10 @@ from symderiv.dynamics.studies.checked import (
     Units,
     conflict,
 )
+from symderiv.dynamics.studies.input_models import Isotropic, PowerLaw, Spectrum
 
 Weights = Number | list[Number] | str
+Eigenvalues = Annotated[Isotropic | Spectrum | PowerLaw, Field(discriminator="model")]
 
 REPLACED_BY_STATE = ("draw", "student_std", "teacher")
 REPLACED_BY_VALUES = ("end", "points", "spacing")
@@ -185,3 +187,4 @@ class Task(Table, table="task"):
     teachers: list[Index] | None = None
     head: Index | Literal["shared"] | None = None
     mixture: dict[str, Probability] | None = None
+    data: Eigenvalues | None = None

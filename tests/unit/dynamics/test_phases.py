@@ -7,7 +7,10 @@ import pytest
 
 import symderiv as sd
 from symderiv.dynamics.rules.combined import Mixing, mixed
+from symderiv.dynamics.rules.task_inputs import inputs_of_tasks
 from symderiv.dynamics.rules.timetable import timetable
+from symderiv.dynamics.studies.state import State
+from symderiv.packing import Packing
 
 BASE = {
     "students": 2,
@@ -86,6 +89,45 @@ def test_times_are_cut_where_something_jumps() -> None:
     assert [(phase.begin, phase.end) for phase in found] == [(0.0, 1.5), (1.5, 3.0), (3.0, 4.0)]
     assert [phase.shares for phase in found] == [((1, 1.0),)] * 2 + [((0, 0.25), (1, 0.75))]
     assert [phase.rate for phase in found] == [1.0, *["(alpha/1.5)**(-(0.5))"] * 2]
+
+
+def test_inputs_of_a_task_are_those_of_vectors_that_stay() -> None:
+    """State and constants in a task with other eigenvalues, against overlaps of the vectors."""
+    random, own = np.random.default_rng(3), [0.4, 1.8, 0.7, 1.1]
+    tasks = [{"until": 0.5, "teachers": [0, 1], "data": {"model": "spectrum", "eigenvalues": own}}]
+    problem = sd.Problem(
+        "erf", students=2, teachers=2, learning_rate=0.5, inputs=sd.PowerLaw(4, exponent=0.5),
+        tasks=[*tasks, {"teachers": [0, 1], "head": 0}],
+    )  # fmt: skip
+    rho, new = problem._study.data_model.single().eigenvalue, np.array(own)
+    J, B = random.standard_normal((2, 4, 9)), random.standard_normal((2, 4, 9))
+
+    def packed(eigenvalue: np.ndarray) -> dict[str, np.ndarray]:
+        return {
+            "Q_k": np.einsum("ika,jka->kij", J, J) / 9,
+            "r_k": np.einsum("ika,k,nka->kin", J, eigenvalue, B) / 9,
+            "t_k": np.einsum("nka,k,mka->knm", B, eigenvalue**2, B) / 9,
+            "T": np.einsum("nka,k,mka->nm", B, eigenvalue, B) / 36,
+        }
+
+    before, after = packed(rho), packed(new)
+    state = State(rho, np.full(4, 0.25), before["Q_k"], before["r_k"], before["t_k"],
+                  before["T"], np.ones(2), np.ones(2))  # fmt: skip
+    inputs = inputs_of_tasks(problem._study, state)[0]
+    layout = {"state": {"cross_overlap": ["K", "M", "L"]}, "parameters": {
+        "eigenvalue": ["L"], "teacher_overlap": ["M", "M", "L"], "T": ["M", "M"]}}  # fmt: skip
+    packings = {name: Packing.of(layout, name, K=2, M=2, L=4) for name in layout}
+    last = lambda array: np.moveaxis(array, 0, -1)  # noqa: E731
+    flat = packings["state"].packed(cross_overlap=last(before["r_k"]))
+    found = inputs.states(flat, packings["state"])
+    np.testing.assert_allclose(found, last(after["r_k"]).ravel())
+    np.testing.assert_allclose(inputs.states(found, packings["state"], back=True), flat)
+    constants = packings["parameters"].packed(
+        eigenvalue=rho, teacher_overlap=last(before["t_k"]), T=before["T"]
+    )
+    found = packings["parameters"].views(inputs.parameters(constants, packings["parameters"]))
+    np.testing.assert_allclose(found["teacher_overlap"], last(after["t_k"]))
+    np.testing.assert_allclose(found["T"], after["T"])
 
 
 def test_mixed_tasks_add_their_changes() -> None:
