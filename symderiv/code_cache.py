@@ -13,24 +13,21 @@ for the other. Inside :func:`kept_code` counting starts at a random number in ea
 
 from __future__ import annotations
 
-import atexit
 import gc
 import hashlib
 import itertools
-import logging
 import os
 import pickle
 import secrets
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba.core import bytecode, caching
+
+from symderiv.last_resort import tell_once, temporary_folder
 
 # numba 0.61 has these classes under private names
 _IMPLEMENTATION: Any = getattr(caching, "CacheImpl", None) or caching._CacheImpl
@@ -93,26 +90,6 @@ class _Collector:
 
 
 _collector = _Collector()
-
-
-@cache
-def tell_once(message: str) -> None:
-    """Log a warning, by default a line on standard error, the first time it is given."""
-    logging.getLogger("symderiv").warning("symderiv: %s", message)
-
-
-@cache
-def temporary_folder() -> Path:
-    """A folder of this process, removed at its end; for what can be kept nowhere else."""
-    folder = Path(tempfile.mkdtemp(prefix="symderiv-"))
-    atexit.register(_remove_own, folder, os.getpid())
-    return folder
-
-
-def _remove_own(folder: Path, owner: int) -> None:
-    # a forked child runs the same exit functions
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
-import inspect
 import os
 import pickle
-import platform
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +23,7 @@ from symderiv import __version__
 from symderiv.files import replace_file
 from symderiv.seals import is_sealed, sealed
 
-__all__ = ["cache_folder", "kept", "sources_digest"]
+__all__ = ["cache_folder", "is_on", "kept", "sources_digest"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,10 +42,17 @@ def cache_folder() -> Path:
     return base / "symderiv"
 
 
+def is_on() -> bool:
+    """Whether anything is kept, or read from where it is kept."""
+    return enabled and os.environ.get("SYMDERIV_CACHE") != "off"
+
+
 @functools.lru_cache(maxsize=8)
 def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     """A digest of SymPy's version and of all Python files in rooms of the engine and folders."""
-    digest = hashlib.sha256(importlib.metadata.version("sympy").encode())
+    from importlib.metadata import version
+
+    digest = hashlib.sha256(version("sympy").encode())
     for folder in (*(_ENGINE / room for room in rooms), *also):
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())
@@ -67,7 +72,7 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.lru_cache(maxsize=8)
         def found(*args: P.args, **kwargs: P.kwargs) -> T:
-            if not enabled or os.environ.get("SYMDERIV_CACHE") == "off":
+            if not is_on():
                 return function(*args, **kwargs)
             path = _place(function, rooms, repr((args, sorted(kwargs.items()))))
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
@@ -88,7 +93,7 @@ def _place(function: Callable[..., object], rooms: tuple[str, ...], arguments: s
     digest = hashlib.sha256()
     for part in (
         __version__,
-        platform.python_version(),
+        ".".join(map(str, sys.version_info[:3])),
         sources_digest(*rooms),
         _own_text(function),
         f"{function.__module__}.{function.__qualname__}",
@@ -101,6 +106,8 @@ def _place(function: Callable[..., object], rooms: tuple[str, ...], arguments: s
 
 def _own_text(function: Callable[..., object]) -> str:
     """The module that a function stands in; empty for one that was typed."""
+    import inspect
+
     with suppress(OSError, TypeError, UnicodeDecodeError):
         return Path(inspect.getfile(inspect.unwrap(function))).read_text(encoding="utf-8")
     return ""

@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from symderiv.compiled import compiled
+from symderiv.dynamics.stepping.walk import ENDS
 
-#: So many ends of steps are used where there are as many.
-ENDS = 6
+__all__ = ["ENDS", "hermite_constants", "hermite_weights"]
 
 
 @compiled()

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.between_steps import ENDS
-from symderiv.dynamics.stepping.stepper import (
+from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
+    ENDS,
     INTERRUPTED,
     LIMITS,
     NOT_A_NUMBER,
@@ -24,7 +24,6 @@ from symderiv.dynamics.stepping.stepper import (
     STEP_UNDERFLOW,
     STIFF,
     WALK,
-    advance,
 )
 from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.flat_layout import places
@@ -165,6 +164,7 @@ def integrate_flat(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
     watch: Watch | None = None,
+    advance: Callable[..., int] | None = None,
 ) -> FlatResult:
     """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
 
@@ -181,6 +181,7 @@ def integrate_flat(
         checkpoint: where to go on from and to keep what is needed for it; an integration that it
             holds as finished is not made again.
         watch: asked every 1000 steps whether to stop, with the cause "stiff".
+        advance: the compiled stepper; numba's when left out.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
@@ -193,7 +194,7 @@ def integrate_flat(
         given = np.array([*tolerances, max_steps, watched], dtype=np.float64)
         key = _key(state, sizes, parameters, asked, given)
         memory.restore(checkpoint.entry(key))
-    advanced = _Slices(rhs, sizes, parameters, memory)
+    advanced = _Slices(advance or _compiled_stepper(), rhs, sizes, parameters, memory)
     limits, limit = _record(LIMITS)
     limit["relative"], limit["absolute"], limit["cone"] = tolerances
     limit["steps"] = 16
@@ -237,24 +238,34 @@ def integrate_flat(
     return memory.result()
 
 
+def _compiled_stepper() -> Callable[..., int]:
+    # here, because a run whose code is kept does without numba
+    from symderiv.dynamics.stepping.stepper import advance
+
+    return advance
+
+
 class _Slices:
     """Slices of steps of one problem, with the room that they work in."""
 
     def __init__(
         self,
+        advance: Callable[..., int],
         rhs: Callable[..., None],
         sizes: np.ndarray,
         parameters: np.ndarray,
         memory: _Memory,
     ) -> None:
         fields = int(sizes[0] + sizes[1])
+        self._advance = advance
         self._problem = rhs, memory.y, sizes, places(sizes), parameters
         self._kept = memory.asked, memory.results, memory.walks
         self._steps = memory.stages, memory.times, memory.ends
-        self._room = np.zeros((3, memory.y.size)), np.zeros((fields, fields))
+        between, order = np.zeros((5, ENDS)), np.zeros(ENDS, dtype=np.int64)
+        self._room = np.zeros((3, memory.y.size)), between, order, np.zeros((fields, fields))
 
     def __call__(self, limits: np.ndarray) -> int:
-        return advance(*self._problem, *self._kept, *self._steps, *self._room, limits)
+        return self._advance(*self._problem, *self._kept, *self._steps, *self._room, limits)
 
 
 def _stopped(memory: _Memory, checkpoint: Checkpoint, key: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress, integrate_flat
-from symderiv.dynamics.stepping.stepper import (
+from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
     INTERRUPTED,
@@ -25,8 +25,6 @@ from symderiv.dynamics.stepping.stepper import (
     STEP_LIMIT,
     STEP_UNDERFLOW,
     STIFF,
-    field_covariance,
-    outside_cone,
 )
 from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.flat_layout import places
@@ -62,6 +60,7 @@ def integrate(
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
+    advance: Callable[..., int] | None = None,
 ) -> FlatResult:
     """As :func:`~symderiv.dynamics.stepping.flat_run.integrate_flat`, by the method asked for.
 
@@ -82,7 +81,9 @@ def integrate(
         "progress": progress,
         "checkpoint": checkpoint,
     }
-    explicit = partial(integrate_flat, rhs, state, sizes, parameters, asked, **limits, **told)
+    explicit = partial(
+        integrate_flat, rhs, state, sizes, parameters, asked, **limits, **told, advance=advance
+    )
     K, M, L = (int(size) for size in sizes)
     size = K * (K + 1) // 2 + K * M
     fits = L * size * size <= _MOST_ENTRIES and L * size * (K + size) <= _MOST_ENTRIES
@@ -302,6 +303,8 @@ class _Implicit:
             self.reached += 1
 
     def _outside(self, state: np.ndarray) -> bool:
+        from symderiv.dynamics.stepping.stepper import field_covariance, outside_cone
+
         covariance = self._covariance
         field_covariance(state, *self._layout, covariance)
         # what the tolerances leave of a student that dies out may be below zero

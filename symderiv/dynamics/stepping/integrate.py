@@ -18,6 +18,7 @@ from symderiv.dynamics.stepping.activation_error import (
 from symderiv.dynamics.stepping.compression import Compression, relative_changes, settle
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
 from symderiv.dynamics.stepping.implicit_run import integrate
+from symderiv.dynamics.stepping.run_code import RunCode, keep_code, run_code
 from symderiv.dynamics.stepping.trajectory import ESTIMATED, REPEATED, Trajectory
 from symderiv.dynamics.storage.checkpoint import Checkpoint, identity
 from symderiv.dynamics.storage.kernels import Kernel
@@ -154,6 +155,7 @@ def solve_flow(
         best = _estimated(problem, best, tolerance, progress, runs)
     if check == "always" or (best.method == ESTIMATED and best.reached > asked):
         best = _repeated(problem, best, tolerance, max_steps, progress, runs)
+    problem.keep_code()
     trajectory = _trajectory(best.result, problem, best.errors)
     kept = best.method == LOCAL_SUM or best.reached <= asked
     warnings = [
@@ -309,6 +311,11 @@ class Flow:
         """The flat state at alpha = 0."""
         return self.state.flat()
 
+    @cached_property
+    def code(self) -> RunCode:
+        """What is called, compiled."""
+        return run_code(self.kernel, self.state.K, self.state.M)
+
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
         asked = self.study.time
@@ -316,7 +323,7 @@ class Flow:
         self.check_memory()
         return integrate(
             asked.method,
-            self.kernel.right_hand_side_for(self.state.K, self.state.M),
+            self.code.right_hand_side,
             start,
             self.sizes,
             self.parameters,
@@ -328,7 +335,13 @@ class Flow:
             max_steps=most,
             progress=progress,
             checkpoint=self.checkpoint,
+            advance=self.code.advance,
         )
+
+    def keep_code(self) -> None:
+        """Keep the compiled code for the next process."""
+        if "code" in self.__dict__:
+            keep_code(self.kernel, self.state.K, self.state.M, self.code)
 
     def check_memory(self) -> None:
         """Refuse a run whose results do not fit into memory."""
@@ -342,7 +355,7 @@ class Flow:
 
     def errors(self, result: FlatResult) -> np.ndarray:
         """The generalisation error at every row of a result."""
-        state, error = self.state, self.kernel.module.generalization_error
+        state, error = self.state, self.code.generalization_error
         _, _, v, Q, R = fields_of(result.results, state)
         # compiled functions take writable arrays in C order
         T, v_teacher = state.T.copy(), state.teacher_weights.copy()

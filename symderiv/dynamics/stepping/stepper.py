@@ -26,25 +26,37 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
 from symderiv.dynamics.stepping import dop853_table as table
-from symderiv.dynamics.stepping.between_steps import ENDS, hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.between_steps import hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.walk import (
+    CONE_LEFT,
+    DONE,
+    ENDS,
+    INTERRUPTED,
+    LIMITS,
+    NOT_A_NUMBER,
+    RUNNING,
+    STEP_LIMIT,
+    STEP_UNDERFLOW,
+    STIFF,
+    WALK,
+)
 from symderiv.dynamics.studies.flat_layout import place_of
 
-RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
-
-#: What the steps to come depend on beside the state and its slope: the time reached, the next step
-#: and the last error; the errors added up; numbers of steps, of evaluations, of results that are
-#: filled and of rejected steps since the last accepted one; whether the first step is known.
-WALK = np.dtype(
-    [(name, np.float64) for name in ("alpha", "step", "last_error", "error_sum")]
-    + [
-        (name, np.int64)
-        for name in ("accepted", "rejected", "evaluations", "results", "in_a_row", "started")
-    ]
-)
-#: Tolerances of the local error and of the cone test, and after how many steps to return.
-LIMITS = np.dtype(
-    [(name, np.float64) for name in ("relative", "absolute", "cone")] + [("steps", np.int64)]
-)
+__all__ = [
+    "CONE_LEFT",
+    "DONE",
+    "INTERRUPTED",
+    "LIMITS",
+    "NOT_A_NUMBER",
+    "RUNNING",
+    "STEP_LIMIT",
+    "STEP_UNDERFLOW",
+    "STIFF",
+    "WALK",
+    "advance",
+    "field_covariance",
+    "outside_cone",
+]
 
 _K, _M, _L = (LAYOUT["sizes"].index(name) for name in ("K", "M", "L"))
 _STUDENTS, _CROSS = place_of("student_overlap"), place_of("cross_overlap")
@@ -84,27 +96,26 @@ def field_covariance(
     ``places`` are those of :func:`symderiv.dynamics.studies.flat_layout.places`.
     """
     K, M, L = sizes[_K], sizes[_M], sizes[_L]
-    students = state[places[_STUDENTS] : places[_STUDENTS + 1]].reshape((K, K, L))
-    cross = state[places[_CROSS] : places[_CROSS + 1]].reshape((K, M, L))
+    # no reshaped views: they bring exceptions into code that is to run without its compiler
+    students, cross, teacher = places[_STUDENTS], places[_CROSS], places[_TEACHER]
     eigenvalue = parameters[places[_EIGENVALUE] : places[_EIGENVALUE + 1]]
     weight = parameters[places[_WEIGHT] : places[_WEIGHT + 1]]
-    teacher = parameters[places[_TEACHER] : places[_TEACHER + 1]].reshape((M, M))
     for i in range(K):
         for j in range(i, K):
             total = 0.0
             for k in range(L):
-                total += weight[k] * eigenvalue[k] * students[i, j, k]
+                total += weight[k] * eigenvalue[k] * state[students + (i * K + j) * L + k]
             covariance[i, j] = total
             covariance[j, i] = total
         for n in range(M):
             total = 0.0
             for k in range(L):
-                total += weight[k] * cross[i, n, k]
+                total += weight[k] * state[cross + (i * M + n) * L + k]
             covariance[i, K + n] = total
             covariance[K + n, i] = total
     for n in range(M):
         for m in range(M):
-            covariance[K + n, K + m] = teacher[n, m]
+            covariance[K + n, K + m] = parameters[teacher + n * M + m]
 
 
 @compiled()
@@ -257,6 +268,14 @@ def _through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.n
 
 
 @compiled()
+def _scale(weights: np.ndarray, factor: float) -> None:
+    """Multiply by a number; 0 also clears what is not finite."""
+    for row in range(weights.shape[0]):
+        for i in range(weights.shape[1]):
+            weights[row, i] = factor * weights[row, i] if factor != 0.0 else 0.0
+
+
+@compiled()
 def _estimate(
     alpha: float,
     times: np.ndarray,
@@ -268,12 +287,12 @@ def _estimate(
 ) -> None:
     """The difference at ``alpha`` that leaving out the end farthest from it makes."""
     count = times.size
-    weights[:] = 0.0
+    _scale(weights, 0.0)
     hermite_constants(times, constants)
     hermite_weights(alpha, times, constants, weights)
     first = 1 if alpha - times[0] > times[count - 1] - alpha else 0
     fewer = slice(first, first + count - 1)
-    weights[:] *= -1.0
+    _scale(weights, -1.0)
     hermite_constants(times[fewer], constants[:, fewer])
     hermite_weights(alpha, times[fewer], constants[:, fewer], weights[:, fewer])
     _through(weights, order, ends, out)
@@ -291,6 +310,8 @@ def _fill(
     ends: np.ndarray,
     stages: np.ndarray,
     work: np.ndarray,
+    between: np.ndarray,
+    order: np.ndarray,
     limit: Any,
     last: bool,
 ) -> None:
@@ -311,10 +332,7 @@ def _fill(
         return
     if asked[walk.results] > times[ready % ENDS]:
         return
-    there = np.empty(ENDS, np.float64)
-    order = np.empty(ENDS, np.int64)
-    constants = np.empty((2, ENDS))
-    weights = np.empty((2, ENDS))
+    there, constants, weights = between[0], between[1:3], between[3:5]
     # the step that begins at end number e
     for e in range(oldest, ready):
         begin, end = e % ENDS, (e + 1) % ENDS
@@ -371,7 +389,7 @@ def _fill(
                 )  # fmt: skip
                 walk.evaluations += 11
             else:
-                weights[:] = 0.0
+                _scale(weights, 0.0)
                 hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
                 _through(weights[:, :count], order, ends, result)
     kept = ends[newest % ENDS, 1]
@@ -412,6 +430,8 @@ def _with_middle(
         CUBE,
         MATRIX,
         MATRIX,
+        INTEGERS,
+        MATRIX,
         records(LIMITS),
     )
 )
@@ -428,6 +448,8 @@ def advance(
     times: np.ndarray,
     ends: np.ndarray,
     work: np.ndarray,
+    between: np.ndarray,
+    order: np.ndarray,
     covariance: np.ndarray,
     limits: np.ndarray,
 ) -> int:
@@ -444,6 +466,9 @@ def advance(
         results: shape (P, n), filled row by row.
         walks, stages (12, n), times (ENDS + 1,), ends (ENDS + 1, 2, n), work (3, n): the stepper's
             own memory between slices; the first is one record of :data:`WALK`.
+        between, order: room for what is filled between steps, (5, ENDS) and (ENDS,). Nothing is
+            allocated here: the code also runs without its compiler
+            (:mod:`symderiv.machine_code`).
         covariance: K + M rows and columns, room for the cone test.
         limits: one record of :data:`LIMITS`.
     """
@@ -508,9 +533,12 @@ def advance(
             code = DONE
         else:
             _fill(
-                rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, limit,
-                False,
+                rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, between,
+                order, limit, False,
             )  # fmt: skip
     if code != RUNNING or limit.steps == 0:
-        _fill(rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, limit, True)
+        _fill(
+            rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, between, order,
+            limit, True,
+        )  # fmt: skip
     return code

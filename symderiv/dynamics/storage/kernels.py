@@ -14,8 +14,9 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -23,10 +24,10 @@ from typing import TYPE_CHECKING, Any, cast
 from symderiv_kernels.layout import LAYOUT
 
 from symderiv import __version__, kept
-from symderiv.code_cache import kept_code, tell_once, temporary_folder
 from symderiv.errors import SymderivError
 from symderiv.expressions import activation
 from symderiv.files import replace_file, write_whole
+from symderiv.last_resort import tell_once, temporary_folder
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
@@ -39,6 +40,8 @@ _LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
+# What a module says on one line.
+_STATED = re.compile(r"^([A-Z][A-Z_0-9]*)\s*(?::[^=\n]*)?=\s*(.+)$", re.M)
 
 
 Stamp = tuple[tuple[int, int], ...]
@@ -70,6 +73,8 @@ class Kernel:
         """The right-hand side on flat vectors, compiled for K students and M teachers."""
         if self.fast is None:
             return cast(Callable[..., None], self.module.flat_right_hand_side)
+        from symderiv.code_cache import kept_code
+
         with kept_code():
             return cast(Callable[..., None], self.fast.specialised(K, M))
 
@@ -82,8 +87,7 @@ class Kernel:
             return _module_of(path, text, _LANES) if text else None
         if not (self.path.parent / "lanes" / self.path.name).exists():
             return None
-        with kept_code():
-            return importlib.import_module(f"{_LANES}.{self.path.stem}")
+        return _imported(f"{_LANES}.{self.path.stem}")
 
     def __getattr__(self, name: str) -> Any:
         # the functions of the module, as kernel.generalization_error
@@ -184,18 +188,19 @@ def _load(
     student_text, teacher_text = wanted.student, wanted.teacher
     found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
     if found is not None and not wanted.rule_text:
-        name = found.stem
-        with kept_code():
-            module = importlib.import_module(f"{_PACKAGE}.{name}")
-            fast = importlib.import_module(f"{_FAST}.{name}")
         files = found, found.parent / "fast" / found.name
-        digests = tuple(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
-        checked = _checked_format(module, found)
-        return Kernel(
-            checked, found, digests[0], student_text, teacher_text, True, fast, digests[1]
+        contents = [file.read_bytes() for file in files]
+        digests = [hashlib.sha256(content).hexdigest() for content in contents]
+        module, fast = (
+            WaitingModule(name, content.decode(), path, partial(_imported, name))
+            for name, content, path in zip(
+                (f"{_PACKAGE}.{found.stem}", f"{_FAST}.{found.stem}"), contents, files, strict=True
+            )
         )
+        return Kernel(module, found, digests[0], student_text, teacher_text, True, fast, digests[1])
     path = _cached_path(wanted)
     texts = _read_both(path)
+    derived = False
     # An approximated activation has modules for every tolerance.
     approximate = _cached_path(wanted, str(tolerance))
     if texts is None:
@@ -209,6 +214,7 @@ def _load(
             how = f" ({wanted.rule_text})" if wanted.rule_text else ""
             notice(f"{damaged}deriving the solver for {student_text} learning {teacher_text}{how}")
         path, texts = _derive(path, approximate, wanted, tolerance)
+        derived = True
         if notice is not None and '\nACTIVATION_METHOD = "quadrature"\n' in texts[0]:
             kinks = "\nSTUDENT_KINKS = " in texts[0] and "\nKINKED = 0\n" not in texts[0]
             notice(
@@ -217,8 +223,13 @@ def _load(
                 "a larger time.relative_tolerance makes it faster"
             )
     sha256, fast_sha256 = (hashlib.sha256(text.encode()).hexdigest() for text in texts)
-    module = _checked_format(_module_of(path, texts[0]), path)
-    fast = _module_of(fast_path(path), texts[1])
+    module, fast = (
+        WaitingModule(_cached_name(place), text, place, partial(_module_of, place, text))
+        for place, text in zip((path, fast_path(path)), texts, strict=True)
+    )
+    if derived:
+        for made in (module, fast):  # what was made just now is tried at once
+            made.run()
     return Kernel(module, path, sha256, student_text, teacher_text, False, fast, fast_sha256)
 
 
@@ -355,9 +366,70 @@ def _read_sealed(path: Path) -> str | None:
     return text if seal and content == text + _seal(text).decode() else None
 
 
+class WaitingModule(ModuleType):
+    """A solver module that is run when one of its functions is asked for, which imports numba.
+
+    What it says in capital letters on one line is known from its text.
+
+    Args:
+        name: of the module.
+        text: its source.
+        path: its file.
+        run: makes the module.
+    """
+
+    def __init__(self, name: str, text: str, path: Path, run: Callable[[], ModuleType]) -> None:
+        super().__init__(name)
+        self.__file__ = str(path)
+        known = {}
+        for constant, value in _STATED.findall(text):
+            with suppress(ValueError, SyntaxError):
+                known[constant] = ast.literal_eval(value.strip())
+        if known.get("FORMAT", FORMAT) != FORMAT:
+            raise _other_version(path)
+        self.__dict__.update(known)
+        self.__dict__["_run"] = run
+        self.__dict__["_text"] = text
+
+    def run(self) -> None:
+        """Run the module, unless it was.
+
+        Raises:
+            SymderivError: it is of another version.
+        """
+        if self._run is not None:
+            module = self._run()
+            if "STUDENT_ACTIVATION" in self.__dict__:
+                _checked_format(module, Path(str(self.__file__)))
+            self.__dict__.update({**vars(module), "_run": None})
+
+    def __getattr__(self, name: str) -> Any:
+        # what a module does not say in capital letters, such as an error, it does not have
+        if not name.startswith("__") and (not name.isupper() or name in self._text):
+            self.run()
+        if name not in self.__dict__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return self.__dict__[name]
+
+
+def _imported(name: str) -> ModuleType:
+    """A module of the package."""
+    from symderiv.code_cache import kept_code
+
+    with kept_code():
+        module = importlib.import_module(name)
+    return module
+
+
+def _cached_name(path: Path) -> str:
+    """By which numba's files on disk refer to a derived module."""
+    return f"symderiv_cached_{path.stem}"
+
+
 def _module_of(path: Path, text: str, package: str = _FAST) -> ModuleType:
-    # numba's files on disk refer to the module by this name
-    name = f"symderiv_cached_{path.stem}"
+    from symderiv.code_cache import kept_code
+
+    name = _cached_name(path)
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
@@ -378,10 +450,12 @@ def _module_of(path: Path, text: str, package: str = _FAST) -> ModuleType:
 
 def _checked_format(module: ModuleType, path: Path) -> ModuleType:
     if getattr(module, "FORMAT", None) != FORMAT or not _extends(getattr(module, "LAYOUT", {})):
-        raise SymderivError(
-            f"{path.name}: is a solver module of another version; generate it again"
-        )
+        raise _other_version(path)
     return module
+
+
+def _other_version(path: Path) -> SymderivError:
+    return SymderivError(f"{path.name}: is a solver module of another version; generate it again")
 
 
 def _extends(layout: Mapping[str, Any]) -> bool:
