@@ -40,6 +40,7 @@ from symderiv_codegen.errors import CodegenError, PrinterError, ProgramError
 from symderiv_codegen.ir.arrays import Array, Vector
 from symderiv_codegen.ir.extension import Extension, Library, Restated
 from symderiv_codegen.ir.functions import Function, ScalarFunction
+from symderiv_codegen.ir.many import Many
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
@@ -63,6 +64,7 @@ __all__ = [
     "Extension",
     "Function",
     "Library",
+    "Many",
     "NamePool",
     "PrinterError",
     "Procedure",

@@ -113,7 +113,7 @@ def expectation(
     def run(opaque_roots: bool) -> Expectation:
         problem = prepare(terms, kept, block, [means[i] for i in used], opaque_roots)
         check_tilts(problem)
-        shifted = bool(integrand.free_symbols - set(fields))
+        shifted = bool(integrand.free_symbols - set(fields)) or any(m.free_symbols for m in means)
         return _Engine(problem, integrand, terms, folded, shifted).run()
 
     try:

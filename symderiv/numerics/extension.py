@@ -6,7 +6,9 @@ import inspect
 from types import MappingProxyType
 from typing import Final
 
-from symderiv_codegen import Extension, Library
+import sympy as sp
+from symderiv_codegen import Extension, Library, Many
+from sympy.core.sorting import default_sort_key
 
 from symderiv.numerics import (
     fields,
@@ -17,6 +19,7 @@ from symderiv.numerics import (
     plain,
     shifted_signs,
     shifted_signs_mpmath,
+    sign_covariances,
     sign_mean4,
     sign_mean4_mpmath,
     tensor_mean,
@@ -41,13 +44,52 @@ _SPECIAL: Final = {
     "OwenT": "_owen_t",
     "ShiftedSigns": "_shifted_signs",
 }
+_IN_SUMS: Final = {"MeanSign": "_mean_sign", "SignCovariance": "_sign_covariance"}
+
+
+class MeanSign(sp.Function):  # type: ignore[misc]
+    """E[sgn(x + h)] of a standard normal x."""
+
+    nargs = 1
+
+
+class SignCovariance(sp.Function):  # type: ignore[misc]
+    """The covariance of sgn(x + h) and sgn(y + k), symmetric in h and k."""
+
+    nargs = 3
+
+    @classmethod
+    def eval(cls, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> sp.Expr | None:
+        """The first two arguments in one order."""
+        return cls(k, h, r) if default_sort_key(k) < default_sort_key(h) else None
+
+
+def _signs_apart(value: sp.Expr) -> sp.Expr:
+    """Means of two signs by their product and their covariance: means depend on one index each."""
+
+    def apart(call: sp.Function) -> sp.Expr:
+        h, k, r = call.args
+        return MeanSign(h) * MeanSign(k) + SignCovariance(h, k, r)
+
+    if not any(type(call).__name__ == "ShiftedSigns" for call in value.atoms(sp.Function)):
+        return value
+    return value.replace(lambda call: type(call).__name__ == "ShiftedSigns", apart)
+
 
 GAUSSIAN: Final = Extension(
     name="Gaussian means",
     doubles=Library(
-        functions=MappingProxyType({**_SPECIAL, **FUNCTIONS_OF_VECTORS}),
+        functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **FUNCTIONS_OF_VECTORS}),
         texts=tuple(map(inspect.getsource, DOUBLES)),
         plain=inspect.getsource(plain),
+        many=(inspect.getsource(sign_covariances),),
+        together=MappingProxyType(
+            {
+                "MeanSign": Many("_mean_signs", "mean_signs", 8),
+                "SignCovariance": Many("_sign_covariances", "signs", 8, arguments=3, scratch=1),
+            }
+        ),
+        in_sums=_signs_apart,
     ),
     multiprecision=Library(
         functions=MappingProxyType({name: f"{own}_mpmath" for name, own in _SPECIAL.items()}),

@@ -35,13 +35,27 @@ def _owen_along(h: float, along: float) -> float:
     return 0.5 * tail_h + tail_along * (0.5 - tail_h) - slope * total
 
 
+def _mean_sign(h: float) -> float:
+    """The mean of one sign with mean h."""
+    return math.erf(math.sqrt(0.5) * h)
+
+
+def _sign_covariance(h: float, k: float, r: float) -> float:
+    """What the mean of two signs is more than the product of their means."""
+    return _shifted_signs(h, k, r) - _mean_sign(h) * _mean_sign(k)
+
+
 def _shifted_signs(h: float, k: float, r: float) -> float:
     """The mean of two signs with means h and k (see above)."""
     bounded = max(-1.0, min(1.0, r))
     if h == 0.0 and k == 0.0:
         return 2.0 / math.pi * math.asin(bounded)
     root = math.sqrt((1.0 - bounded) * (1.0 + bounded))
-    first, second = k - bounded * h, h - bounded * k
+    # k - r h and h - r k, also where they nearly vanish because r is nearly 1 or -1
+    side = math.copysign(1.0, bounded)
+    rest = 1.0 - abs(bounded)
+    first = (k - side * h) + side * rest * h
+    second = (h - side * k) + side * rest * k
     if root > 0.0:
         first, second = first / root, second / root
     else:

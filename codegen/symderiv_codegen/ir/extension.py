@@ -14,7 +14,12 @@ from types import MappingProxyType
 import sympy as sp
 
 from symderiv_codegen.ir.functions import ScalarFunction
+from symderiv_codegen.ir.many import Many
 from symderiv_codegen.ir.names import NamePool
+
+
+def _unchanged(value: sp.Expr) -> sp.Expr:
+    return value
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,19 @@ class Library:
             elementary functions of many numbers; no name is defined twice.
         plain: One more such module, whose functions stand for others of their names in modules to
             be read.
+        many: Modules like the texts with functions of many numbers at once.
+        together: For names of SymPy functions, those of many numbers that double sums evaluate
+            them with.
+        in_sums: An expression in the form in which most of it depends on few of the indices of the
+            sums that it stands in.
     """
 
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     texts: tuple[str, ...] = ()
     plain: str = ""
+    many: tuple[str, ...] = ()
+    together: Mapping[str, Many] = field(default_factory=lambda: MappingProxyType({}))
+    in_sums: Callable[[sp.Expr], sp.Expr] = _unchanged
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """A function of the runtime files on the first ``count`` elements of an array, in place."""
+    """A function of the first ``count`` elements of arrays, which leaves values in the first one.
+
+    ``scratch`` are arrays that it writes to and nobody reads.
+    """
 
     function: str
-    array: str
+    arrays: tuple[str, ...]
     count: sp.Expr
+    scratch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ def reads(node: Node) -> set[str]:
         if isinstance(part, Invoke):
             found.update(part.arguments)
         if isinstance(part, Evaluate):
-            found.add(part.array)
+            found.update(part.arrays)
     return found
 
 
@@ -198,7 +202,7 @@ def writes(node: Node) -> set[str]:
         elif isinstance(part, Fill):
             found.add(part.array.name)
         elif isinstance(part, Evaluate):
-            found.add(part.array)
+            found.update((*part.arrays, *part.scratch))
     return found
 
 

@@ -1,6 +1,7 @@
 """Functions of many numbers in an array: what printed modules know them by, and the room they need.
 
-Each replaces the first numbers of an array by its values. It works through whole groups of
+Each replaces the first numbers of an array by its values, those of several arguments the first
+array. It works through whole groups of
 ``lanes`` numbers, for which the array must have room.
 """
 
@@ -15,11 +16,22 @@ from symderiv_codegen.ir.arrays import Array
 
 @dataclass(frozen=True)
 class Many:
-    """A function of the runtime, and a name for arrays that hold its values."""
+    """A function of many numbers, and a name for arrays that hold its values.
+
+    Args:
+        function: Its name. It gets an array for each argument, then scratch arrays, then how many
+            numbers there are, and leaves the values in the first array.
+        word: For the names of arrays.
+        lanes: It works through whole groups of so many.
+        arguments: How many it has.
+        scratch: How many arrays it wants besides.
+    """
 
     function: str
     word: str
     lanes: int
+    arguments: int = 1
+    scratch: int = 0
 
     def array(self, name: str, count: sp.Expr) -> Array:
         """An array for that many values."""

@@ -201,8 +201,10 @@ class _Walk:
         elif isinstance(node, Invoke):
             self._invoke(node)
         elif isinstance(node, Evaluate):
-            self._known(node.array)
-            self._write(node.array)
+            for array in node.arrays:
+                self._known(array)
+            for array in (*node.arrays, *node.scratch):
+                self._write(array)
 
     def _set(self, node: Set) -> None:
         name = target_name(node.target)

@@ -119,13 +119,14 @@ def inlined_nests(
             long.append(step)
         else:
             nodes += lowering.assignment(step)
+    known = program.extension.doubles.together
     passes.begin(nodes)
     # An array that a long loop reads stays one.
     read = set().union(*(names_in(step.value) for step in long))
     passes.fused([array for array in procedure.locals if array.name not in read])
     passes.shared()
-    passes.apply("tabulate", lambda body: tabulated(body, lowering.names))
-    passes.apply("together", lambda body: evaluated_together(body, lowering.names))
+    passes.apply("tabulate", lambda body: tabulated(body, lowering.names, known))
+    passes.apply("together", lambda body: evaluated_together(body, lowering.names, known))
     passes.apply("loads", lambda body: (with_named_elements(body, lowering.names), []))
     if long:
         lower = Lower(lowering.rewritten, lowering.assigned)

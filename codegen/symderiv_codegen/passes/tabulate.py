@@ -28,7 +28,7 @@ from symderiv_codegen.ir.loops import (
     with_values,
     writes,
 )
-from symderiv_codegen.ir.many import INVERSE_ROOTS
+from symderiv_codegen.ir.many import INVERSE_ROOTS, Many
 from symderiv_codegen.ir.names import NamePool, describe
 from symderiv_codegen.passes.fuse import fuse
 from symderiv_codegen.passes.sum_bodies import Ranges, extent, in_sum_bodies, with_front
@@ -64,12 +64,21 @@ class _Place:
     number: int
 
 
-def tabulated(nodes: tuple[Node, ...], names: NamePool) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes with tables in front of sums, and the arrays that they need."""
+def tabulated(
+    nodes: tuple[Node, ...], names: NamePool, known: Mapping[str, Many] | None = None
+) -> tuple[tuple[Node, ...], list[Array]]:
+    """The same nodes with tables in front of sums, and the arrays that they need.
+
+    Args:
+        nodes: Loop nests.
+        names: The register of the function.
+        known: Functions of many numbers of an extension, by their names.
+    """
     arrays: list[Array] = []
+    of_one = {name: many for name, many in (known or {}).items() if many.arguments == 1}
 
     def rewrite(body: tuple[Node, ...], around: Ranges) -> tuple[Node, ...]:
-        return _Body(body, around).with_tables(names, arrays)
+        return _Body(body, around, of_one).with_tables(names, arrays)
 
     return in_sum_bodies(nodes, rewrite), arrays
 
@@ -77,9 +86,10 @@ def tabulated(nodes: tuple[Node, ...], names: NamePool) -> tuple[tuple[Node, ...
 class _Body:
     """A body of sums."""
 
-    def __init__(self, body: tuple[Node, ...], around: Ranges) -> None:
+    def __init__(self, body: tuple[Node, ...], around: Ranges, known: Mapping[str, Many]) -> None:
         self._body = body
         self._around = around
+        self._known = known
         loops = [node for node in body if isinstance(node, Loop)]
         self._changing = set().union(*(writes(loop) for loop in loops))
         self._changing |= {
@@ -102,17 +112,22 @@ class _Body:
                 index.setdefault(size, symbol)
         tables: dict[Key, _Table] = {}
         rooms: list[Array] = []
-        roots = [key for key in order if _is_inverse_root(key[1])]
-        common = names.take(INVERSE_ROOTS.word) if roots else ""
-        count = sp.Integer(0)
+        kinds = {key: many for key in order if (many := self._together(key[1])) is not None}
+        # values may be needed for arguments of the next function, and so on
+        functions = [
+            each for each in (INVERSE_ROOTS, *self._known.values()) if each in kinds.values()
+        ]
+        common = {many: names.take(many.word) for many in functions}
+        count = dict.fromkeys(functions, sp.Integer(0))
         front: list[Node] = []
         for key in order:
             size, part = key
             value = _read(part.xreplace({_AT: index[size]}), {index[size]: size}, tables)
-            if key in roots:
-                table = _Table(sp.IndexedBase(common), count)
-                count += size
-                value = value.base
+            if key in kinds:
+                many = kinds[key]
+                table = _Table(sp.IndexedBase(common[many]), count[many])
+                count[many] += size
+                value = value.args[0]
             else:
                 name = names.take(f"each_{describe(part.xreplace({_AT: index[size]}))}")
                 rooms.append(Array(name, (str(size),)))
@@ -120,16 +135,10 @@ class _Body:
             tables[key] = table
             inside = (Set(table[index[size]], value),)
             front.append(Loop(index[size], sp.Integer(0), size, inside))
-        evaluated: list[Node] = []
-        behind: list[Node] = []
-        if roots:
-            rooms.append(INVERSE_ROOTS.array(common, count))
-            evaluated = [Evaluate(INVERSE_ROOTS.function, common, count)]
-            behind = [node for node in front if common in reads(node)]
-            if any(common in writes(node) for node in behind):
-                return self._body
-        before = tuple(node for node in front if node not in behind)
-        tabulation = (*fuse(before), *evaluated, *fuse(tuple(behind)))
+        rooms += [many.array(common[many], count[many]) for many in functions]
+        tabulation = _in_turn(front, [(m.function, common[m], count[m]) for m in functions])
+        if tabulation is None:
+            return self._body
         reading = [_reading(node, self._around, {}, tables) for node in self._body]
         first = next(n for n, node in enumerate(self._body) if reading[n] != node)
         whole = with_front(reading, first, tabulation)
@@ -137,6 +146,12 @@ class _Body:
             return self._body
         arrays += rooms
         return (*self._body[:first], *whole)
+
+    def _together(self, part: sp.Expr) -> Many | None:
+        """What an expression is evaluated with, several at a time."""
+        if _is_inverse_root(part):
+            return INVERSE_ROOTS
+        return self._known.get(type(part).__name__)
 
     def _of(
         self, node: Node, ranges: Ranges, partial: frozenset[sp.Symbol], number: int
@@ -169,6 +184,7 @@ class _Body:
                     if index != outermost:
                         nested.add(key)
         wanted = nested | {key for key in whole if len(found[key]) > 1}
+        wanted |= {key for key in whole if self._together(key[1]) in self._known.values()}
         # Other negative powers are powers of the inverse root, where that is at hand.
         return {
             (size, part)
@@ -206,6 +222,27 @@ class _Body:
                 return
         for argument in expression.args:
             yield from self._single(argument, ranges, wanted)
+
+
+def _in_turn(
+    front: list[Node], evaluated: list[tuple[str, str, sp.Expr]]
+) -> tuple[Node, ...] | None:
+    """Loops that fill tables and functions of whole tables, in an order in which they can stand.
+
+    None if a function's arguments need its own values or those of a later one.
+    """
+    found: list[Node] = []
+    left = front
+    arrays = [array for _, array, _ in evaluated]
+    for place, (function, array, count) in enumerate(evaluated):
+        waiting = set(arrays[place:])
+        behind = [node for node in left if reads(node) & waiting]
+        if any(array in writes(node) for node in behind):
+            return None
+        found += fuse(tuple(node for node in left if node not in behind))
+        found.append(Evaluate(function, (array,), count))
+        left = behind
+    return (*found, *fuse(tuple(left)))
 
 
 def _costs(expression: sp.Expr) -> bool:

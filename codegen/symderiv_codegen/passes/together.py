@@ -9,7 +9,7 @@ over four) the library is faster than one pass of that loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -28,7 +28,7 @@ from symderiv_codegen.ir.loops import (
     target_name,
     writes,
 )
-from symderiv_codegen.ir.many import ARCSINES
+from symderiv_codegen.ir.many import ARCSINES, Many
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.passes.sum_bodies import in_double_sums, with_front
 
@@ -36,31 +36,56 @@ MANY = {sp.asin: ARCSINES}
 
 
 def evaluated_together(
-    nodes: tuple[Node, ...], names: NamePool
+    nodes: tuple[Node, ...], names: NamePool, known: Mapping[str, Many] | None = None
 ) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes with functions evaluated together, and the arrays that this needs."""
+    """The same nodes with functions evaluated together, and the arrays that this needs.
+
+    Args:
+        nodes: Loop nests.
+        names: The register of the function.
+        known: Functions of an extension, by their names.
+    """
     arrays: list[Array] = []
+    wanted = {**MANY, **_of_extension(nodes, known or {})}
 
     def rewrite(body: tuple[Node, ...]) -> tuple[Node, ...]:
-        for function in MANY:
-            body = _evaluated(body, function, names, arrays)
+        for function, many in wanted.items():
+            body = _evaluated(body, function, many, names, arrays)
         return body
 
     return in_double_sums(nodes, rewrite), arrays
 
 
+def _of_extension(
+    nodes: tuple[Node, ...], known: Mapping[str, Many]
+) -> dict[sp.FunctionClass, Many]:
+    """The functions of an extension that occur."""
+    calls = (
+        call
+        for node in nodes
+        for part in inner(node)
+        if isinstance(part, Set | Increase)
+        for call in part.value.atoms(sp.Function)
+    )
+    found = {type(call) for call in calls if type(call).__name__ in known}
+    return {each: known[each.__name__] for each in sorted(found, key=lambda e: e.__name__)}
+
+
 def _evaluated(
-    body: tuple[Node, ...], function: sp.FunctionClass, names: NamePool, arrays: list[Array]
+    body: tuple[Node, ...],
+    function: sp.FunctionClass,
+    many: Many,
+    names: NamePool,
+    arrays: list[Array],
 ) -> tuple[Node, ...]:
     """A body of sums with one function's values read from an array."""
     loops = [node for node in body if isinstance(node, Loop) and _in_double_sum(node, function)]
     if not loops or not all(_plain(loop) for loop in loops):
         return body
-    many = MANY[function]
-    name = names.take(many.word)
+    rooms = tuple(names.take(many.word) for _ in range(many.arguments + many.scratch))
     values = _Values(
         function,
-        sp.IndexedBase(name),
+        tuple(map(sp.IndexedBase, rooms[: many.arguments])),
         sp.Symbol(names.take("count"), integer=True, nonnegative=True),
     )
     written = [part for loop in loops for part in values.written(loop)]
@@ -69,7 +94,8 @@ def _evaluated(
     if set().union(*(reads(part) for part in written)) & totals:
         return body
     start = Start(values.count)
-    call = Evaluate(many.function, name, values.count)
+    given, scratch = rooms[: many.arguments], rooms[many.arguments :]
+    call = Evaluate(many.function, given, values.count, scratch)
     first = body.index(loops[0])
     whole = with_front(body, first, [start, *written, call])
     if whole is None:
@@ -77,7 +103,8 @@ def _evaluated(
     places = [n for n, node in enumerate(whole) if node in loops]
     whole[places[0] : places[0]] = [replace(start, again=True)]
     whole = [values.read(node) if node in loops else node for node in whole]
-    arrays.append(many.array(name, sum(values.evaluations(loop) for loop in loops)))
+    number = sum(values.evaluations(loop) for loop in loops)
+    arrays += [many.array(name, number) for name in rooms]
     return (*body[:first], *whole)
 
 
@@ -96,17 +123,17 @@ def _in_double_sum(loop: Loop, function: sp.FunctionClass) -> bool:
 
 @dataclass(frozen=True)
 class _Values:
-    """Loops that write the arguments of a function into an array, or read its values from there."""
+    """Loops that write the arguments of a function into arrays, or read its values from one."""
 
     function: sp.FunctionClass
-    array: sp.IndexedBase
+    arrays: tuple[sp.IndexedBase, ...]
     count: sp.Symbol
 
-    def _calls(self, statement: Set | Increase) -> dict[sp.Expr, sp.Indexed]:
-        """Calls of a statement, none inside another, and where their values stand."""
+    def _calls(self, statement: Set | Increase) -> dict[sp.Expr, sp.Expr]:
+        """Calls of a statement, none inside another, and at which place their values stand."""
         found = set(_outermost(statement.value, self.function))
         calls = sorted(found, key=sp.default_sort_key)
-        return {call: self.array[self.count + n] for n, call in enumerate(calls)}
+        return {call: self.count + n for n, call in enumerate(calls)}
 
     def _counted(self, calls: Iterable[sp.Expr]) -> list[Node]:
         number = len(list(calls))
@@ -120,11 +147,16 @@ class _Values:
                 body += self.written(node)
             elif isinstance(node, Set | Increase):
                 calls = self._calls(node)
-                body += [Set(place, call.args[0]) for call, place in calls.items()]
+                body += [
+                    Set(array[place], argument)
+                    for call, place in calls.items()
+                    for array, argument in zip(self.arrays, call.args, strict=True)
+                ]
                 body += self._counted(calls)
                 if not calls and isinstance(node, Set):
                     body.append(node)
-        needed = _without_unread(body, {str(self.count), str(self.array.label)})
+        own = {str(self.count), *(str(array.label) for array in self.arrays)}
+        needed = _without_unread(body, own)
         return [replace(loop, body=tuple(needed))] if needed else []
 
     def read(self, loop: Loop) -> Loop:
@@ -135,7 +167,8 @@ class _Values:
                 body.append(self.read(node))
             elif isinstance(node, Set | Increase):
                 calls = self._calls(node)
-                body.append(replace(node, value=node.value.xreplace(calls)))
+                known = {call: self.arrays[0][place] for call, place in calls.items()}
+                body.append(replace(node, value=node.value.xreplace(known)))
                 body += self._counted(calls)
         kept = {target_name(n.target) for n in body if isinstance(n, Increase)}
         outside = {target_name(n.target) for n in inner(loop) if isinstance(n, Increase)}

@@ -12,22 +12,32 @@ from dataclasses import replace
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from symderiv_codegen.ir.extension import Library
 from symderiv_codegen.ir.functions import Function, ScalarFunction
 from symderiv_codegen.ir.procedures import Assignment, Procedure
 from symderiv_codegen.ir.program import Program
 
 #: Longer closed forms stay functions: the loops would be hard to read and slow to compile.
 MOST_OPERATIONS = 60
+#: The same where what is left of them is evaluated for all summands together.
+MOST_WITH_MANY = 120
+
+_NOTHING = Library()
 
 
-def with_sums_written_out(program: Program) -> Program:
-    """The program with short functions written out in the procedures that ask for it."""
+def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Program:
+    """The program with short functions written out in the procedures that ask for it.
+
+    Args:
+        program: The program.
+        library: Of the numbers that it is printed for.
+    """
 
     def changed(procedure: Procedure) -> Procedure:
         if procedure.name not in program.written_out:
             return procedure
         steps = (
-            replace(step, value=written_out(step.value, program.functions))
+            replace(step, value=written_out(step.value, program.functions, library))
             if isinstance(step, Assignment)
             else step
             for step in procedure.body
@@ -37,15 +47,20 @@ def with_sums_written_out(program: Program) -> Program:
     return replace(program, procedures=tuple(changed(each) for each in program.procedures))
 
 
-def written_out(expression: sp.Expr, functions: Iterable[Function]) -> sp.Expr:
+def written_out(
+    expression: sp.Expr, functions: Iterable[Function], library: Library = _NOTHING
+) -> sp.Expr:
     """The expression with calls of short functions replaced by what they compute.
 
     Functions that guard the edge of their domain stay calls, and so do all where the cases of
-    coinciding indices are told apart: there a formula may only hold under its condition.
+    coinciding indices are told apart: there a formula may only hold under its condition. The
+    library says how values are stated in sums, and what is evaluated together there.
     """
     if expression.has(sp.Piecewise):
         return expression
-    short = {f.name: f for f in functions if isinstance(f, ScalarFunction) and _is_short(f)}
+    scalars = (f for f in functions if isinstance(f, ScalarFunction))
+    stated = [replace(f, value=library.in_sums(f.value)) for f in scalars]
+    short = {f.name: f for f in stated if _is_short(f, frozenset(library.together))}
 
     def value(call: sp.Expr) -> sp.Expr:
         function = short[call.func.__name__]
@@ -59,10 +74,12 @@ def written_out(expression: sp.Expr, functions: Iterable[Function]) -> sp.Expr:
     )
 
 
-def _is_short(function: ScalarFunction) -> bool:
+def _is_short(function: ScalarFunction, many: frozenset[str]) -> bool:
+    calls = {type(call).__name__ for call in function.value.atoms(sp.Function)}
+    most = MOST_WITH_MANY if calls & many else MOST_OPERATIONS
     parts = [function.value, *(definition for _, definition in function.definitions)]
     return not (
         function.guarded
         or any(part.has(sp.Piecewise, AppliedUndef) for part in parts)
-        or sum(part.count_ops() for part in parts) > MOST_OPERATIONS
+        or sum(part.count_ops() for part in parts) > most
     )

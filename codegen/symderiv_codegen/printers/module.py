@@ -61,7 +61,7 @@ class ModulePrinter:
 
     def prepared(self, program: Program) -> Program:
         """The program as it is printed: with the same values."""
-        return with_sums_written_out(program)
+        return with_sums_written_out(program, self.library)
 
     def scalars(self, function: ScalarFunction, names: NamePool) -> StraightLine:
         """A scalar function as definitions and a value."""
@@ -279,7 +279,8 @@ class ModulePrinter:
             return [*self.block(node, indent), *self._body(node.body, indent + INDENT, printer)]
         if isinstance(node, Evaluate):
             self.texts.add(node.function)
-            return [f"{pad}{node.function}({node.array}, {printer.index(node.count)})"]
+            arguments = ", ".join((*node.arrays, *node.scratch, printer.index(node.count)))
+            return [f"{pad}{node.function}({arguments})"]
         if isinstance(node, Groups):
             return [*self.groups(node, indent), *self._body(node.body, indent + INDENT, printer)]
         return self._invoke(node, indent)

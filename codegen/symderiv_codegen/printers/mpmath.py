@@ -48,7 +48,7 @@ class MpmathModule(ModulePrinter):
 
     @property
     def library(self) -> Library:
-        return self.program.extension.multiprecision
+        return self.source.extension.multiprecision
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         return MpmathExpressions(self._defined, guarded, self.library.functions)

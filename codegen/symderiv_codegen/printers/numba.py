@@ -105,7 +105,7 @@ class NumbaModule(ModulePrinter):
 
     @property
     def library(self) -> Library:
-        return self.program.extension.doubles
+        return self.source.extension.doubles
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         return NumbaExpressions(self._defined, guarded, self.library.functions)
@@ -153,7 +153,7 @@ class NumbaModule(ModulePrinter):
         code = table_nodes(nests, names)
         nodes, arrays = code.nodes, list(code.arrays)
         if not function.guarded:
-            nodes, values = evaluated_together(nodes, names)
+            nodes, values = evaluated_together(nodes, names, self.library.together)
             arrays += values
         arguments = [str(argument) for argument in function.arguments]
         frame = self._frame(function, arguments, names, code.total, arrays)

@@ -29,7 +29,8 @@ def pasted(
     dropped, comments kept. Names that are ``given`` are defined by the module itself. ``plain``
     takes the library's functions to be read where it has them.
     """
-    sources = [(_elementary(), of_many), *((text, decorator) for text in library.texts)]
+    sources = [(text, of_many) for text in (_elementary(), *library.many)]
+    sources += [(text, decorator) for text in library.texts]
     instead = (library.plain, decorator) if plain else ("", "")
     return _definitions(sources, set(names), set(given), instead)
 

@@ -147,8 +147,8 @@ class Integrals:
         arguments = (*(covariance[a, b] for a, b in upper_triangle(size)), *biases)
         integrand = sp.Mul(
             *(
-                self._factor(kind, field + (biases[number] if biases else 0))
-                for number, (field, group) in enumerate(zip(fields, pattern.fields, strict=True))
+                self._factor(kind, field)
+                for field, group in zip(fields, pattern.fields, strict=True)
                 for kind in group
             )
         )
@@ -160,8 +160,13 @@ class Integrals:
         left = [number for number, field in enumerate(fields) if integrand.has(field)]
         if not left:
             return Integral(pattern, arguments, (), integrand, 0)
+        # a bias is a mean: its entries go through the same eliminations as those of a covariance
         mean = expectation(
-            integrand, [fields[a] for a in left], covariance.extract(left, left), folded=True
+            integrand,
+            [fields[a] for a in left],
+            covariance.extract(left, left),
+            sp.Matrix([biases[a] for a in left]) if biases else None,
+            folded=True,
         )
         return Integral(pattern, arguments, mean.definitions, mean.value, mean.sign_factors)
 

@@ -274,7 +274,7 @@ WRONG: dict[str, tuple[tuple[Node, ...], str]] = {
         (over(i, either((Set(x, OUT[0]),), ()), Set(OUT[0], ONE)),),
         "'out' is read",
     ),
-    "evaluated": ((Evaluate("f", "out", K),), "'out' is read before"),
+    "evaluated": ((Evaluate("f", ("out",), K),), "'out' is read before"),
     "an index set": ((over(i, Set(i, ONE)),), "'i' is assigned and is an argument, a size or an"),
     "one index twice": ((over(i, over(i)),), "'i' is assigned and is an argument, a size or an"),
     "an index that is a value": ((Set(x, ONE), over(x)), "'x' is assigned twice"),
