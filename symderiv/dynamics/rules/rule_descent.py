@@ -58,7 +58,7 @@ class Updates:
 
 
 class Descent:
-    """The weights of G runs: J (G, K, N), heads v (G, H, K), biases b (G, K).
+    """The weights of G runs: J (G, K, N) or in a span, heads v (G, H, K), biases b (G, K).
 
     Args:
         updates: how they are updated.
@@ -84,7 +84,7 @@ class Descent:
         self.v = np.repeat(heads[None], runs, axis=0)
         self.b = np.repeat(biases[None], runs, axis=0)
         self.velocity = [np.zeros_like(w) for w in (self.J, self.v, self.b)]
-        self.N = student.shape[1]
+        self.N = source.teaching.dimension
         self.made = 0
         self._variance = source.teaching.vectors.variance
         self._head = source.teaching.tasks.head

@@ -16,13 +16,13 @@ from symderiv.dynamics.rules.rule_tasks import Tasks
 from symderiv.dynamics.sgd.run_memory import set_generator, words_of
 from symderiv.dynamics.studies.initial import RUNS, Vectors, stream
 
-# Streams beside those of inputs and label noise; 2 belongs to Gram matrices.
-_INPUTS, _NOISE = range(2)
-_FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES = range(3, 8)
-_PURPOSES = (_INPUTS, _NOISE, _FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES)
+# Streams beside those of inputs and label noise; 2 is that of lengths where there are no vectors.
+INPUTS, _NOISE = range(2)
+LENGTHS, _FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES = range(2, 8)
+_PURPOSES = (INPUTS, _NOISE, LENGTHS, _FLIPS, _MASKS, _INPUT_NOISE, _TASKS, _UPDATES)
 
 # Per run: the blocks of some runs together should stay in the cache.
-_BLOCK_NUMBERS = 32 * 1024
+BLOCK_NUMBERS = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Teaching:
     """How targets are made.
 
     Args:
-        vectors: teachers and variances of the coordinates of the inputs.
+        vectors: teachers and variances of the coordinates of the inputs; N of them, or those in
+            which the teachers, the students and what is drawn for a step lie.
+        dimension: N.
         activation: g̃ of arrays.
         biases: c, shape (M,).
         tasks: the tasks.
@@ -42,6 +44,7 @@ class Teaching:
     """
 
     vectors: Vectors
+    dimension: int
     activation: Values
     biases: np.ndarray
     tasks: Tasks
@@ -93,12 +96,12 @@ class Source:
 
     def __init__(self, teaching: Teaching, K: int, seed: int, runs: range, most: int) -> None:
         self.teaching, self.K = teaching, K
-        self.N = teaching.vectors.variance.size
-        self.block = max(1, min(_BLOCK_NUMBERS // self.N, most))
+        self.N, self.width = teaching.dimension, teaching.vectors.variance.size
+        self.block = max(1, min(BLOCK_NUMBERS // self.width, most))
         self.drawn = 0
         self._used = self.block
         self._before = np.empty(0)
-        self._generators = [
+        self.generators = [
             {p: stream(seed, RUNS, run, *((p,) if p else ())) for p in _PURPOSES} for run in runs
         ]
 
@@ -127,7 +130,7 @@ class Source:
         used, drawn = (int(count) for count in kept["used"])
         if drawn == 0:
             return
-        for generators, words in zip(self._generators, kept["generators"], strict=True):
+        for generators, words in zip(self.generators, kept["generators"], strict=True):
             for generator, each in zip(generators.values(), words, strict=True):
                 set_generator(generator, each)
         self.drawn = drawn - self.block
@@ -135,9 +138,9 @@ class Source:
         self._used = used
 
     def _draw(self) -> None:
-        self._before = np.stack([words_of(tuple(g.values())) for g in self._generators])
+        self._before = np.stack([words_of(tuple(g.values())) for g in self.generators])
         told = self.teaching
-        inputs = self._normal(_INPUTS, self.N)
+        inputs, added, update = self._vectors()
         inputs *= told.scale[told.tasks.phase_of(self.drawn + np.arange(self.block), self.N)]
         y = inputs @ told.vectors.teacher.T / np.sqrt(self.N)
         task = self._tasks()
@@ -146,36 +149,46 @@ class Source:
             target = np.where(self._uniform(_FLIPS, 1)[..., 0] < told.flip, -target, target)
         if told.noise > 0.0:
             target = target + told.noise * self._normal(_NOISE, 1)[..., 0]
-        if told.input_noise > 0.0:
-            inputs += told.input_noise * self._normal(_INPUT_NOISE, self.N)
+        if added is not None:
+            inputs += told.input_noise * added
         mask = None
         if told.keep < 1.0:
             mask = (self._uniform(_MASKS, self.K) < told.keep).astype(np.float64)
-        update = None
-        if told.noisy_updates:
-            shape = (*inputs.shape[:2], self.K, self.N)
-            update = self._normal(_UPDATES, self.K * self.N).reshape(shape)
         self._now = Examples(inputs, target, mask, task, update)
         self.drawn += self.block
         self._used = 0
+
+    def _vectors(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Standard normal vectors of a block, for inputs, noise on them and noise of updates.
+
+        Shapes (G, n, N), (G, n, N), (G, n, K, N); None for what the rule has not.
+        """
+        told = self.teaching
+        inputs, added, update = self._normal(INPUTS, self.width), None, None
+        if told.input_noise > 0.0:
+            added = self._normal(_INPUT_NOISE, self.width)
+        if told.noisy_updates:
+            shape = (*inputs.shape[:2], self.K, self.width)
+            update = self._normal(_UPDATES, self.K * self.width).reshape(shape)
+        return inputs, added, update
 
     def _tasks(self) -> np.ndarray:
         tasks = self.teaching.tasks
         phase = tasks.phase_of(self.drawn + np.arange(self.block), self.N)
         if tasks.count == 1:
-            return np.zeros((len(self._generators), self.block), dtype=np.int64)
+            return np.zeros((len(self.generators), self.block), dtype=np.int64)
         u = self._uniform(_TASKS, 1)
         found: np.ndarray = np.sum(u >= tasks.cumulative[phase], axis=2)
         return found
 
     def _normal(self, purpose: int, width: int) -> np.ndarray:
-        values = np.empty((len(self._generators), self.block, width))
-        for run, generators in enumerate(self._generators):
+        values = np.empty((len(self.generators), self.block, width))
+        for run, generators in enumerate(self.generators):
             generators[purpose].standard_normal(out=values[run])
         return values
 
     def _uniform(self, purpose: int, width: int) -> np.ndarray:
-        values = np.empty((len(self._generators), self.block, width))
-        for run, generators in enumerate(self._generators):
+        values = np.empty((len(self.generators), self.block, width))
+        for run, generators in enumerate(self.generators):
             generators[purpose].random(out=values[run])
         return values

@@ -22,6 +22,7 @@ from symderiv.dynamics.rules.rule_functions import (
     function_of_alpha,
     loss_functions,
 )
+from symderiv.dynamics.rules.rule_gram import GramDescent, GramSource, Span, span_of, vectors_in
 from symderiv.dynamics.rules.rule_means import Means, Student
 from symderiv.dynamics.rules.rule_tasks import tasks_of
 from symderiv.dynamics.rules.task_inputs import inputs_of_tasks
@@ -29,7 +30,13 @@ from symderiv.dynamics.sgd.simulate_study import checked_runs
 from symderiv.dynamics.sgd.simulated_runs import SimulationProgress
 from symderiv.dynamics.sgd.simulation import Simulation
 from symderiv.dynamics.storage.checkpoint import Checkpoint, identity
-from symderiv.dynamics.studies.initial import Initial, Vectors, initial, vectors_with_overlaps
+from symderiv.dynamics.studies.initial import (
+    Initial,
+    Vectors,
+    coordinates_of,
+    initial,
+    vectors_with_overlaps,
+)
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError, NotYetError
@@ -62,13 +69,16 @@ def simulate_rule(
     count = checked_runs(study, runs)
     start = start or initial(study)
     _check(study, start)
-    vectors = start.vectors
-    if not isinstance(vectors, Vectors):
+    vectors, span = start.vectors, None
+    if study.simulation.method == "gram":
+        span = span_of(study, start.state, start.data)
+        vectors = vectors_in(span, start.state, start.data)
+    elif not isinstance(vectors, Vectors):
         vectors = vectors_with_overlaps(start.state, start.data, study.initial.seed)
     if checkpoint is not None:
         checkpoint.open(identity(study, "none", command="simulate", runs=count))
     started = time.perf_counter()
-    work = _Work(study, start, vectors, count)
+    work = _Work(study, start, vectors, count, span)
     interrupted = work.go(progress, checkpoint)
     reached, N = work.recorded, work.N
     cause, message = work.ending(interrupted)
@@ -86,7 +96,7 @@ def simulate_rule(
         initial=start.state,
         dimension=N,
         runs=count,
-        method="vectors",
+        method="vectors" if span is None else "gram",
         alpha_end=work.made / N,
         cause=cause,
         message=message,
@@ -103,11 +113,6 @@ def simulate_rule(
 def _check(study: Study, start: Initial) -> None:
     """Refuse what is not simulated together, by name."""
     training, trained = study.training, study.network.train_second_layer
-    if study.simulation.method == "gram":
-        raise NotYetError(
-            f'"gram" does not know {study.rule_keys[0]}; use "vectors"',
-            argument="simulation.method",
-        )
     data = start.data
     if data is not None and (data.latent is not None or len(data.components) > 1):
         raise NotYetError(
@@ -132,12 +137,20 @@ def _check(study: Study, start: Initial) -> None:
 
 
 class _Work:
-    """All runs of a study, in groups that go forward together."""
+    """All runs of a study, in groups that go forward together.
 
-    def __init__(self, study: Study, start: Initial, vectors: Vectors, runs: int) -> None:
+    Args:
+        study, start, runs: what is simulated.
+        vectors: where it starts, of N coordinates or those of a span.
+        span: for runs without vectors of N coordinates.
+    """
+
+    def __init__(
+        self, study: Study, start: Initial, vectors: Vectors, runs: int, span: Span | None = None
+    ) -> None:
         training, state = study.training, start.state
         self.study, self.state, self.vectors, self.runs = study, state, vectors, runs
-        self.N, K = vectors.variance.size, state.K
+        self.N, K = int(coordinates_of(start.data).sum()), state.K
         self.tasks = tasks_of(study, state.teacher_weights)
         self.batch = training.batch or 1
         if training.batch_ratio is not None:
@@ -148,6 +161,7 @@ class _Work:
         loss, slope = loss_functions(training.loss)
         teaching = Teaching(
             vectors,
+            self.N,
             activation_functions(study.teacher_activation)[0],
             study.teacher_biases,
             self.tasks,
@@ -176,15 +190,22 @@ class _Work:
         updates = _updates(study, self.batch, self.N)
         heads = np.repeat(state.student_weights[None], self.tasks.heads, axis=0)
         most = int(self.steps[-1]) * self.batch
+        seed, rms = study.initial.seed, training.normalise == "gradient"
+
+        def source(runs: range) -> Source:
+            if span is not None:
+                return GramSource(span, teaching, K, seed, runs, most)
+            return Source(teaching, K, seed, runs, most)
+
         self.groups = [
-            Descent(
+            (Descent if span is None else GramDescent)(
                 updates,
-                Source(teaching, K, study.initial.seed, range(first, last), most),
+                source(range(first, last)),
                 vectors.student,
                 heads,
                 study.student_biases,
                 last - first,
-                self._root_mean_square if training.normalise == "gradient" else None,
+                self._root_mean_square if rms else None,
             )
             for first, last in _pieces(runs)
         ]
@@ -292,7 +313,8 @@ class _Work:
                 for run in range(len(group.J))
             ]
         )
-        length = np.mean(self.vectors.variance) + self.study.training.input_noise**2
+        power = self.state.weight @ self.state.eigenvalue
+        length = power + self.study.training.input_noise**2
         found: np.ndarray = np.sqrt(length) * forces
         return found
 

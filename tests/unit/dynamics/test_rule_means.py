@@ -27,6 +27,7 @@ def means(activation: str, sign: bool = False, keep: float = 1.0, **others) -> M
     nothing = np.zeros((1, 1))
     teaching = Teaching(
         Vectors(nothing, nothing, np.ones(1), np.arange(2)),
+        1,
         activation_functions(activation)[0],
         np.zeros(3),
         TASKS,

@@ -75,6 +75,14 @@ CASES = {
             {"mixture": {"0": 0.4, "1": 0.6}},
         ],
     },
+    "noise of the update": {"update_noise": 0.7, "weight_decay": 0.3, "batch": 3},
+    "noise of velocities": {"update_noise": 0.7, "momentum_rate": 2.0, "train_biases": True},
+    "curriculum": {
+        "tasks": [
+            {"until": 1.2, "teachers": [0], "data": sd.Spectrum([0.5, 2.5])},
+            {"teachers": [1]},
+        ],
+    },
     "tasks with a shared head": {
         "train_second_layer": True,
         "input_noise": 0.3,
@@ -104,7 +112,7 @@ def by_the_letter(problem: sd.Problem, run: int) -> SimpleNamespace:
     """Weights after the last example: one example after the other, from the manual's words."""
     study = problem._study
     told, seed = study.training, study.initial.seed
-    random = [stream(seed, RUNS, run, *((p,) if p else ())) for p in range(7)]
+    random = [stream(seed, RUNS, run, *((p,) if p else ())) for p in range(8)]
     vectors = initial(study).vectors
     J, B, rho = vectors.student.copy(), vectors.teacher, vectors.variance
     c, v_teacher, b = study.teacher_biases, study.teacher_weights, study.student_biases.copy()
@@ -117,12 +125,19 @@ def by_the_letter(problem: sd.Problem, run: int) -> SimpleNamespace:
     whole = N if told.batch_ratio else 1 / N if told.momentum_rate else 1
     beta = 1 - told.momentum_rate / N if told.momentum_rate else told.momentum
     lengths = [Ji @ (rho * Ji) for Ji in J]
+    curriculum = bool(parts) and parts[0].data is not None
     VJ, Vb, Vv = np.zeros_like(J), np.zeros(K), [np.zeros(K) for _ in heads]
     for first in range(0, EXAMPLES, size):
         dJ, db, dv = np.zeros_like(J), np.zeros(K), [np.zeros(K) for _ in heads]
-        alpha, decay = first / N, [0.0 for _ in heads]
+        alpha, decay, added = first / N, [0.0 for _ in heads], None
         for example in range(first, first + size):
-            xi = np.sqrt(rho) * random[0].standard_normal(N)
+            own = rho
+            if curriculum and example < round(parts[0].until * N):
+                own = np.repeat(parts[0].data.eigenvalues, N // 2)
+            xi = np.sqrt(own) * random[0].standard_normal(N)
+            if told.update_noise:
+                zeta = random[7].standard_normal((K, N))
+                added = zeta if added is None else added
             taught, head = range(study.M), 0
             if parts:
                 u = random[6].random() if many > 1 else 0.0
@@ -150,6 +165,8 @@ def by_the_letter(problem: sd.Problem, run: int) -> SimpleNamespace:
             dv[head] -= eta_v / N * mask * g * pull / size
             decay[head] += study.second_layer_weight_decay / N / size
         factor = rate_factor(told.schedule, alpha)
+        if told.update_noise:
+            dJ += told.update_noise / N**0.5 * added
         VJ, Vb = beta * VJ + whole * factor * dJ, beta * Vb + whole * factor * db
         J, b = (1 - told.weight_decay / N) * J + VJ, b + Vb
         for head in range(len(heads)):
@@ -187,7 +204,7 @@ def test_a_run_depends_on_the_seed_and_its_index_alone(monkeypatch):
         problem.simulate(alpha=[0, 0.4, 1.0, 2.5], workers=2),
     ):
         np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
-    monkeypatch.setattr(rule_examples, "_BLOCK_NUMBERS", 7 * N)
+    monkeypatch.setattr(rule_examples, "BLOCK_NUMBERS", 7 * N)
     np.testing.assert_allclose(problem.simulate(alpha=[0, 2.5]).heads, plain.heads, rtol=1e-13)
     seeded = problem.replace(seed=5).simulate(alpha=[0, 2.5])
     assert np.max(np.abs(seeded.Q[:, -1] - plain.Q[:, -1])) > 1e-3
@@ -213,9 +230,40 @@ def test_an_interrupted_simulation_goes_on_to_the_same_numbers(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"momentum_rate": 2.0, "label_flip": 0.2, "loss": "huber", "input_noise": 0.5},
+        {"batch": 3, "update_noise": 0.8, "keep": 0.7, "student_biases": 0.3},
+        {"tasks": CASES["curriculum"]["tasks"], "normalise": "none", "weight_decay": 0.5},
+    ],
+)
+def test_runs_without_vectors_have_the_law_of_those_with(change):
+    """Means and variances of all that is reported over many runs, at a small dimension."""
+    more = {**COMMON, "inputs": sd.Spectrum([1.6, 0.4], dimension=24), **change}
+    runs, alpha = 400, [0.5, 1.0]
+    whole, gram = (
+        sd.Problem("linear", **more, simulation={"method": method}).simulate(runs=runs, alpha=alpha)
+        for method in ("vectors", "gram")
+    )
+    assert (whole.method, gram.method) == ("vectors", "gram")
+    for name in ("Q", "R", "generalization_error", *whole.further):
+        one, other = (np.asarray(getattr(each, name)) for each in (whole, gram))
+        if np.all(np.std(one, axis=0) < 1e-9):
+            continue
+        for first, second in (
+            (one, other),
+            ((one - one.mean(0)) ** 2, (other - other.mean(0)) ** 2),
+        ):
+            error = np.hypot(first.std(0), second.std(0)) / runs**0.5
+            off = np.abs(first.mean(0) - second.mean(0))
+            assert np.max(off / np.maximum(error, 1e-12)) < 4.5, name
+
+
+@pytest.mark.parametrize(
     ("change", "argument"),
     [
-        ({"keep": 0.5, "simulation": {"method": "gram"}}, "method"),
+        ({"batch_ratio": 0.5, "simulation": {"method": "gram"}}, "method"),
+        ({"batch": 5, "simulation": {"method": "gram"}}, "method"),
         ({"normalise": "sphere", "student_std": 0.0}, "normalise"),
         ({**CASES["tasks"], "momentum_rate": 0.5}, "momentum_rate"),
         ({"batch_ratio": 0.5, "weight_decay": 0.1}, "weight_decay"),
