@@ -202,7 +202,7 @@ class GramDescent(Descent):
         rows = np.concatenate([each.reshape(spaces) for each in moving], axis=1).swapaxes(1, 2)
         M, count = span.teachers, rows.shape[2]
         # the basis goes on from the teachers through these rows, one by one
-        upper = np.linalg.qr(rows[..., M:].swapaxes(-1, -2), mode="r")
+        upper = np.asarray(np.linalg.qr(rows[..., M:].swapaxes(-1, -2), mode="r"))
         rows[..., M : M + count] = upper.swapaxes(-1, -2)
         rows[..., M + count :] = 0.0
         for number, each in enumerate(moving):
