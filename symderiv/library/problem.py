@@ -25,6 +25,7 @@ from symderiv.showing import Shown, Summary, plain
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import xarray
 
     from symderiv.dynamics.sgd.simulation import Simulation
     from symderiv.dynamics.stepping.trajectory import Trajectory
@@ -437,6 +438,71 @@ class Problem(Shown):
         if checkpoint is not None and checkpoint.stopped:
             found = replaced(found, cause="interrupted")
         return found if output is None else found.save(output)
+
+    def ensemble(
+        self,
+        *,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        relative_tolerance: float | None = None,
+        absolute_tolerance: float | None = None,
+        threads: int | None = None,
+        max_steps: int | None = None,
+        progress: Progress = None,
+        notice: Any = None,
+        **lists: Sequence[Any],
+    ) -> xarray.Dataset:
+        """Integrate the equations for every combination of values, many runs at a time.
+
+        Runs that share a solver module go through compiled lanes, several on each thread; what
+        lanes do not take (schedules, tasks, batches that grow with N, means by quadrature, large
+        systems) one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
+        is that of each step: no run is made twice to measure its error.
+
+        Args:
+            end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
+                the same for all runs.
+            threads: one per processor when left out.
+            max_steps: steps after which a run is given up; 100 million when left out.
+            progress, notice: see :meth:`solve`.
+            lists: values of arguments as for :meth:`replace`, each a dimension of the result.
+
+        Returns:
+            An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
+            ``status`` ("done", or why the run ended early: what lies behind is not a number; or
+            "failed: …" with the reason), alpha_end, tolerance_reached (the sum of the estimated
+            local errors, relative), steps, rhs_evaluations and wall_seconds over the lists. An
+            interrupt from the keyboard returns what there is.
+
+        Raises:
+            InputError: a value is not acceptable, no end is given, or the results do not fit into
+                memory.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5,
+        ...                      inputs=sd.Isotropic(1000))
+        >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
+        >>> dict(runs.generalization_error.sizes)
+        {'learning_rate': 2, 'seed': 3, 'alpha': 5}
+        """
+        from symderiv.library.ensembles import ensemble_of
+
+        times = {
+            "end": end,
+            "values": alpha,
+            "points": points,
+            "spacing": spacing,
+            "relative_tolerance": relative_tolerance,
+            "absolute_tolerance": absolute_tolerance,
+        }
+        study = self._timed(given(times))
+        with naming_arguments(), progress_bar(progress) as update:
+            _ = study.alpha  # the times are there
+            return ensemble_of(
+                study, lists, threads=threads, max_steps=max_steps, update=update, notice=notice
+            )
 
     def _timed(self, times: Mapping[str, Any]) -> Study:
         """The study at the times asked for."""

@@ -101,7 +101,7 @@ def dataset(contents: Contents) -> xarray.Dataset:
     data = {}
     for name, values in contents.variables.items():
         if name != "alpha":
-            axes, meaning = _axes(name)
+            axes, meaning = axes_of(name)
             data[name] = (axes, values, {"long_name": meaning, "units": "1"})
     units = {
         axis: np.arange(1, count + 1) for axis, count in contents.lengths.items() if axis != "mode"
@@ -158,7 +158,8 @@ def _attributes(file: Any) -> dict[str, Any]:
     }
 
 
-def _axes(name: str) -> tuple[tuple[str, ...], str]:
+def axes_of(name: str) -> tuple[tuple[str, ...], str]:
+    """The names of a variable's axes in result files, and what it is."""
     base = name.removesuffix("_standard_error").removesuffix("_run")
     axes, meaning = _AXES[base]
     if name.endswith("_run"):
@@ -180,7 +181,7 @@ def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:
         for name, values in variables.items():
             if name == "alpha":
                 continue
-            axes, meaning = _axes(name)
+            axes, meaning = axes_of(name)
             variable = file.create_variable(name, axes, data=values)
             variable.attrs["long_name"] = meaning
         for name, value in contents.attributes.items():
