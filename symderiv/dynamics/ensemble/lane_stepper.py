@@ -223,6 +223,14 @@ def _first_step(  # type: ignore[no-untyped-def]
 
 
 @_inside
+def _fill(weights, value):  # type: ignore[no-untyped-def]
+    # an assignment to a slice would compile the texts of its errors, which takes seconds
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[i, j] = value
+
+
+@_inside
 def _between(  # type: ignore[no-untyped-def]
     asked, results, filled, newest, last, times, ends, own_until, relative, absolute, room
 ):
@@ -271,12 +279,14 @@ def _between(  # type: ignore[no-untyped-def]
                 # the difference that leaving out the end farthest from here makes, once a step
                 prepared = e + 1
                 at = times[begin] + 0.75 * (stop - times[begin])
-                weights[:] = 0.0
+                _fill(weights, 0.0)
                 hermite_constants(there[:count], constants[:, :count])
                 hermite_weights(at, there[:count], constants[:, :count], weights[:, :count])
                 first = 1 if at - there[0] > there[count - 1] - at else 0
                 fewer = slice(first, first + count - 1)
-                weights[:] *= -1.0
+                for i in range(count):
+                    weights[0, i] *= -1.0
+                    weights[1, i] *= -1.0
                 hermite_constants(there[fewer], constants[:, fewer])
                 hermite_weights(at, there[fewer], constants[:, fewer], weights[:, fewer])
                 total = 0.0
@@ -291,7 +301,7 @@ def _between(  # type: ignore[no-untyped-def]
                     own_until = stop
                     return filled, e, own_until
                 hermite_constants(there[:count], constants[:, :count])
-            weights[:] = 0.0
+            _fill(weights, 0.0)
             hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
             for i in range(count):
                 slot = (oldest + i) % ENDS
@@ -320,7 +330,7 @@ def workspace(size: int, constants: int, fields: int) -> tuple[np.ndarray, np.nd
     numbers = WIDTH * (16 * size + constants + fields * fields + 3 + _NUMBERS + ENDS) + 5 * ENDS
     whole = np.zeros(numbers + 8)
     first = (-whole.ctypes.data // 8) % 8
-    return whole[first:], np.zeros(WIDTH * _INTEGERS, np.int64), np.zeros((WIDTH, ENDS, 2, size))
+    return whole[first:], np.zeros((_INTEGERS, WIDTH), np.int64), np.zeros((WIDTH, ENDS, 2, size))
 
 
 def _kept_with(digest: int) -> Any:
@@ -341,7 +351,7 @@ def _kept_with(digest: int) -> Any:
             MATRIX,
             types.int64,
             VECTOR,
-            INTEGERS,
+            types.int64[:, ::1],
             types.float64[:, :, :, ::1],
         ),
         fastmath={"reassoc", "contract"},
@@ -383,6 +393,8 @@ def _kept_with(digest: int) -> Any:
         n, size, count = starts.shape[0], starts.shape[1], asked.size
         end = asked[count - 1]
         width = size * WIDTH
+        # not a constant: loops of eight turns would be written out, which takes long to compile
+        lanes = integers.shape[1]
         # parts of what has no owner are taken without counting who refers to it
         numbers = unowned(numbers, 0, (numbers.size,))
         results = unowned(results, 0, (n, count, size))
@@ -396,24 +408,26 @@ def _kept_with(digest: int) -> Any:
         room = numbers[at : at + (sizes[0] + sizes[1]) ** 2 * WIDTH]
         at += room.size
         limits = numbers[at : at + 3 * WIDTH]
-        # the last ones: what the table of the docstring above calls numbers of a lane
-        walk = numbers[at + 3 * WIDTH : at + (3 + _NUMBERS) * WIDTH].reshape((_NUMBERS, WIDTH))
+        walk = unowned(numbers, at + 3 * WIDTH, (_NUMBERS, WIDTH))
         times, alpha, step, length, error = walk[0], walk[1], walk[2], walk[3], walk[4]
         last_log, mask, own_until, error_sum = walk[5], walk[6], walk[7], walk[8]
-        ring = numbers[at + (3 + _NUMBERS) * WIDTH :][: WIDTH * ENDS].reshape((WIDTH, ENDS))
-        counts = integers.reshape((_INTEGERS, WIDTH))
-        run, code, filled, newest = counts[0], counts[1], counts[2], counts[3]
-        in_a_row, rejected, evaluations, inside = counts[4], counts[5], counts[6], counts[7]
-        weights = numbers[at + (3 + _NUMBERS + ENDS) * WIDTH :][: 5 * ENDS].reshape((5, ENDS))
+        ring = unowned(numbers, at + (3 + _NUMBERS) * WIDTH, (WIDTH, ENDS))
+        run, code, filled, newest = integers[0], integers[1], integers[2], integers[3]
+        in_a_row, rejected = integers[4], integers[5]
+        evaluations, inside = integers[6], integers[7]
+        weights = unowned(numbers, at + (3 + _NUMBERS + ENDS) * WIDTH, (5, ENDS))
         values, begin = view(y, 0, (size,)), view(stages, 0, (size,))
         coming, moving = view(new, 0, (size,)), view(slope, 0, (size,))
-        run[:] = -1
-        parameters[:] = 1.0
-        limits[:] = 1.0
+        for lane in range(lanes):
+            run[lane] = -1
+            for c in range(constants.shape[1]):
+                parameters[c * WIDTH + lane] = 1.0
+            for c in range(3):
+                limits[c * WIDTH + lane] = 1.0
         active, empty = 0, False
         while True:
             begun = False
-            for lane in range(WIDTH):
+            for lane in range(lanes):
                 mask[lane] = 0.0
                 if run[lane] >= 0 or empty:
                     continue
@@ -451,7 +465,7 @@ def _kept_with(digest: int) -> Any:
                     begin[c] = chosen(fresh, moving[c], begin[c])
                     largest += abs(moving[c]) + abs(values[c])
                 put_lanes(error, 0, largest)
-                for lane in range(WIDTH):
+                for lane in range(lanes):
                     if mask[lane] == 0.0:
                         continue
                     ring[lane, 0] = 0.0
@@ -466,7 +480,7 @@ def _kept_with(digest: int) -> Any:
                         code[lane] = NOT_A_NUMBER
                     elif filled[lane] == count:
                         code[lane] = DONE
-            for lane in range(WIDTH):
+            for lane in range(lanes):
                 length[lane] = 0.0
                 if run[lane] < 0:
                     continue
@@ -498,7 +512,7 @@ def _kept_with(digest: int) -> Any:
             accepted = lane_bits((found <= 1.0) & finite)
             tolerance = lanes_at(limits, 2)
             left = lane_bits(_outside_cone(new, sizes, places, parameters, tolerance, room))
-            for lane in range(WIDTH):
+            for lane in range(lanes):
                 mask[lane] = 0.0
                 number = run[lane]
                 if number < 0:
@@ -553,7 +567,7 @@ def _kept_with(digest: int) -> Any:
             for c in range(size):
                 values[c] = chosen(kept, coming[c], values[c])
                 begin[c] = chosen(kept, moving[c], begin[c])
-            for lane in range(WIDTH):
+            for lane in range(lanes):
                 number = run[lane]
                 if number < 0 or (mask[lane] == 0.0 and code[lane] < 0 and inside[lane] < 0):
                     continue
