@@ -481,7 +481,7 @@ class Problem(Shown):
                 memory.
 
         >>> import symderiv as sd
-        >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5,
+        >>> problem = sd.Problem("linear", students=2, teachers=2, learning_rate=0.5,
         ...                      inputs=sd.Isotropic(1000))
         >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
         >>> dict(runs.generalization_error.sizes)

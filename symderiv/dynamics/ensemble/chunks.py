@@ -115,7 +115,7 @@ def integrate_chunk(
             )
             chunk.add_lanes([number for number, _ in part], [flow for _, flow in part], found)
             told.ended(len(part))
-            if chunk.interrupted:
+            if found.interrupted:
                 return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1))
     return chunk

@@ -52,6 +52,11 @@ class LaneResults:
     evaluations: np.ndarray
     seconds: float
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether any run was stopped from the keyboard."""
+        return bool(np.any(self.codes == INTERRUPTED))
+
 
 def fits_in_lanes(flow: Flow) -> bool:
     """Whether a flow is one that lanes integrate: one module, in one piece, by explicit steps."""

@@ -1,0 +1,182 @@
+"""Runs in lanes: the numbers and the ends of single runs, whatever their neighbours do."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+from symderiv.dynamics.ensemble import group_points, integrate_chunk
+from symderiv.dynamics.rules.whichever import solve
+from symderiv.errors import InputError
+
+TOLERANCE = 1e-8
+CURVES = ("Q", "R", "v", "generalization_error")
+PER_RUN = ("status", "alpha_end", "error_sum", "steps", "rhs_evaluations")
+
+
+@pytest.fixture(scope="module")
+def problem() -> sd.Problem:
+    # linear units diverge from learning rates of two on
+    time = {"end": 600.0, "points": 25, "relative_tolerance": TOLERANCE}
+    return sd.Problem(
+        "linear",
+        students=2,
+        teachers=2,
+        learning_rate=0.5,
+        student_std=0.3,
+        inputs=sd.Isotropic(50),
+        time=time,
+    )
+
+
+@pytest.fixture(scope="module")
+def studies(problem):
+    """Drawn starts; rules that differ by number and in what vanishes; some of them diverge."""
+    drawn = np.random.default_rng(3)
+    found = []
+    for seed in range(27):
+        rate = float(drawn.choice([0.1, 0.7, 1.4, 1.9, 2.6, 4.0]))
+        changes = {"learning_rate": rate * drawn.uniform(0.9, 1.1), "seed": seed}
+        if seed % 3 == 1:
+            changes |= {"order": "small-learning-rate", "weight_decay": 0.05}
+        if seed % 4 == 2:
+            changes |= {"train_second_layer": True, "second_layer_learning_rate": 0.2}
+        if seed % 5 == 3:
+            changes["label_noise"] = 0.3
+        found.append(problem.replace(**changes)._study)
+    return found
+
+
+@pytest.fixture(scope="module")
+def chunk(studies):
+    return integrate_chunk(studies, threads=2)
+
+
+def test_runs_in_lanes_are_single_runs_to_the_tolerance(studies, chunk) -> None:
+    ends = set()
+    for number, study in enumerate(studies):
+        single = solve(study, check="never")
+        ends.add(single.cause)
+        assert chunk.status[number] == single.cause
+        assert chunk.steps[number] == pytest.approx(single.steps, rel=0.1)
+        np.testing.assert_allclose(chunk.alpha_end[number], single.alpha_end, rtol=1e-3)
+        np.testing.assert_array_equal(chunk.T[number], single.T)
+        # where a solution explodes, errors grow with it
+        settled = single.alpha < 0.9 * single.alpha_end
+        if single.cause == "done":
+            settled[:] = True
+            assert single.alpha.size == chunk.alpha.size
+        for name in ("Q", "R", "v"):
+            ours, theirs = getattr(chunk, name)[number], getattr(single, name)
+            size = np.abs(theirs[settled]).max(axis=tuple(range(1, theirs.ndim)), keepdims=True)
+            difference = np.abs(ours[: settled.size][settled] - theirs[settled])
+            assert np.max(difference / size) < 100 * TOLERANCE
+    assert "done" in ends
+    assert len(ends) > 1
+
+
+def test_what_lies_behind_the_end_is_not_a_number(chunk) -> None:
+    for number, end in enumerate(chunk.alpha_end):
+        behind = chunk.alpha > end
+        for name in CURVES:
+            values = getattr(chunk, name)[number]
+            assert np.isfinite(values[~behind]).all()
+            assert np.isnan(values[behind]).all()
+
+
+def test_the_generalization_error_is_that_of_the_states(chunk) -> None:
+    ours, scale = chunk.generalization_error, 1.0 / np.sqrt(2.0)
+    w = np.full((*ours.shape, 2), scale)
+    expected = 0.5 * (
+        np.einsum("nai,naij,naj->na", chunk.v, chunk.Q, chunk.v)
+        - 2.0 * np.einsum("nai,naim,nam->na", chunk.v, chunk.R, w)
+        + np.einsum("nai,nij,naj->na", w, chunk.T, w)
+    )
+    bound = 1e-13 * (1.0 + np.abs(chunk.Q).max(axis=(2, 3)))
+    reached = np.isfinite(ours)
+    assert reached.any()
+    assert (np.abs(ours - expected) <= bound)[reached].all()
+
+
+def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(studies, chunk) -> None:
+    places = [11, 4, 20]
+    few = integrate_chunk([studies[place] for place in places], threads=1)
+    for name in (*CURVES, *PER_RUN):
+        np.testing.assert_array_equal(getattr(few, name), getattr(chunk, name)[places], name)
+
+
+def test_runs_that_cannot_go_on_stop_nobody(problem) -> None:
+    points = [
+        problem.replace(learning_rate=0.5, seed=1)._study,
+        # its equations are not derived
+        problem.replace(batch_ratio=0.5, weight_decay=0.1)._study,
+        problem.replace(**{"time.method": "implicit"})._study,
+    ]
+    assert group_points(points) == [[0, 2], [1]]
+    found = integrate_chunk(points)
+    assert list(found.status[[0, 2]]) == ["done", "done"]
+    assert found.status[1].startswith("failed: ")
+    assert "training.weight_decay" in found.status[1]
+    limited = integrate_chunk(points[:1], max_steps=7)
+    assert list(limited.status) == ["step-limit"]
+    assert 0.0 < limited.alpha_end[0] < 600.0
+    implicit = solve(points[2], check="never")
+    np.testing.assert_array_equal(found.Q[2], implicit.Q)
+
+
+def test_an_interrupt_ends_all_runs_where_they_are(problem) -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done < total:
+            raise KeyboardInterrupt
+
+    changes = {"time": {"end": 3e6, "points": 2, "relative_tolerance": TOLERANCE}}
+    points = [problem.replace(seed=seed, **changes)._study for seed in range(9)]
+    found = integrate_chunk(points, threads=1, progress=interrupt)
+    assert found.interrupted
+    assert set(found.status) <= {"done", "interrupted"}
+    assert not np.isnan(found.alpha_end).any()
+
+
+def test_an_ensemble_has_a_dimension_per_list(problem, chunk) -> None:
+    told: list[float] = []
+    found = problem.ensemble(
+        learning_rate=[0.1, 0.7, 3.0],
+        seed=range(2),
+        students=[1, 2],
+        end=800.0,
+        points=6,
+        progress=lambda task, done: told.append(done),
+    )
+    assert found.Q.dims == ("learning_rate", "seed", "students", "alpha", "student", "student_2")
+    assert found.Q.shape == (3, 2, 2, 6, 2, 2)
+    assert set(found.status.sel(learning_rate=0.7).values.ravel()) == {"done"}
+    assert set(found.status.sel(learning_rate=3.0).values.ravel()) != {"done"}
+    # a smaller network leaves the rest empty
+    single = found.sel(students=1).Q.isel(student=1)
+    assert single.isnull().all()
+    one = problem.replace(learning_rate=0.7, seed=1).solve(end=800.0, points=6)
+    ours = found.sel(learning_rate=0.7, seed=1, students=2)
+    np.testing.assert_allclose(ours.Q.values, one.Q, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ours.alpha.values, one.alpha)
+    assert told[-1] == 1.0
+    assert all(b >= a for a, b in pairwise(told))
+
+
+@pytest.mark.parametrize(
+    ("lists", "argument"),
+    [
+        ({}, "lists"),
+        ({"seed": []}, "seed"),
+        ({"learning_rate": 0.1}, "learning_rate"),
+        ({"learning_rate": [0.1, -1.0]}, "learning_rate"),
+        ({"rate": [1]}, "rate"),
+        ({"simulation": [{}]}, "simulation"),
+    ],
+)
+def test_bad_lists_are_refused_by_their_names(problem, lists, argument) -> None:
+    with pytest.raises(InputError) as caught:
+        problem.ensemble(**lists)
+    assert caught.value.argument == argument
