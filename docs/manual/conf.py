@@ -30,9 +30,10 @@ extensions = [
     "native_mathml",
     "background_pages",
     "engine_formulas",
+    "reference_pages",
 ]
 root_doc = "index"
-exclude_patterns = ["_*", "**/.ipynb_checkpoints", "**/README.md"]
+exclude_patterns = ["_*", "**/.ipynb_checkpoints", "**/_examples"]
 
 # --- text -----------------------------------------------------------------------------------------
 
@@ -49,6 +50,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = ["Source"]
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 # --- notebooks ------------------------------------------------------------------------------------
 
@@ -69,7 +71,7 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 _IPYTHON = TOP / "build" / "manual-ipython"
 (_IPYTHON / "profile_default").mkdir(parents=True, exist_ok=True)
 (_IPYTHON / "profile_default" / "ipython_kernel_config.py").write_text(
-    'c.InlineBackend.figure_formats = {"svg"}\n', encoding="utf-8"
+    'c.InlineBackend.figure_formats = {"svg"}\nc.IPKernelApp.log_level = 40\n', encoding="utf-8"
 )
 os.environ["IPYTHONDIR"] = str(_IPYTHON)
 

@@ -42,7 +42,7 @@ class RingInputs(Protocol):
         """First row of the covariance of a class, shape (D,)."""
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-        """Inputs of a class, shape (*shape, D)."""
+        """Inputs of a class, shape ``(*shape, D)``."""
 
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site; 0 for Gaussian inputs."""

@@ -59,12 +59,16 @@ def _run(block: Block, names: dict[str, object], folder: Path) -> list[str]:
     return []
 
 
+# the formatter puts the end of a long call on a line of its own
+_SAID = re.compile(r"^ *(?:print\(.*)?\)  # (.*)$", re.M)
+
+
 def _run_python(text: str, names: dict[str, object]) -> list[str]:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         exec(compile(ast.parse(text), "example", "exec"), names)
     _close_figures()
-    said = [found[1] for found in re.finditer(r"^ *print\(.*\)  # (.*)$", text, re.M)]
+    said = [found[1] for found in _SAID.finditer(text)]
     printed = iter(out.getvalue().splitlines())
     # printed lines that the page does not speak of may stand between those that it does
     return [f"not printed: {line}" for line in said if not any(_as_said(p, line) for p in printed)]

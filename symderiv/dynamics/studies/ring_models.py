@@ -65,7 +65,7 @@ class RingModel(InputModel):
         return self.law.surrogate()
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-        """Inputs of a label, shape (*shape, D)."""
+        """Inputs of a label, shape ``(*shape, D)``."""
         return self.law.sample(label, shape, generator)
 
     def excess_kurtosis(self) -> float:
