@@ -217,8 +217,10 @@ class LaneModule(FastModule):
 
     def _node(self, node: Node, indent: int, printer: ExpressionPrinter) -> list[str]:
         if isinstance(node, Evaluate):
-            count = printer.index(node.count)
-            return [f"{' ' * indent}{MANY[node.function]}({node.array}, {count})"]
+            if node.function not in MANY:
+                raise self._no_form(node.function)
+            arguments = ", ".join((*node.arrays, printer.index(node.count)))
+            return [f"{' ' * indent}{MANY[node.function]}({arguments})"]
         return super()._node(node, indent, printer)
 
     def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
