@@ -1,15 +1,16 @@
 r"""Means of products of functions with kinks of Gaussian fields, as text for modules.
 
 The fields are z = L t with independent t of variance one and a triangular L in the order of the
-factors. The integral over t_j, given the earlier ones, is split where the factor of z_j has its
-kinks. The factors of later fields are smoothed by what is still to come, but on a scale of their
-own: the kink κ of z_k is seen at t = (κ - m)/L_kj, with m the field's value so far, in a layer as
-wide as (standard deviation still to come)/|L_kj|. Where fields are nearly aligned the layer is
-thin. So panels with Gauss' rule of eight points grow geometrically out of every layer, from its own
-width on, and the work depends on the logarithm of the width. Layers narrower than the rule's floor
-count as kinks. Where the kinks of two later fields meet there is a weaker layer, treated alike.
-What of the second field of two is independent of the first comes from their determinant in doubled
-precision: means of two jumps change by its root, which plain doubles know to 1e-8.
+factors, plus biases. The integral over t_j, given the earlier ones, is split where the factor of
+z_j has its kinks. The factors of later fields are smoothed by what is still to come, but on a scale
+of their own: the kink κ of z_k is seen at t = (κ - m)/L_kj, with m the field's value so far, in a
+layer as wide as (standard deviation still to come)/|L_kj|. Where fields are nearly aligned the
+layer is thin. So panels with Gauss' rule of eight points grow geometrically out of every layer,
+from its own width on, and the work depends on the logarithm of the width. Layers narrower than the
+rule's floor count as kinks. Where the kinks of two later fields meet there is a weaker layer,
+treated alike. What of the second field of two is independent of the first comes from their
+determinant in doubled precision: means of two jumps change by its root, which plain doubles know to
+1e-8.
 
 ``rule`` is a constant of the module: 0 longest panel in t, 1 longest panel in units of
 the fields, 2 reach in t, 3 cell of the table of the last average, 4 floor of the layers, 5 how much
@@ -160,8 +161,13 @@ def _average(
     return total
 
 
-def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple[np.ndarray, float]:
-    """Averages on grids and their cell: around each kink if the width is small, else on one."""
+def _averages(
+    kind: int, mean: float, width: float, spread: float, rule: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Averages on grids and their cell: around each kink if the width is small, else on one.
+
+    The one is around the mean of the field.
+    """
     if width == 0.0:
         return np.empty((0, 1)), 1.0
     kinks = quadrature_kinks(kind)
@@ -172,7 +178,7 @@ def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple
     rows = kinks.size if thin else 1
     values = np.empty((rows, 2 * half + 1))
     for k in range(rows):
-        middle = kinks[k] if thin else 0.0
+        middle = kinks[k] if thin else mean
         for n in range(2 * half + 1):
             place = middle + (n - half) * cell
             values[k, n] = _average(kind, place, width, rule, layers, nodes, weights)
@@ -180,39 +186,53 @@ def _averages(kind: int, width: float, spread: float, rule: np.ndarray) -> tuple
 
 
 def _averaged(
-    kind: int, mean: float, width: float, values: np.ndarray, cell: float, rule: np.ndarray
+    kind: int,
+    mean: float,
+    shift: float,
+    width: float,
+    values: np.ndarray,
+    cell: float,
+    rule: np.ndarray,
 ) -> float:
-    """E[factor(mean + width t)] from the grids."""
+    """E[factor(mean + shift + width t)] from the grids, ``mean`` that of the field."""
+    place = mean + shift
     if width == 0.0:
-        return quadrature_factor(kind, mean)
+        return quadrature_factor(kind, place)
     if width >= rule[6]:
-        return _between(values[0], mean / cell)
+        return _between(values[0], shift / cell)
     kinks = quadrature_kinks(kind)
     for k in range(kinks.size):
-        if abs(mean - kinks[k]) < rule[2] * width:
-            return _between(values[k], (mean - kinks[k]) / cell)
+        if abs(place - kinks[k]) < rule[2] * width:
+            return _between(values[k], (place - kinks[k]) / cell)
     total = 0.0
     for n in range(7):
-        total += _FEW_WEIGHTS[n] * quadrature_factor(kind, mean + width * _FEW_NODES[n])
+        total += _FEW_WEIGHTS[n] * quadrature_factor(kind, place + width * _FEW_NODES[n])
     return total
 
 
 def _kinked_mean_of_2(
-    rule: np.ndarray, kind_1: int, kind_2: int, c11: float, c12: float, c22: float
+    rule: np.ndarray,
+    kind_1: int,
+    kind_2: int,
+    c11: float,
+    c12: float,
+    c22: float,
+    b1: float = 0.0,
+    b2: float = 0.0,
 ) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b)]."""
+    """E[factor(kind_1, a) factor(kind_2, b)] of fields with means b1, b2."""
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l22 = _apart(c11, c12, c22)
     kinks1, kinks2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
     layers = np.empty((kinks1.size + kinks2.size, 2))
     t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
-    count = _with_layers(layers, 0, kinks1, 0.0, l11, 0.0, rule)
-    count = _with_layers(layers, count, kinks2, 0.0, l21, l22, rule)
+    count = _with_layers(layers, 0, kinks1, b1, l11, 0.0, rule)
+    count = _with_layers(layers, count, kinks2, b2, l21, l22, rule)
     total = 0.0
     for n1 in range(_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
-        smooth = _average(kind_2, l21 * t1[n1], l22, rule, layers, t2, w2)
-        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * smooth
+        smooth = _average(kind_2, b2 + l21 * t1[n1], l22, rule, layers, t2, w2)
+        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * smooth
     return total
 
 
@@ -232,8 +252,12 @@ def _kinked_mean_of_4(
     c33: float,
     c34: float,
     c44: float,
+    b1: float = 0.0,
+    b2: float = 0.0,
+    b3: float = 0.0,
+    b4: float = 0.0,
 ) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)]."""
+    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)], means b1, ..."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(
         c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
     )
@@ -255,20 +279,22 @@ def _kinked_mean_of_4(
     t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
     t3, w3 = np.empty(_SITES), np.empty(_SITES)
     spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
-    averages, cell = _averages(kind_4, l44, spread, rule)
+    averages, cell = _averages(kind_4, b4, l44, spread, rule)
     sphere = rule[2] * rule[2]
-    count = _with_layers(layers, 0, k1, 0.0, l11, 0.0, rule)
-    count = _with_layers(layers, count, k2, 0.0, l21, l22, rule)
-    count = _with_layers(layers, count, k3, 0.0, l31, rest3, rule)
-    count = _with_layers(layers, count, k4, 0.0, l41, rest4, rule)
+    count = _with_layers(layers, 0, k1, b1, l11, 0.0, rule)
+    count = _with_layers(layers, count, k2, b2, l21, l22, rule)
+    count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
+    count = _with_layers(layers, count, k4, b4, l41, rest4, rule)
     if l22 > 0.0:
-        count = _with_crossings(layers, count, k3, k2, r32, 0.0, l31 - r32 * l21, l33, rule)
-        count = _with_crossings(layers, count, k4, k2, r42, 0.0, l41 - r42 * l21, last, rule)
+        mean3, mean4 = b3 - r32 * b2, b4 - r42 * b2
+        count = _with_crossings(layers, count, k3, k2, r32, mean3, l31 - r32 * l21, l33, rule)
+        count = _with_crossings(layers, count, k4, k2, r42, mean4, l41 - r42 * l21, last, rule)
     if square3 > 0.0:
-        count = _with_crossings(layers, count, k4, k3, ratio, 0.0, l41 - ratio * l31, rest43, rule)
+        mean4, slope = b4 - ratio * b3, l41 - ratio * l31
+        count = _with_crossings(layers, count, k4, k3, ratio, mean4, slope, rest43, rule)
     total = 0.0
     for n1 in range(_panels(layers, count, longest1, rule, t1, w1)):
-        shift2, shift31, shift41 = l21 * t1[n1], l31 * t1[n1], l41 * t1[n1]
+        shift2, shift31, shift41 = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
         radius1 = t1[n1] * t1[n1]
         count = _with_layers(layers, 0, k2, shift2, l22, 0.0, rule)
         count = _with_layers(layers, count, k3, shift31, l32, l33, rule)
@@ -290,27 +316,35 @@ def _kinked_mean_of_4(
             for n3 in range(_panels(layers, count, longest3, rule, t3, w3)):
                 if radius2 + t3[n3] * t3[n3] > sphere:
                     continue
-                smooth = _averaged(kind_4, shift4 + l43 * t3[n3], l44, averages, cell, rule)
+                shift = shift4 - b4 + l43 * t3[n3]
+                smooth = _averaged(kind_4, b4, shift, l44, averages, cell, rule)
                 inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
             middle += w2[n2] * quadrature_factor(kind_2, shift2 + l22 * t2[n2]) * inner
-        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * middle
+        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * middle
     return total
 
 
 def _mean_at(
-    rule: np.ndarray, kind: int, place: float, c11: float, c12: float, c22: float
+    rule: np.ndarray,
+    kind: int,
+    place: float,
+    c11: float,
+    c12: float,
+    c22: float,
+    b1: float,
+    b2: float,
 ) -> float:
-    """E[delta(a - place) factor(kind, b)]."""
+    """E[delta(a - place) factor(kind, b)] of fields with means b1, b2."""
     l11 = _root_left(c11, c11)
     if l11 == 0.0:
-        return 0.0 if place != 0.0 else math.inf
+        return 0.0 if place != b1 else math.inf
     l21 = _share_left(c12, l11, c22)
     l22 = _apart(c11, c12, c22)
-    t = place / l11
+    t = (place - b1) / l11
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
     layers = np.empty((quadrature_kinks(kind).size, 2))
     nodes, weights = np.empty(_SITES), np.empty(_SITES)
-    return density * _average(kind, l21 * t, l22, rule, layers, nodes, weights)
+    return density * _average(kind, b2 + l21 * t, l22, rule, layers, nodes, weights)
 
 
 def kinks_of(kind: int) -> np.ndarray:
@@ -322,27 +356,60 @@ def kinks_of(kind: int) -> np.ndarray:
 
 def kinked_mean_of_2(c11: float, c12: float, c22: float) -> float:
     """Mean of two factors."""
-    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
+    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
+
+
+def shifted_kinked_mean_of_2(c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+    """The same of fields with biases."""
+    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
+
+
+def _at_slope_jumps(kind: int, c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+    """The part of half a curvature, of a first factor, that its kinks have."""
+    rule, total = QUADRATURE_PAIR_RULE, 0.0
+    for k in range(STUDENT_KINKS.size):
+        if STUDENT_SLOPE_JUMPS[k] != 0.0:
+            jump = 0.5 * STUDENT_SLOPE_JUMPS[k]
+            total += jump * _mean_at(rule, kind, STUDENT_KINKS[k], c11, c12, c22, b1, b2)
+    return total
 
 
 def kinked_mean_of_curvature(c11: float, c12: float, c22: float) -> float:
     """Mean of two factors, the first one with half a delta function where the slope jumps."""
-    total = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
-    for k in range(STUDENT_KINKS.size):
-        if STUDENT_SLOPE_JUMPS[k] != 0.0:
-            jump = 0.5 * STUDENT_SLOPE_JUMPS[k]
-            total += jump * _mean_at(QUADRATURE_PAIR_RULE, kind_2, STUDENT_KINKS[k], c11, c12, c22)
+    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
+    return smooth + _at_slope_jumps(kind_2, c11, c12, c22, 0.0, 0.0)
+
+
+def shifted_kinked_mean_of_curvature(
+    c11: float, c12: float, c22: float, b1: float, b2: float
+) -> float:
+    """The same of fields with biases."""
+    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
+    return smooth + _at_slope_jumps(kind_2, c11, c12, c22, b1, b2)
+
+
+def _at_jumps(kind: int, c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+    """The part of a teacher's slope, of a second factor, that its jumps have."""
+    rule, total = QUADRATURE_PAIR_RULE, 0.0
+    for k in range(TEACHER_KINKS.size):
+        if TEACHER_JUMPS[k] != 0.0:
+            jump = TEACHER_JUMPS[k]
+            total += jump * _mean_at(rule, kind, TEACHER_KINKS[k], c22, c12, c11, b2, b1)
     return total
 
 
 def kinked_mean_of_slopes(c11: float, c12: float, c22: float) -> float:
     """Mean of two factors, the second one with a delta function where the teacher jumps."""
-    total = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
-    for k in range(TEACHER_KINKS.size):
-        if TEACHER_JUMPS[k] != 0.0:
-            jump = TEACHER_JUMPS[k]
-            total += jump * _mean_at(QUADRATURE_PAIR_RULE, kind_1, TEACHER_KINKS[k], c22, c12, c11)
-    return total
+    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
+    return smooth + _at_jumps(kind_1, c11, c12, c22, 0.0, 0.0)
+
+
+def shifted_kinked_mean_of_slopes(
+    c11: float, c12: float, c22: float, b1: float, b2: float
+) -> float:
+    """The same of fields with biases."""
+    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
+    return smooth + _at_jumps(kind_1, c11, c12, c22, b1, b2)
 
 
 def kinked_mean_of_4(
@@ -374,4 +441,48 @@ def kinked_mean_of_4(
         c33,
         c34,
         c44,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+def shifted_kinked_mean_of_4(
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+    b1: float,
+    b2: float,
+    b3: float,
+    b4: float,
+) -> float:
+    """The same of fields with biases."""
+    return _kinked_mean_of_4(
+        QUADRATURE_RULE,
+        kind_1,
+        kind_2,
+        kind_3,
+        kind_4,
+        c11,
+        c12,
+        c13,
+        c14,
+        c22,
+        c23,
+        c24,
+        c33,
+        c34,
+        c44,
+        b1,
+        b2,
+        b3,
+        b4,
     )

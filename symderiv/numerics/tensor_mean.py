@@ -5,7 +5,7 @@ factors; a field that the earlier ones determine has no t of its own. In every t
 a Gaussian weight, made narrower by as much as factors that grow like exp(y²/2) off the real line do
 where all fields move with t; and no field moves by more than the rule's step per step. Points
 beyond the sphere are left out. The factor of the last field is averaged over its own t first, on a
-grid of what the other t add to its field.
+grid of what the other t add to its field. Biases are means of fields.
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
 radius of the sphere), 3 cell of the grid. Factors are called by number: 0, 1, 2 are the student's
@@ -107,9 +107,16 @@ def _between(values: np.ndarray, place: float) -> float:
 
 
 def _mean_of_2(
-    rule: np.ndarray, kind_1: int, kind_2: int, c11: float, c12: float, c22: float
+    rule: np.ndarray,
+    kind_1: int,
+    kind_2: int,
+    c11: float,
+    c12: float,
+    c22: float,
+    b1: float = 0.0,
+    b2: float = 0.0,
 ) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b)]."""
+    """E[factor(kind_1, a) factor(kind_2, b)] of fields with means b1, b2."""
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l22 = _root_left(c22 - l21 * l21, c22)
@@ -119,8 +126,8 @@ def _mean_of_2(
     for n1 in range(t1.size):
         inner = 0.0
         for n2 in range(t2.size):
-            inner += w2[n2] * quadrature_factor(kind_2, l21 * t1[n1] + l22 * t2[n2])
-        total += w1[n1] * quadrature_factor(kind_1, l11 * t1[n1]) * inner
+            inner += w2[n2] * quadrature_factor(kind_2, b2 + l21 * t1[n1] + l22 * t2[n2])
+        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * inner
     return total
 
 
@@ -140,8 +147,12 @@ def _mean_of_4(
     c33: float,
     c34: float,
     c44: float,
+    b1: float = 0.0,
+    b2: float = 0.0,
+    b3: float = 0.0,
+    b4: float = 0.0,
 ) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)]."""
+    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)], means b1, ..."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(
         c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
     )
@@ -155,18 +166,18 @@ def _mean_of_4(
     for n in range(2 * half + 1):
         value = 0.0
         for n4 in range(t4.size):
-            value += w4[n4] * quadrature_factor(kind_4, (n - half) * cell + l44 * t4[n4])
+            value += w4[n4] * quadrature_factor(kind_4, b4 + (n - half) * cell + l44 * t4[n4])
         averaged[n] = value
     sphere = reach * reach
     total = 0.0
     for n1 in range(t1.size):
-        first = w1[n1] * quadrature_factor(kind_1, l11 * t1[n1])
+        first = w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1])
         radius1 = t1[n1] * t1[n1]
         for n2 in range(t2.size):
             radius2 = radius1 + t2[n2] * t2[n2]
             if radius2 > sphere:
                 continue
-            shift3 = l31 * t1[n1] + l32 * t2[n2]
+            shift3 = b3 + l31 * t1[n1] + l32 * t2[n2]
             shift4 = l41 * t1[n1] + l42 * t2[n2]
             inner = 0.0
             for n3 in range(t3.size):
@@ -174,7 +185,7 @@ def _mean_of_4(
                     continue
                 smooth = _between(averaged, (shift4 + l43 * t3[n3]) / cell)
                 inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
-            second = quadrature_factor(kind_2, l21 * t1[n1] + l22 * t2[n2])
+            second = quadrature_factor(kind_2, b2 + l21 * t1[n1] + l22 * t2[n2])
             total += first * w2[n2] * second * inner
     return total
 
@@ -194,7 +205,12 @@ def factor_of(kind: int, x: float) -> float:
 
 def mean_of_2(c11: float, c12: float, c22: float) -> float:
     """Mean of two factors."""
-    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22)
+    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
+
+
+def shifted_mean_of_2(c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+    """The same of fields with biases."""
+    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
 
 
 def mean_of_4(
@@ -226,4 +242,48 @@ def mean_of_4(
         c33,
         c34,
         c44,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+
+
+def shifted_mean_of_4(
+    c11: float,
+    c12: float,
+    c13: float,
+    c14: float,
+    c22: float,
+    c23: float,
+    c24: float,
+    c33: float,
+    c34: float,
+    c44: float,
+    b1: float,
+    b2: float,
+    b3: float,
+    b4: float,
+) -> float:
+    """The same of fields with biases."""
+    return _mean_of_4(
+        QUADRATURE_RULE,
+        kind_1,
+        kind_2,
+        kind_3,
+        kind_4,
+        c11,
+        c12,
+        c13,
+        c14,
+        c22,
+        c23,
+        c24,
+        c33,
+        c34,
+        c44,
+        b1,
+        b2,
+        b3,
+        b4,
     )

@@ -211,7 +211,8 @@ class Integrals:
         name = self.name(pattern)
         if name not in self._used:
             covariance = covariance_symbols(len(pattern.fields))
-            arguments = tuple(covariance[a, b] for a, b in upper_triangle(len(pattern.fields)))
+            triangle = upper_triangle(len(pattern.fields))
+            arguments = (*(covariance[a, b] for a, b in triangle), *self._biases_of(pattern))
             for function in rules.functions(pattern, arguments, name, self.describe(pattern)):
                 self._used[function.name] = function
         return _price_factor(pattern) * _called(name, arrangement)

@@ -26,6 +26,9 @@ from symderiv.learning.lowering.quadrature_rules import Rule, finer
 LARGEST_VARIANCE = 2.0
 """Of the fields, for which errors are stated."""
 
+LARGEST_BIAS = 2.0
+"""The same, in modulus, of the biases of fields."""
+
 SAFETY = 5.0
 """The stated error in units of the largest found."""
 
@@ -40,34 +43,43 @@ Kinds = tuple[int, ...]
 class Search:
     """Looks for the covariances at which rules are worst."""
 
-    def __init__(self, compiled: CompiledMeans, kinds: Sequence[Kinds]) -> None:
+    def __init__(
+        self, compiled: CompiledMeans, kinds: Sequence[Kinds], biased: bool = False
+    ) -> None:
         """Takes the means.
 
         Args:
             compiled: All of them, with the rule as an argument.
             kinds: The factors of every mean that occurs.
+            biased: Whether fields have biases.
         """
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
         self.kinked = compiled.kinks is not None
         self.kinds = tuple(kinds)
+        self.biased = biased
 
-    def mean(self, rule: Rule, kinds: Kinds, covariance: Matrix) -> float:
+    def mean(
+        self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Sequence[float] | None = None
+    ) -> float:
         """A mean as a module with this rule computes it."""
+        shifts = [0.0] * len(kinds) if biases is None else [float(each) for each in biases]
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
         upper = covariance[np.triu_indices(len(kinds))]
-        return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper))
+        return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper, *shifts))
 
     def tail(self, negligible: float) -> float:
         """The t beyond which the integrand of aligned fields of LARGEST_VARIANCE is negligible."""
         cell = 0.05
         t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
         found = 0.0
+        shifts = (-LARGEST_BIAS, LARGEST_BIAS) if self.biased else (0.0,)
+        fields = math.sqrt(LARGEST_VARIANCE) * t
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * cell
             for kind in kinds:
-                values = [self.factor(kind, math.sqrt(LARGEST_VARIANCE) * each) for each in t]
-                product *= np.abs(values)
+                values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
+                product *= np.max(values, axis=0)
             product = np.nan_to_num(product, nan=0.0)
             folded = product + product[::-1]
             beyond = np.cumsum(folded[: t.size // 2])
@@ -92,9 +104,10 @@ class Search:
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariance: Matrix) -> float:
+            biases = drawn_biases(rng, covariance) if self.biased else np.zeros(len(kinds))
             # In the opposite order the rule splits other variables at other places.
-            exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1])
-            found = self.mean(rule, kinds, covariance) - exact
+            exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1], biases[::-1])
+            found = self.mean(rule, kinds, covariance, biases) - exact
             return abs(found) if math.isfinite(found) else math.inf
 
         for kinds in self.kinds:
@@ -117,3 +130,18 @@ class Search:
                     if error > climbed:
                         climbed, place = error, covariance
                         yield error
+
+
+def drawn_biases(rng: np.random.Generator, covariance: Matrix) -> Matrix:
+    """Biases up to the largest, some zero, often the same or opposite where fields nearly are."""
+    size = len(covariance)
+    biases = rng.uniform(-LARGEST_BIAS, LARGEST_BIAS, size=size)
+    biases[rng.random(size) < 0.2] = 0.0
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / np.outer(scale, scale)
+    for a in range(1, size):
+        other = int(np.argmax(np.abs(correlation[a, :a])))
+        if abs(correlation[a, other]) > 0.9 and rng.random() < 0.5:
+            ratio = min(scale[a] / scale[other], 1.0)
+            biases[a] = np.sign(correlation[a, other]) * ratio * biases[other]
+    return biases

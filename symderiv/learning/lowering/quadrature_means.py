@@ -26,7 +26,12 @@ from symderiv.gaussian import existence
 from symderiv.learning.lowering.compiled_means import compiled_means
 from symderiv.learning.lowering.numeric_activation import NumericActivation, X
 from symderiv.learning.lowering.patterns import Kind, Pattern
-from symderiv.learning.lowering.quadrature_error import LARGEST_VARIANCE, Kinds, Search
+from symderiv.learning.lowering.quadrature_error import (
+    LARGEST_BIAS,
+    LARGEST_VARIANCE,
+    Kinds,
+    Search,
+)
 from symderiv.learning.lowering.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
@@ -68,6 +73,7 @@ class Quadrature:
             ToleranceError: No affordable rule reaches the tolerance.
         """
         self.problem = problem
+        self.biased = problem.rule.biases
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
@@ -94,6 +100,8 @@ class Quadrature:
             "QUADRATURE_RULE": self.rule.four,
             "QUADRATURE_PAIR_RULE": self.rule.two,
         }
+        if self.biased:
+            found["ACTIVATION_LARGEST_BIAS"] = LARGEST_BIAS
         return {**found, **self._kink_constants}
 
     @property
@@ -115,6 +123,9 @@ class Quadrature:
     @property
     def statement(self) -> list[str]:
         """Lines for the header of the module."""
+        largest = f"variances up to {LARGEST_VARIANCE:g}"
+        if self.biased:
+            largest += f" and biases up to {LARGEST_BIAS:g}"
         how = (
             [
                 "in panels between the kinks of the activations, graded where fields are nearly",
@@ -127,7 +138,7 @@ class Quadrature:
             "E[..] has no closed form for these activations: it is computed",
             f"    {how[0]}",
             *how[1:],
-            f"    absolute error of the means for variances up to {LARGEST_VARIANCE:g}, of aligned",
+            f"    absolute error of the means for {largest}, of aligned",
             f"    fields too: {self.error:.1e} (the largest found, times a safety factor)",
         ]
 
@@ -174,7 +185,8 @@ class Quadrature:
     ) -> list[Function]:
         """The function of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
-        return [self._template(name, arguments, kinds, doc, pattern.symmetries())]
+        symmetries = pattern.symmetries(self.biased)
+        return [self._template(name, arguments, kinds, doc, symmetries)]
 
     def _template(
         self,
@@ -190,6 +202,8 @@ class Quadrature:
             template = "kinked_mean_of_curvature"
         if _TEACHER + 1 in kinds and self.teacher.jumps:
             template = "kinked_mean_of_slopes"
+        if self.biased:
+            template = f"shifted_{template}"
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
@@ -232,7 +246,7 @@ class Quadrature:
         text = print_numba(
             Program("means", "", {}, (), (), functions, (), constants=constants, extension=GAUSSIAN)
         )
-        return Search(compiled_means(text), self.means)
+        return Search(compiled_means(text), self.means, self.biased)
 
     @property
     def means(self) -> list[Kinds]:

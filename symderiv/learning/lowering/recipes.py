@@ -158,12 +158,6 @@ def unchecked(
             return solver_of(solver_program(equations, name, found)), None
         except (NotYetError, PrinterError):
             pass  # there is another way
-    if problem.rule.biases:
-        raise NotYetError(
-            f"not yet: means of {problem.student.text!r} and {problem.teacher.text!r} with biases "
-            "have no closed form; choose erf, tanh, linear or another polynomial, or simulate",
-            argument="student_biases",
-        )
     try:
         rules = quadrature(problem, tolerance, limited)
         return solver_of(solver_program(equations, name, rules)), rules.search.compiled

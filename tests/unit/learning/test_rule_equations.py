@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
 from symderiv.dynamics.storage import run_files
-from symderiv.errors import NotYetError, SymderivError
+from symderiv.errors import SymderivError
 from symderiv.gaussian.functions import ShiftedSigns
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import example_means, example_noise, noisy_inputs
@@ -171,13 +171,6 @@ def test_a_small_module_of_every_noise_is_checked() -> None:
 
 def test_results_of_rules_have_axes_and_meanings() -> None:
     assert set(run_files.MORE_OF_RULES) <= set(run_files._AXES)
-
-
-def test_biases_without_closed_means_are_refused_by_name() -> None:
-    with pytest.raises(NotYetError) as caught:
-        recipes.unchecked("none", learning_problem("relu", rule=ALL))
-    assert caught.value.argument == "student_biases"
-    assert "with biases" in str(caught.value)
 
 
 def test_means_of_two_shifted_signs_keep_their_digits() -> None:

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 
 import symderiv.numerics.kinked_mean as kinked
 import symderiv.numerics.tensor_mean as tensor
+from symderiv.numerics.shifted_signs import _mean_sign, _shifted_signs
 
 FREQUENCIES = (0.5, 1.0, 0.7, 0.8, 0.6)
 SMOOTH_RULE = np.array([0.45, 0.9, 7.0, 0.05])
@@ -375,3 +376,63 @@ def test_layers_are_where_fields_meet_kinks() -> None:
     )
     assert found == 2
     np.testing.assert_allclose(layers[:2, 0], places - 0.1 - 2 * 0.5)
+
+
+# --- biases -----------------------------------------------------------------------------------
+
+BIASES = np.array([0.7, -0.4, 0.0, 1.1])
+
+
+def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    c = COVARIANCES["generic"]
+    monkeypatch.setattr(tensor, "quadrature_factor", wave, raising=False)
+    kinds = (1, 0, 3, 4)
+    total = 0.0
+    for signs in product((1, -1), repeat=4):
+        k = np.array([s * FREQUENCIES[n] for s, n in zip(signs, kinds, strict=True)])
+        phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True)) + k @ BIASES
+        total += math.cos(phase) * math.exp(-k @ c @ k / 2) / 16
+    rule = np.array([0.9, 1.3, 5.5, 0.1])
+    found = tensor._mean_of_4(rule, *kinds, *upper(c), *BIASES)
+    assert found == pytest.approx(total, abs=3e-6)
+    for places in ([0, 1], [3, 0]):
+        part, shift = c[np.ix_(places, places)], BIASES[places]
+        pair = sum(
+            math.cos((k := np.array([0.5, s * 1.0])) @ shift + s * 0.3)
+            * math.exp(-k @ part @ k / 2)
+            for s in (1, -1)
+        )
+        found = tensor._mean_of_2(SMOOTH_RULE, 0, 1, *upper(part), *shift)
+        assert found == pytest.approx(pair / 2, abs=1e-9)
+
+
+@pytest.mark.usefixtures("kinks")
+def test_biases_move_kinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """|z + b - place| is the distance from place - b, in two and in four nearly aligned fields."""
+    lines = np.outer([0.8, -0.5, 0.6, 1.1], [1.0, 0.0]) + np.outer([0, 0, 1e-4, 0.3], [0.0, 1.0])
+    c = lines @ lines.T
+    kinds = (0, 1, 3, 4)
+    with_biases = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c), *BIASES)
+    pair = kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, *upper(c[:2, :2]), *BIASES[:2])
+    moved = {k: p - b for k, p, b in zip(kinds, (0.3, -0.2, 0.5, -0.4), BIASES, strict=True)}
+    monkeypatch.setattr(kinked, "quadrature_factor", lambda k, x: abs(x - moved[k]), raising=False)
+    monkeypatch.setattr(kinked, "quadrature_kinks", lambda k: np.array([moved[k]]), raising=False)
+    without = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c))
+    assert with_biases == pytest.approx(without, rel=1e-12)
+    assert pair == pytest.approx(
+        kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, *upper(c[:2, :2])), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(("b1", "b2"), [(0.6, -0.9), (-1.4, 0.2)])
+@pytest.mark.parametrize("rho", [0.4, -0.99999])
+def test_two_steps_with_biases(
+    monkeypatch: pytest.MonkeyPatch, rho: float, b1: float, b2: float
+) -> None:
+    """E[H(x + b) H(y + c)] through the mean of two signs."""
+    monkeypatch.setattr(kinked, "quadrature_factor", lambda kind, x: float(x > 0), raising=False)
+    monkeypatch.setattr(kinked, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
+    found = kinked._kinked_mean_of_2(KINKED_RULE, 1, 1, 1.3, 1.3 * rho, 1.3, b1, b2)
+    h, k = b1 / math.sqrt(1.3), b2 / math.sqrt(1.3)
+    wanted = (1 + _mean_sign(h) + _mean_sign(k) + _shifted_signs(h, k, rho)) / 4
+    assert found == pytest.approx(wanted, abs=3e-9)
