@@ -10,6 +10,8 @@ import difflib
 import io
 import os
 import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def main() -> None:
     usage_error: type[Exception] = next(c for c in bases if c.__name__ == "ClickException")
     try:
         # With standalone_mode the library would write its own boxes and exit by itself.
-        code = build_app()(standalone_mode=False)
+        code = _app_for(sys.argv[1:2])(standalone_mode=False)
     except StoppedError as error:
         _fail(str(error), SIGNALLED + error.signal)
     except SymderivError as error:
@@ -129,24 +131,37 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def build_app() -> typer.Typer:
-    """The command-line application with all its commands."""
+#: The commands in the order of the help, each with its module.
+_HOMES = {
+    "expect": "expect",
+    "integral": "expect",
+    "check": "check",
+    "derive": "derive",
+    "generate": "derive",
+    "solve": "run",
+    "simulate": "run",
+    "study": "study",
+    "sweep": "sweep",
+    "linear": "linear",
+    "plateau": "plateau",
+    "asymptotics": "asymptotics",
+    "localise": "localise",
+    "one-step": "one_step",
+    "verify": "verify",
+}
+# A formula may begin with a minus sign; it is not an option then.
+_WITH_FORMULAS = ("expect", "integral", "check")
+
+
+def _app_for(words: Sequence[str]) -> typer.Typer:
+    """The application for a command line that begins so: a known command needs no others."""
+    return build_app(tuple(word for word in words if word in _HOMES) or tuple(_HOMES))
+
+
+def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
+    """The command-line application with all its commands, or with some."""
     import typer
 
-    from symderiv.cli import (
-        asymptotics,
-        check,
-        derive,
-        expect,
-        linear,
-        localise,
-        one_step,
-        plateau,
-        run,
-        study,
-        sweep,
-        verify,
-    )
     from symderiv.cli.guard import guarded
 
     app = typer.Typer(
@@ -172,16 +187,11 @@ def build_app() -> typer.Typer:
     ) -> None:
         pass
 
-    # a formula may begin with a minus sign; it is not an option then
-    formulas = {"ignore_unknown_options": True}
-    questions: list[Any] = [expect.expect, expect.integral, check.check]
-    for question in questions:
-        app.command(context_settings=formulas)(question)
-    commands: list[Any] = [
-        *(derive.derive, derive.generate, run.solve, run.simulate, study.study, sweep.sweep),
-        *(linear.linear, plateau.plateau, asymptotics.asymptotics, localise.localise),
-        *(one_step.one_step, verify.verify),
-    ]
-    for command in commands:
-        app.command()(guarded({"paper": "PAPER"})(command))
+    for name in names:
+        home = import_module(f"symderiv.cli.{_HOMES[name]}")
+        command: Any = getattr(home, name.replace("-", "_"))
+        if name in _WITH_FORMULAS:
+            app.command(context_settings={"ignore_unknown_options": True})(command)
+        else:
+            app.command()(guarded({"paper": "PAPER"})(command))
     return app

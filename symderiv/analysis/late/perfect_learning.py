@@ -129,7 +129,14 @@ class PerfectLearning:
         Raises:
             InputError: the teachers' covariance is not positive definite; M is below 2.
         """
-        T1, D1 = _exact(T1), _exact(D1)
+        known = self.__dict__.setdefault("_coefficients", {})
+        asked = units, *map(_exact, (T1, D1)), digits
+        if asked not in known:
+            known[asked] = self._coefficients_of(*asked)
+        found: Coefficients = known[asked]
+        return found
+
+    def _coefficients_of(self, units: int, T1: sp.Expr, D1: sp.Expr, digits: int) -> Coefficients:
         check_teacher(units, T1, D1)
 
         def table(matrix: sp.Matrix) -> Any:

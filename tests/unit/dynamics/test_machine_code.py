@@ -1,0 +1,116 @@
+"""Compiled code from a file: numba's numbers to the last bit, and nothing that is not certain."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symderiv.kept
+from symderiv import machine_code, object_code
+from symderiv.dynamics.stepping import run_code
+from symderiv.dynamics.stepping.stepper import advance
+from symderiv.dynamics.storage.kernels import load_kernel
+from symderiv.dynamics.studies.input_models import Isotropic
+from symderiv.library.problem import Problem
+from symderiv.seals import sealed
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(symderiv.kept, "enabled", True)
+        yield
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Path:
+    """The code of a run, as one leaves it."""
+    path = tmp_path_factory.mktemp("code") / "run.bin"
+    kernel = load_kernel("erf")
+    code = run_code.RunCode(
+        kernel.right_hand_side_for(2, 2), kernel.module.generalization_error, None
+    )
+    one = np.eye(2)
+    code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
+    functions = {
+        "advance": advance,
+        "right_hand_side": code.right_hand_side,
+        "generalization_error": code.generalization_error,
+    }
+    assert object_code.keep(path, functions)
+    return path
+
+
+def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
+    tables = {"students": 2, "teachers": 2, "learning_rate": 0.7, "label_noise": 0.1}
+    problem = Problem("erf", **tables, student_std=0.3, inputs=Isotropic(100))
+    trajectories = []
+    for path in (kept, kept.with_name("none")):
+        monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
+        monkeypatch.setattr(run_code, "_known", {})
+        monkeypatch.setattr(object_code, "keep", lambda *_: False)
+        trajectories.append(problem.solve(end=30.0, points=40))
+    linked, compiled = trajectories
+    assert run_code._read(kept).advance is not None
+    assert linked.steps == compiled.steps
+    for name in ("Q", "R", "v", "generalization_error"):
+        np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
+
+
+def test_what_was_changed_or_could_have_been_is_not_run(kept, tmp_path):
+    content = kept.read_bytes()
+    path = tmp_path / "code.bin"
+    for damaged in (content[:-1], b"x" + content[1:], b"", content[: len(content) // 2]):
+        path.write_bytes(damaged)
+        assert machine_code.load(path) is None
+    path.write_bytes(content)
+    assert machine_code.load(path) is not None
+    path.chmod(0o666)
+    assert machine_code.load(path) is None
+    path.chmod(0o600)
+    tmp_path.chmod(0o777)
+    assert machine_code.load(path) is None
+    tmp_path.chmod(0o700)
+    # sealed, and no object code
+    path.write_bytes(sealed(content.partition(b"\n")[0] + b"\n" + b"no code", "pickle"))
+    assert machine_code.load(path) is None
+    assert machine_code.load(tmp_path / "none") is None
+
+
+def test_the_file_is_named_by_all_that_the_code_depends_on(monkeypatch):
+    names = {machine_code.code_path("run 2 2", ("a", "b"))}
+    names |= {machine_code.code_path("run 2 3", ("a", "b")), machine_code.code_path("run 2 2", "a")}
+    monkeypatch.setenv("NUMBA_OPT", "1")
+    machine_code._surroundings.cache_clear()
+    names.add(machine_code.code_path("run 2 2", ("a", "b")))
+    machine_code._surroundings.cache_clear()
+    assert len(names) == 4
+
+
+def test_arguments_are_checked(kept):
+    error = machine_code.load(kept)["generalization_error"]
+    one, half = np.eye(2), np.full(2, 0.5)
+    assert isinstance(error(one, one, one, half, half), float)
+    for wrong in (np.eye(2, dtype=np.float32), np.eye(4)[::2, ::2], half, [[1.0]]):
+        with pytest.raises(TypeError, match="was expected"):
+            error(wrong, one, one, half, half)
+    with pytest.raises(ValueError, match="zip"):
+        error(one)
+
+
+def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypatch):
+    kernel = load_kernel("erf")
+    functions = {"right_hand_side": kernel.right_hand_side_for(2, 2)}
+    path = tmp_path / "code.bin"
+    monkeypatch.setattr(object_code, "CALLED", frozenset())
+    assert not object_code.keep(path, functions)
+    monkeypatch.undo()
+    monkeypatch.setenv("SYMDERIV_CACHE", "off")
+    assert not object_code.keep(path, functions)
+    assert os.listdir(tmp_path) == []
