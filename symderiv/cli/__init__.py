@@ -142,6 +142,7 @@ _HOMES = {
     "simulate": "run",
     "study": "study",
     "sweep": "sweep",
+    "map": "map",
     "linear": "linear",
     "plateau": "plateau",
     "asymptotics": "asymptotics",

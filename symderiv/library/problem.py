@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.state import State
     from symderiv.library.derived import LearningDerivation, Module
     from symderiv.library.late import LateLearning
+    from symderiv.library.mapped import Quantity
     from symderiv.library.plateau import Plateau
     from symderiv.library.rates import Rates
     from symderiv.library.shown_equations import Equations
     from symderiv.report.grid import GridResult
     from symderiv.report.job import StudyResult
+    from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
@@ -657,6 +659,52 @@ class Problem(Shown):
                 force=force,
                 tell=update,
                 notice=notice or (lambda message: None),
+            )
+
+    def map(
+        self,
+        quantity: Quantity,
+        *,
+        over: Mapping[str, Sequence[Any]],
+        resolution: int = 128,
+        coarse: int = 8,
+        change: float | None = None,
+        kinds: bool | None = None,
+        check: int = 0,
+        progress: Progress = None,
+    ) -> StudyMap:
+        """A number or a kind of a run over two keys, solved where it changes.
+
+        Args:
+            quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
+                "plateau_end", "slowest", "exponent", "rate", "status", "stable"; or a function of
+                the times and errors of a run.
+            over: two keys of the study file, each with its ends (low, high) or (low, high, "log").
+            resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
+            coarse: squares along each side that are looked at first; what lies wholly inside one of
+                them may be missed.
+            change: of the quantity that is none, of its decimal logarithm where it spans decades; a
+                twentieth of its range when left out. Not for kinds.
+            kinds: a function gives kinds, and only whether they are equal counts.
+            check: points of the full grid, drawn at random, that are solved to compare.
+            progress: see :meth:`solve`.
+
+        Raises:
+            InputError: there is no such quantity, or an end is not acceptable.
+        """
+        from symderiv.library.mapped import mapped
+
+        with progress_bar(progress) as update:
+            return mapped(
+                self._study,
+                quantity,
+                over,
+                update,
+                resolution=resolution,
+                coarse=coarse,
+                change=change,
+                kinds=kinds,
+                check=check,
             )
 
     def sweep_files(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from symderiv.errors import InputError
 from symderiv.report.curves import Curve, Floats
 from symderiv.report.features import final_decay, plateau
 
-__all__ = ["QUANTITIES", "Quantity", "quantity_of"]
+__all__ = ["QUANTITIES", "Quantity", "measured", "quantity_of", "tolerance_of"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,7 @@ class Quantity:
 
 
 def _final_error(alpha: Floats, error: Floats) -> float:
-    del alpha
-    return float(error[-1])
+    return float(error[alpha.size - 1])
 
 
 def _plateau_length(alpha: Floats, error: Floats) -> float:
@@ -101,10 +101,29 @@ def quantity_of(name: str) -> Quantity:
     return QUANTITIES[name]
 
 
-def measured(quantity: Quantity, alpha: Floats, error: Floats) -> float:
-    """The number of a run; rows that it did not reach are not a number."""
+def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float = 0.0) -> float:
+    """The number of a run; rows that it did not reach are not a number.
+
+    Args:
+        quantity: what is asked for.
+        alpha, error: shape (n,).
+        tolerance: that of the run: shapes are read off down to so much of the largest error, below
+            which the error of a run may be what its steps left of it.
+    """
     there = np.isfinite(alpha) & np.isfinite(error)
-    return quantity.of(alpha[there], error[there]) if there.any() else math.nan
+    alpha, error = alpha[there], error[there]
+    if not error.size:
+        return math.nan
+    if quantity.name != "final_error":
+        low = np.flatnonzero(error < tolerance * error.max())
+        end = int(low[0]) if low.size else error.size
+        alpha, error = alpha[:end], error[:end]
+    return quantity.of(alpha, error)
+
+
+def tolerance_of(study_text: str) -> float:
+    """The relative tolerance that a study asks for."""
+    return float(tomllib.loads(study_text)["time"]["relative_tolerance"])
 
 
 def _curve(alpha: Floats, error: Floats) -> Curve:

@@ -13,7 +13,7 @@ from symderiv.errors import InputError
 from symderiv.report import plots
 from symderiv.report.claims import letter
 from symderiv.report.curves import Case, Curve, Floats
-from symderiv.report.run_quantities import Quantity, measured, quantity_of
+from symderiv.report.run_quantities import Quantity, measured, quantity_of, tolerance_of
 
 if TYPE_CHECKING:
     import xarray
@@ -212,7 +212,8 @@ def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
     time = str(error.dims[-1])
     errors = error.values.reshape(-1, data.sizes[time])
     times = alpha.broadcast_like(error).transpose(*error.dims).values.reshape(errors.shape)
-    found = [measured(quantity, a, e) for a, e in zip(times, errors, strict=True)]
+    tolerance = tolerance_of(str(data.attrs["study"]))
+    found = [measured(quantity, a, e, tolerance) for a, e in zip(times, errors, strict=True)]
     return np.array(found).reshape(data["status"].shape)
 
 

@@ -53,6 +53,7 @@ class Grid:
         study: what is the same in all of them; its own [sweep] counts too.
         over: values of keys, beside or in the place of those of [sweep].
         tell: told how far the checks are.
+        lazily: check studies when they are made; values may stand twice.
 
     Raises:
         InputError: a study of the grid is not acceptable; nothing was computed.
@@ -67,6 +68,8 @@ class Grid:
         study: Study,
         over: Mapping[str, Sequence[Any]] | None = None,
         tell: Tell = lambda task, fraction: None,
+        *,
+        lazily: bool = False,
     ) -> None:
         given = checked_keys({**study.sweep, **(over or {})})
         if not given:
@@ -81,7 +84,7 @@ class Grid:
         self.axes = tuple(
             Axis(key, name, values)
             for key, name, values in zip(
-                given, axis_names(list(given)), self._checked(tell), strict=True
+                given, axis_names(list(given)), self._checked(tell, lazily), strict=True
             )
         )
 
@@ -226,13 +229,13 @@ class Grid:
             raise type(error)(reason, argument=error.argument, entry=error.entry) from None
         return study
 
-    def _checked(self, tell: Tell) -> list[tuple[Any, ...]]:
+    def _checked(self, tell: Tell, lazily: bool) -> list[tuple[Any, ...]]:
         """The values as checked studies have them."""
         count = math.prod(self.shape[axis] for axis in self._others)
-        if count > _MOST_CHECKED:
+        if count > _MOST_CHECKED and not lazily:
             keys = ", ".join(self._keys[axis] for axis in self._others)
             raise InputError(f"more than {_MOST_CHECKED} combinations of {keys}", argument="over")
-        for done, _ in enumerate(self.combinations()):
+        for done, _ in enumerate(() if lazily else self.combinations()):
             tell("checking the studies of the sweep", done / count)
         found = []
         first = next(self.combinations())[1]
@@ -243,7 +246,7 @@ class Grid:
             else:
                 read = [self._quick_value(first, table, name, value) for value in values]
             seen = {json.dumps(repr(value)) for value in read}
-            if len(seen) < len(read):
+            if len(seen) < len(read) and not lazily:
                 raise InputError("names a value twice", argument=key)
             found.append(tuple(read))
         return found

@@ -1,0 +1,389 @@
+"""A number of a run over two keys of a study, computed where it changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.drawing import drawing
+from symderiv.dynamics.ensemble import group_points, integrate_chunk
+from symderiv.dynamics.studies.study import Study
+from symderiv.errors import InputError
+from symderiv.outputs import Output
+from symderiv.progress import Task, Tell
+from symderiv.showing import Shown, Summary
+from symderiv.sweeps.refinement import Refined, refined
+from symderiv.sweeps.study_grid import Grid
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+__all__ = ["Measure", "StudyMap", "map_of"]
+
+MOST_CELLS = 2048
+# What one call integrates at most, so that memory stays bounded.
+_MOST_AT_ONCE = 1024
+# Squares are cut where values differ by more than this part of what the first ones differ.
+_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is mapped.
+
+    Args:
+        name: of it.
+        words: on axes.
+        of: the value of a run, a number or a text, from its times and errors, both shape (n,), and
+            its status.
+        kinds: values are kinds, and only whether they are equal counts.
+        logarithmic: it is the logarithm whose changes count.
+    """
+
+    name: str
+    words: str
+    of: Callable[[np.ndarray, np.ndarray, str], float | str]
+    kinds: bool = False
+    logarithmic: bool = False
+
+
+@dataclass(repr=False)
+class StudyMap(Shown):
+    """A map: values of a run over two keys, and the boundaries between them.
+
+    Args:
+        quantity: what is mapped.
+        keys: the two keys.
+        places: values of each key along its side, shapes (N + 1,).
+        tree: what is known; numbers of kinds, or logarithms where changes of these count.
+        kinds: the kinds in the order of their numbers; none for a number.
+        runs: how many were made for the map.
+        checked: of the points that were computed only to compare, how many were, how many agree
+            with the map, and the largest difference.
+        study_text: what all runs have in common.
+        output: the file it was written to, if any.
+    """
+
+    quantity: Measure
+    keys: tuple[str, str]
+    places: tuple[np.ndarray, np.ndarray]
+    tree: Refined
+    kinds: tuple[str, ...]
+    runs: int
+    checked: dict[str, float] = field(default_factory=dict)
+    study_text: str = ""
+    output: str | None = None
+
+    @property
+    def full_grid(self) -> int:
+        """How many there would be on the full grid of the same resolution."""
+        return self.tree.known.size
+
+    def filled(self) -> np.ndarray:
+        """The value at every point of the full grid, shape (N + 1, N + 1), first key first.
+
+        Between runs it is bilinear, of its logarithm where that was refined; of kinds the number
+        in ``kinds``.
+        """
+        found = self.tree.filled()
+        return np.power(10.0, found) if self.quantity.logarithmic else found
+
+    def boundaries(self, level: float | None = None) -> list[np.ndarray]:
+        """Curves between kinds, or where the quantity has a value: shapes (n, 2), the two keys.
+
+        Args:
+            level: the value; not for kinds.
+
+        Raises:
+            InputError: a level is missing, or given for kinds.
+        """
+        if bool(self.kinds) == (level is not None):
+            raise InputError("is for quantities that are numbers, which need it", argument="level")
+        from contourpy import contour_generator
+
+        found = self.tree.filled()
+        if level is None:
+            # one kind against the others; the last boundary is that of all before it
+            fields = [(found == n).astype(float) for n in range(len(self.kinds) - 1)]
+            heights = [0.5] * len(fields)
+        else:
+            fields = [np.where(np.isfinite(found), found, np.nan)]
+            heights = [math.log10(level) if self.quantity.logarithmic else level]
+        curves: list[Any] = []
+        for values, height in zip(fields, heights, strict=True):
+            # masked rather than not a number, which would be no end of a line
+            generator = contour_generator(z=np.ma.masked_invalid(values))
+            curves += list(generator.lines(height))
+        steps = np.arange(found.shape[0])
+        # lines are (column, row): second key, first key
+        return [
+            np.column_stack(
+                [
+                    np.interp(line[:, 1], steps, self.places[0].astype(float)),
+                    np.interp(line[:, 0], steps, self.places[1].astype(float)),
+                ]
+            )
+            for line in curves
+        ]
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Values on the full grid, which of them were computed, and the keys as coordinates."""
+        import xarray
+
+        names = [key.rpartition(".")[2] for key in self.keys]
+        values = self.filled()
+        named: Any = values
+        if self.kinds:
+            named = np.array(self.kinds)[values.astype(int)]
+        data = {self.quantity.name: (names, named), "computed": (names, self.tree.known)}
+        coordinates = dict(zip(names, self.places, strict=True))
+        return xarray.Dataset(data, coordinates, {"study": self.study_text, "runs": self.runs})
+
+    def plot(self, *, ax: Axes | None = None, runs: bool = True) -> Axes:
+        """Draw the map with its boundaries.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+            runs: also where runs were made.
+        """
+        axes: Axes = drawing("map_plots").map_axes(self, ax, runs)
+        return axes
+
+    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Path:
+        """Write :meth:`to_xarray` as netCDF-4, whole or not at all.
+
+        Args:
+            path: the file.
+            force: replace a file also if symderiv did not write it.
+        """
+        import io
+
+        output = path if isinstance(path, Output) else Output(path, "nc", force=force)
+        content = io.BytesIO()
+        self.to_xarray().to_netcdf(content, engine="h5netcdf")
+        output.write(content.getbuffer())
+        self.output = str(output.path)
+        return output.path
+
+    def failure(self) -> str | None:
+        """Where the map is not what was computed to compare, in one line; None if nowhere."""
+        differ = self.checked.get("compared", 0) - self.checked.get("agree", 0)
+        if not differ:
+            return None
+        return f"{differ:.0f} of {self.checked['compared']:.0f} points differ from the map"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv map --json`` prints."""
+        found: dict[str, Any] = {
+            "quantity": self.quantity.name,
+            "keys": {
+                key: [float(places[0]), float(places[-1])]
+                for key, places in zip(self.keys, self.places, strict=True)
+            },
+            "resolution": self.tree.known.shape[0] - 1,
+            "runs": self.runs,
+            "full_grid": self.full_grid,
+            "fewer": self.full_grid / self.runs,
+            "checked": self.checked,
+            "output": self.output,
+        }
+        if self.kinds:
+            found["kinds"] = list(self.kinds)
+            found["boundaries"] = [line.tolist() for line in self.boundaries()]
+        return found
+
+    def _summary(self) -> Summary:
+        first, second = (
+            f"{key} from {float(places[0]):g} to {float(places[-1]):g}"
+            for key, places in zip(self.keys, self.places, strict=True)
+        )
+        share = self.full_grid / self.runs
+        rows: list[tuple[str, object]] = [
+            ("quantity", self.quantity.words),
+            ("over", f"{first}; {second}"),
+            ("runs", f"{self.runs} of {self.full_grid} of the full grid, {share:.3g} times fewer"),
+        ]
+        if self.kinds:
+            rows.append(("kinds", ", ".join(self.kinds)))
+        if self.checked:
+            checked = self.checked
+            rows.append(
+                ("checked", f"{checked['agree']} of {checked['compared']} other points agree")
+            )
+        return Summary("Map", rows)
+
+
+def map_of(
+    study: Study,
+    quantity: Measure,
+    over: Mapping[str, Sequence[Any]],
+    *,
+    resolution: int = 128,
+    coarse: int = 8,
+    change: float | None = None,
+    check: int = 0,
+    tell: Tell = lambda task, fraction: None,
+) -> StudyMap:
+    """Map a quantity of a run over two keys.
+
+    Args:
+        study: what is the same in all runs.
+        quantity: what is mapped.
+        over: two keys, each with its ends (low, high), or (low, high, "log").
+        resolution: cells along each side; ``coarse`` times a power of 2.
+        coarse: squares along each side to begin with; what is smaller may be missed.
+        change: of the quantity (of its decimal logarithm where that counts) that is none; a
+            twentieth of the range of the first values when left out.
+        check: points of the full grid, drawn at random, that are computed to compare.
+        tell: told how many runs were made.
+
+    Raises:
+        InputError: not two keys, no such ends, or an end is not acceptable.
+    """
+    _check_sides(resolution, coarse)
+    if len(over) != 2:
+        raise InputError("a map is over two keys, each with its two ends", argument="over")
+    first, second = over
+    places = tuple(_places(study, key, over[key], resolution) for key in over)
+    runs = _Runs(study, quantity, {key: p.tolist() for key, p in zip(over, places, strict=True)})
+    most = (resolution + 1) ** 2
+
+    def told(count: int) -> None:
+        tell(Task("map", f"{count} runs"), min(1.0, count / most))
+
+    if quantity.kinds:
+        threshold = 0.0
+    elif change is not None:
+        threshold = change
+    else:
+        starts = np.arange(0, resolution + 1, resolution // coarse)
+        mesh = np.array(np.meshgrid(starts, starts, indexing="ij")).reshape(2, -1).T
+        numbers = runs.values(mesh)
+        numbers = numbers[np.isfinite(numbers)]
+        threshold = _SHARE * float(np.ptp(numbers)) if numbers.size else 0.0
+    tree = refined(runs.values, resolution, coarse=coarse, change=threshold, tell=told)
+    found = StudyMap(
+        quantity,
+        (first, second),
+        (places[0], places[1]),
+        tree,
+        runs.kinds,
+        runs.made,
+        study_text=study.text,
+    )
+    if check:
+        found.checked = _compared(tree, runs, check, threshold)
+        found.kinds = runs.kinds
+    return found
+
+
+class _Runs:
+    """Values of runs at places of the lattice, each computed once."""
+
+    def __init__(self, study: Study, quantity: Measure, over: Mapping[str, list[Any]]) -> None:
+        self._grid = Grid(study, over, lazily=True)
+        # whole numbers may stand several times along a side
+        self._first = [
+            np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
+            for values in over.values()
+        ]
+        self._quantity = quantity
+        self._known: dict[int, float] = {}
+        self._kinds: dict[str, int] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds that were met, in the order of their numbers."""
+        return tuple(self._kinds)
+
+    @property
+    def made(self) -> int:
+        """How many runs were made."""
+        return len(self._known)
+
+    def values(self, places: np.ndarray) -> np.ndarray:
+        """Numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
+        first = tuple(f[p] for f, p in zip(self._first, places.T, strict=True))
+        indices = np.ravel_multi_index(first, self._grid.shape)
+        todo = [i for i in dict.fromkeys(map(int, indices)) if i not in self._known]
+        for start in range(0, len(todo), _MOST_AT_ONCE):
+            self._compute(todo[start : start + _MOST_AT_ONCE])
+        return np.array([self._known[int(index)] for index in indices])
+
+    def _compute(self, indices: list[int]) -> None:
+        studies = list(self._grid.studies(indices))
+        for group in group_points(studies):
+            chunk = integrate_chunk([studies[n] for n in group])
+            for row, n in enumerate(group):
+                status = str(chunk.status[row]).partition(":")[0]
+                if status == "interrupted":
+                    raise KeyboardInterrupt
+                value = self._quantity.of(chunk.alpha, chunk.generalization_error[row], status)
+                self._known[indices[n]] = self._number(value)
+
+    def _number(self, value: float | str) -> float:
+        if self._quantity.kinds:
+            return float(self._kinds.setdefault(str(value), len(self._kinds)))
+        number = float(value)
+        if not self._quantity.logarithmic:
+            return number
+        return math.log10(number) if number > 0.0 else math.nan
+
+
+def _compared(tree: Refined, runs: _Runs, count: int, change: float) -> dict[str, float]:
+    """Points that were not computed, drawn at random, beside what the map says there."""
+    others = np.argwhere(~tree.known)
+    chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]
+    if not chosen.size:
+        return {"compared": 0, "agree": 0, "largest_difference": 0.0}
+    said, found = tree.filled()[tuple(chosen.T)], runs.values(chosen)
+    same = (said == found) | (np.isnan(said) & np.isnan(found))
+    with np.errstate(invalid="ignore"):
+        difference = np.where(same, 0.0, np.abs(said - found))
+    difference = np.where(np.isnan(difference), np.inf, difference)
+    return {
+        "compared": len(chosen),
+        "agree": int((difference <= change).sum()),
+        "largest_difference": float(difference.max()),
+    }
+
+
+def _check_sides(resolution: int, coarse: int) -> None:
+    side = resolution // coarse if coarse >= 1 else 0
+    if side < 1 or side * coarse != resolution or side & (side - 1) or resolution > MOST_CELLS:
+        raise InputError(
+            f"must be {coarse} (coarse) times a power of 2, at most {MOST_CELLS}; got {resolution}",
+            argument="resolution",
+        )
+
+
+def _places(study: Study, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:
+    """Values of a key along its side: whole numbers where the study wants these."""
+    scale = ends[2] if len(ends) == 3 else "linear"
+    if len(ends) not in (2, 3) or scale not in ("linear", "log"):
+        raise InputError("must be (low, high) or (low, high, 'log')", argument=key)
+    numbers = all(isinstance(end, int | float) and math.isfinite(end) for end in ends[:2])
+    if not numbers or not ends[0] < ends[1]:
+        raise InputError("must have two ends, the lower one first", argument=key)
+    low, high = float(ends[0]), float(ends[1])
+    if scale == "log" and not low > 0.0:
+        raise InputError("must have ends above 0 for a logarithmic side", argument=key)
+    spread = np.geomspace if scale == "log" else np.linspace
+    found = spread(low, high, resolution + 1)
+    found[0], found[-1] = low, high
+    return np.rint(found).astype(np.int64) if _whole(study, key) else found
+
+
+def _whole(study: Study, key: str) -> bool:
+    """Whether a key takes whole numbers only."""
+    table, _, name = key.partition(".")
+    fields = getattr(type(getattr(study, table, None)), "model_fields", {})
+    annotation = str(fields[name].annotation) if name in fields else ""
+    return "int" in annotation and "float" not in annotation
