@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from symderiv.errors import InputError
 from symderiv.library.problem import Problem
 from symderiv.outputs import Output, check_apart
 from symderiv.progress import Progress
@@ -56,6 +57,10 @@ def swept(
         for path, kind in formats
     ]
     check_apart(*others)
+    if files and (page or netcdf):
+        raise InputError(
+            "is made of a store; leave --files out", argument="page" if page else "netcdf"
+        )
     if files:
         notice("--files is deprecated: without it the sweep is one store, which --netcdf exports")
         return problem.sweep_files(

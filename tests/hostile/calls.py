@@ -116,7 +116,16 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "solve": (("s.toml",), ("m.toml",), ("c.toml", "--plot", "f.svg"), ("state.toml",)),
     "simulate": (("s.toml", "--runs", "1"), ("m.toml",)),
     "study": (("s.toml",),),
-    "sweep": (("s.toml", "--over", "training.learning_rate=0.1"),),
+    "sweep": (
+        ("s.toml", "--over", "training.learning_rate=0.1"),
+        ("s.toml", "--over", "training.learning_rate=0.1", "--files"),
+    ),
+    "map": (
+        (
+            *("s.toml", "--quantity", "final_error", "--over", "training.learning_rate=0.1:1"),
+            *("--over", "initial.student_std=0.1:1", "--resolution", "2", "--coarse", "2"),
+        ),
+    ),
     "linear": (
         (
             *("--distinct-eigenvalues", "8", "--exponent", "1", "--learning-rate", "0.5"),

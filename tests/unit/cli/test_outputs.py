@@ -91,7 +91,17 @@ CALLS = {
     "sweep": Call(
         ("s.toml", "--over", "training.learning_rate=0.1", "--files"),
         _STUDY,
-        {"--output": "folder"},
+        {"--output": "folder", "--page": "page.html", "--netcdf": "r.nc"},
+        ("--page", "--netcdf"),
+    ),
+    "map": Call(
+        (
+            *("s.toml", "--quantity", "final_error", "--over", "training.learning_rate=0.1:1"),
+            *("--over", "initial.student_std=0.1:1", "--resolution", "2", "--coarse", "2"),
+        ),
+        _STUDY,
+        {"--output": "r.nc", "--plot": "f.svg"},
+        ("--output", "--plot"),
     ),
     "derive": Call(("--activation", "linear"), (), {"--output": "d.txt"}),
     "generate": Call(("--activation", "linear", "--name", "g"), (), {"--output": "folder"}),
@@ -127,6 +137,10 @@ INPUTS = {("linear", "--covariance"), ("expect", "--batch"), ("integral", "--bat
 FILES = {
     ("verify", "--ledger"): ("folder/ledger.json", "folder/ledger.html"),
     ("asymptotics", "--plot"): ("f.svg",),
+    ("sweep", "--page"): ("page.html",),
+    ("sweep", "--netcdf"): ("r.nc",),
+    ("map", "--output"): ("r.nc",),
+    ("map", "--plot"): ("f.svg",),
 }
 
 

@@ -84,6 +84,19 @@ CASES: dict[str, tuple[str, Any]] = {
             {"training.learning_rate": [0.1, 0.2]}, output="grid"
         ),
     ),
+    "map": (
+        "map s.toml --quantity final_error --over training.learning_rate=0.1:0.2 "
+        "--over initial.student_std=log:0.01:0.1 --resolution 2 --coarse 2",
+        lambda: sd.Problem.from_toml("s.toml").map(
+            "final_error",
+            over={
+                "training.learning_rate": (0.1, 0.2),
+                "initial.student_std": (0.01, 0.1, "log"),
+            },
+            resolution=2,
+            coarse=2,
+        ),
+    ),
     "plateau": (
         "plateau --units 3 --T1 1 --D1 1/5 --T2 1.3 --D2 0.2 --digits 18",
         lambda: sd.plateau(units=3, digits=18, **MOMENTS),

@@ -1,0 +1,122 @@
+"""Maps over two keys: fewer runs than the full grid, the same map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.quick_integrations import integrated
+
+from symderiv.dynamics.studies.study import Study
+from symderiv.errors import InputError
+from symderiv.library.mapped import ends_of, mapped
+from symderiv.report.map_plots import map_axes
+from symderiv.sweeps import study_map
+from symderiv.sweeps.refinement import refined
+
+
+def silent(task: str, fraction: float) -> None:
+    """Progress that nobody sees."""
+
+
+def disc(places: np.ndarray) -> np.ndarray:
+    """1 inside of a circle of radius 70 around (100, 130), else 0."""
+    inside: np.ndarray = np.hypot(places[:, 0] - 100, places[:, 1] - 130) < 70
+    return inside.astype(float)
+
+
+def full(values: Any, resolution: int) -> np.ndarray:
+    steps = np.arange(resolution + 1)
+    mesh = np.array(np.meshgrid(steps, steps, indexing="ij")).reshape(2, -1).T
+    found: np.ndarray = values(mesh)
+    return found.reshape(resolution + 1, resolution + 1)
+
+
+def test_kinds_are_those_of_the_full_grid_at_a_twentieth_of_its_cost() -> None:
+    tree = refined(disc, 256)
+    np.testing.assert_array_equal(tree.filled(), full(disc, 256))
+    assert tree.known.size > 20 * tree.runs
+
+
+def test_numbers_are_within_the_change_that_is_none() -> None:
+    def front(places: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.tanh((places[:, 0] + 0.5 * places[:, 1] - 90.0) / 10.0)
+        return found
+
+    tree = refined(front, 128, change=0.05)
+    assert np.abs(tree.filled() - full(front, 128)).max() < 0.05
+    assert tree.known.size > 2 * tree.runs
+    # what is not a number is a kind of its own
+    tree = refined(lambda p: np.where(disc(p) > 0, np.nan, p[:, 0] / 256.0), 256, change=0.3)
+    np.testing.assert_array_equal(np.isnan(tree.filled()), full(disc, 256) > 0)
+
+
+def test_a_boundary_is_followed_through_squares_whose_corners_agree() -> None:
+    def strip(places: np.ndarray) -> np.ndarray:
+        # as broad as half a square of the first lattice, which one corner of it meets
+        found: np.ndarray = np.abs(places[:, 0] - 0.6 * places[:, 1] - 32) < 9
+        return found.astype(float)
+
+    np.testing.assert_array_equal(refined(strip, 256).filled(), full(strip, 256))
+
+
+def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = []
+
+    def watched(points: list[Study], **options: Any) -> Any:
+        made.extend(points)
+        return integrated(points)
+
+    monkeypatch.setattr(study_map, "integrate_chunk", watched)
+    over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
+    found = mapped(study, "status", over, silent, resolution=64, check=30)
+    assert set(found.kinds) == {"done", "cone-left", "failed"}
+    assert found.checked == {"compared": 30, "agree": 30, "largest_difference": 0.0}
+    assert found.failure() is None
+    assert len(made) == found.runs + 30
+    rates, noises = found.places
+    kinds = np.array(found.kinds)[found.filled().astype(int)]
+    np.testing.assert_array_equal(kinds[:, noises > 5.0], "failed")
+    quiet = kinds[:, noises <= 5.0]
+    np.testing.assert_array_equal(quiet[rates > 3.0], "cone-left")
+    np.testing.assert_array_equal(quiet[rates <= 3.0], "done")
+    # the boundary between ends lies within a cell of where it is
+    lines = np.concatenate(found.boundaries())
+    near = np.minimum(np.abs(lines[:, 0] - 3.0) * 16, np.abs(lines[:, 1] - 5.0) * 10)
+    assert near.max() <= 1.0
+    said = found.to_dict()
+    assert said["full_grid"] == 65**2
+    assert said["runs"] == found.runs
+    from matplotlib.figure import Figure
+
+    axes = map_axes(found, Figure().subplots(), True)
+    assert axes.get_xlabel() == "σ"
+    number = mapped(study, "final_error", over, silent, resolution=64, check=40)
+    assert number.checked["agree"] == 40
+    np.testing.assert_allclose(np.log(number.filled()[:, 0]), -10.0 * number.places[0], rtol=0.02)
+    with pytest.raises(InputError, match="need it"):
+        number.boundaries()
+    own = mapped(study, lambda a, e: "big" if e[-1] > 1e-8 else "small", over, silent, kinds=True)
+    assert set(own.kinds) == {"big", "small"}
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "argument"),
+    [
+        (["training.learning_rate=1:5"], {}, "over"),
+        (["training.learning_rate=1", "initial.seed=0:9"], {}, "over"),
+        (["training.learning_rate=a:b", "initial.seed=0:9"], {}, "over"),
+        (["training.learning_rate=5:1", "initial.seed=0:9"], {}, "training.learning_rate"),
+        (["training.learning_rate=log:0:1", "initial.seed=0:9"], {}, "training.learning_rate"),
+        (["training.learning_rate=1:5", "initial.seed=0:9"], {"resolution": 24}, "resolution"),
+        (["training.learning_rate=1:5", "initial.seed=0:9"], {"resolution": 4096}, "resolution"),
+    ],
+)
+def test_what_is_no_map_is_refused(
+    study: Study, over: list[str], options: dict[str, int], argument: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        mapped(study, "stable", ends_of(over), silent, **options)
+    assert caught.value.argument == argument
