@@ -1,7 +1,7 @@
 """Four questions that take thousands of runs: ``python examples/at-scale/at_scale.py``.
 
-* plateau: with or without a plateau over (β, L), beside the line where the plateau that the mean
-  of the equations reaches is as long as equation 12 of arXiv:2410.09005 says that it lasts;
+* plateau: with or without a plateau over (β, L), beside the line where students who do not differ
+  come within 10 % of its height just when equation 12 of arXiv:2410.09005 ends it (D = 0);
 * escape: the rate at which a plateau is left, over (M, T, D), against the closed form;
 * late: the exponent of the power law over β against equation 17 and against β/(1 + β);
 * spread: the end of the plateau from 10^4 starts against the law of a Gaussian amplitude.
@@ -46,7 +46,9 @@ def plateau(folder: Path, scale: int) -> None:
     over = {"data.exponent": beta}
     runs = problem.sweep(over, output=folder / "plateau-or-none.zarr", notice=print)
     # from the mean state nobody leaves the plateau: when would it be reached?
-    mean = problem.replace(draw="mean", **{"time.end": 1e5})
+    mean = problem.replace(draw="mean")
+    # the same for any spectrum
+    height = float(sd.plateau(units=2, T1=1, D1=0, T2=1, D2=0).generalization_error)
     reached = mean.sweep(over, output=folder / "plateau-of-the-mean.zarr", notice=print)
     data, flat = runs.to_xarray(), reached.to_xarray()
     numbers = QUANTITIES["plateau"]
@@ -64,7 +66,8 @@ def plateau(folder: Path, scale: int) -> None:
             spectrum = power_law(int(L), one).single()
             T2 = float(spectrum.weight @ spectrum.eigenvalue**2)
             lasts = math.log(math.sqrt(N) / std) / (0.1 * rate_of_escape(2, 1.0, 0.0, T2, 0.0))
-            line[i, j] = lasts / time_of_flatness(flat, i, j)
+            error = flat.generalization_error.values[i, j]
+            line[i, j] = lasts / first_below(flat.alpha.values, error, 1.1 * height)
     says = line > 1.0
     agree = (says == (found == 1.0)).mean()
     print(f"plateau or none: {found.size} runs, {int(found.sum())} with a plateau; the line agrees "
@@ -76,11 +79,10 @@ def plateau(folder: Path, scale: int) -> None:
     figure.savefig(folder / "plateau-or-none.svg")
 
 
-def time_of_flatness(flat: object, i: int, j: int) -> float:
-    """When the error of the mean is within 10 % of its last value, which is the plateau."""
-    error = flat.generalization_error.values[i, j]  # type: ignore[attr-defined]
-    alpha = flat.alpha.values  # type: ignore[attr-defined]
-    return float(alpha[np.flatnonzero(error > 1.1 * error[-1])[-1] + 1])
+def first_below(alpha: np.ndarray, error: np.ndarray, level: float) -> float:
+    """The first time at which an error is below a level; infinite if it never is."""
+    below = np.flatnonzero(error < level)
+    return float(alpha[below[0]]) if below.size else math.inf
 
 
 def escape(folder: Path, scale: int) -> None:
