@@ -42,6 +42,7 @@ from symderiv_codegen.ir.extension import Extension, Library, Restated
 from symderiv_codegen.ir.functions import Function, ScalarFunction
 from symderiv_codegen.ir.many import Many
 from symderiv_codegen.ir.names import NamePool
+from symderiv_codegen.ir.portable import Portable
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
@@ -66,6 +67,7 @@ __all__ = [
     "Library",
     "Many",
     "NamePool",
+    "Portable",
     "PrinterError",
     "Procedure",
     "Program",

@@ -27,6 +27,7 @@ from symderiv.numerics import (
     waves_mpmath,
 )
 from symderiv.numerics.conditionals import FUNCTIONS_OF_VECTORS, through_vectors
+from symderiv.numerics.portable import portable
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
@@ -95,5 +96,6 @@ GAUSSIAN: Final = Extension(
         functions=MappingProxyType({name: f"{own}_mpmath" for name, own in _SPECIAL.items()}),
         texts=tuple(map(inspect.getsource, MULTIPRECISION)),
     ),
+    portable=portable,
     restated=through_vectors,
 )

@@ -16,6 +16,7 @@ import sympy as sp
 from symderiv_codegen.ir.functions import ScalarFunction
 from symderiv_codegen.ir.many import Many
 from symderiv_codegen.ir.names import NamePool
+from symderiv_codegen.ir.portable import Portable
 
 
 def _unchanged(value: sp.Expr) -> sp.Expr:
@@ -77,6 +78,7 @@ class Extension:
         name: What it is, in the plural, for messages.
         doubles: For modules in double precision, compiled by numba.
         multiprecision: For modules whose functions have an mpmath context as first argument.
+        portable: For all other languages, as functions of programs.
         restated: A function in the form that keeps its digits in double precision; new names are
             taken from the register that it is given.
     """
@@ -84,6 +86,7 @@ class Extension:
     name: str
     doubles: Library = field(default_factory=Library)
     multiprecision: Library = field(default_factory=Library)
+    portable: Callable[[], Portable] = Portable
     restated: Callable[[ScalarFunction, NamePool], Restated] = _as_stated
 
     @property

@@ -1,7 +1,7 @@
-"""SymPy expressions as Python expressions, in two dialects.
+"""SymPy expressions as expressions of a programming language, Python where nothing else is said.
 
 One dispatch by the name of the node's class; a node without a rule is an error. The dialects differ
-in how numbers, functions and array elements are written, and in nothing else.
+in how numbers, functions, cases and array elements are written, and in nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sympy as sp
 from sympy.core.function import Application, AppliedUndef
 
 from symderiv_codegen.errors import PrinterError
-from symderiv_codegen.ir.walk import Temporary, array_name
+from symderiv_codegen.ir.walk import Temporary, Total, array_name
 from symderiv_codegen.printers.lines import Bracket, Chain, Piece, Text, parenthesised
 
 # How strongly the outermost operation of a printed expression binds.
@@ -31,8 +31,8 @@ RELATIONS = {
 
 # SymPy function -> function of the dialect's mathematical namespace.
 ELEMENTARY = frozenset(
-    {"acosh", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "exp", "gamma"}
-    | {"log", "sin", "sinh", "tan", "tanh"}
+    {"acosh", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "erfc", "exp", "floor"}
+    | {"gamma", "log", "sin", "sinh", "tan", "tanh"}
 )
 # SymPy function -> helper that the module defines when it is used.
 HELPERS = {"Heaviside": "_unit_step", "sign": "_sign", "SoftPlus": "_softplus"}
@@ -53,6 +53,9 @@ class ExpressionPrinter:
     name = "expressions"
     namespace = "math"
     context: tuple[Piece, ...] = ()
+    words: Mapping[str, str] = MappingProxyType({"And": " and ", "Or": " or ", "Not": "not "})
+    # Whether the words for "and" and "or" bind stronger than relations.
+    relations_bind_less = False
 
     def __init__(
         self,
@@ -90,6 +93,35 @@ class ExpressionPrinter:
     def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
         """A call of a function that the module itself defines."""
         return Printed(Bracket(f"{name}(", (*self.context, *arguments)), ATOM)
+
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
+        """A call of an elementary function, by its name in SymPy."""
+        return Printed(Bracket(f"{self.namespace}.{function}(", arguments), ATOM)
+
+    def constant(self, name: str) -> Printed:
+        """Pi or e."""
+        return Printed(Text(f"{self.namespace}.{name}"), ATOM)
+
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+        """Abs, Max or Min."""
+        return Printed(Bracket(f"{BUILTIN[name]}(", arguments), ATOM)
+
+    def raised(self, base: Piece, exponent: Piece) -> Printed:
+        """A power; both parts are atoms."""
+        return Printed(Chain((("", base), ("**", exponent))), POWER)
+
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+        """A conditional expression."""
+        links: list[tuple[str, Piece]] = []
+        for value, when in cases:
+            links.append((" else " if links else "", self._operand(value, SUM)))
+            links.append((" if ", self.condition(when)))
+        links.append((" else ", self._operand(last, SUM)))
+        return Printed(parenthesised(Chain(tuple(links))), ATOM)
+
+    def total(self, node: Total) -> Printed:
+        """A sum over an index, in dialects whose expressions have sums."""
+        raise self._unknown(node)
 
     # Entry points.
 
@@ -139,8 +171,9 @@ class ExpressionPrinter:
             "Dummy": self._refuse,
             "Indexed": self._element,
             "Piecewise": self._cases,
-            "Pi": lambda _: Printed(Text(f"{self.namespace}.pi"), ATOM),
-            "Exp1": lambda _: Printed(Text(f"{self.namespace}.e"), ATOM),
+            "Pi": lambda _: self.constant("pi"),
+            "Exp1": lambda _: self.constant("e"),
+            "Total": self.total,
             "KroneckerDelta": lambda d: self._cases(sp.Piecewise((1, sp.Eq(*d.args)), (0, True))),
         }
         kind = type(node).__name__
@@ -309,7 +342,7 @@ class ExpressionPrinter:
             return Printed(Chain(links), PRODUCT)
         whole_number = exponent.is_Integer
         shown = Text(str(exponent)) if whole_number else self._operand(exponent, ATOM)
-        return Printed(Chain((("", self._operand(base, ATOM)), ("**", shown))), POWER)
+        return self.raised(self._operand(base, ATOM), shown)
 
     def _root(self, base: sp.Expr) -> Printed:
         if self._guarded and not base.is_number:
@@ -319,7 +352,7 @@ class ExpressionPrinter:
 
     def _elementary(self, name: str, arguments: tuple[sp.Basic, ...]) -> Printed:
         pieces = tuple(self.expression(argument) for argument in arguments)
-        return Printed(Bracket(f"{self.namespace}.{name}(", pieces), ATOM)
+        return self.applied(name, pieces)
 
     def _call(self, node: Application) -> Printed:
         name = node.func.__name__
@@ -342,22 +375,17 @@ class ExpressionPrinter:
         if name in BUILTIN:
             ordered = sorted(node.args, key=sp.default_sort_key)
             pieces = tuple(self.expression(argument) for argument in ordered)
-            return Printed(Bracket(f"{BUILTIN[name]}(", pieces), ATOM)
+            return self.builtin(name, pieces)
         if name in ELEMENTARY:
             return self._elementary(name, node.args)
         raise self._unknown(node)
 
     def _cases(self, node: sp.Piecewise) -> Printed:
-        """A conditional expression; the last case must hold otherwise."""
+        """Cases of which the last one must hold otherwise."""
         *cases, (last, condition) = node.args
         if condition != sp.true:
             raise PrinterError(f"the {self.name} printer: {str(node)[:80]} has no last case (True)")
-        links: list[tuple[str, Piece]] = []
-        for value, when in cases:
-            links.append((" else " if links else "", self._operand(value, SUM)))
-            links.append((" if ", self.condition(when)))
-        links.append((" else ", self._operand(last, SUM)))
-        return Printed(parenthesised(Chain(tuple(links))), ATOM)
+        return self.cases([(value, when) for value, when in cases], last)
 
     def _condition(self, node: sp.Basic) -> Printed:
         kind = type(node).__name__
@@ -369,13 +397,14 @@ class ExpressionPrinter:
                 sides = (self._operand(left, SUM), self._operand(right, SUM))
             return Printed(Chain((("", sides[0]), (f" {RELATIONS[kind]} ", sides[1]))), SUM)
         if kind == "Not":
-            return Printed(Chain((("not ", parenthesised(self.condition(node.args[0]))),)), SIGN)
+            inner = parenthesised(self.condition(node.args[0]))
+            return Printed(Chain(((self.words["Not"], inner),)), SIGN)
         if kind in ("And", "Or"):
-            word = f" {kind.lower()} "
+            word = self.words[kind]
             links: list[tuple[str, Piece]] = []
             for argument in sorted(node.args, key=sp.default_sort_key):
                 printed = self._condition(argument)
-                nested = type(argument).__name__ in ("And", "Or")
+                nested = self.relations_bind_less or type(argument).__name__ in ("And", "Or")
                 piece = parenthesised(printed.piece) if nested else printed.piece
                 links.append((word if links else "", piece))
             return Printed(Chain(tuple(links)), CONDITIONAL)
