@@ -8,6 +8,7 @@ where indices coincide is computed only there, and gradients see nothing of the 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ import sympy as sp
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.functions import ScalarFunction
+from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
-from symderiv_codegen.ir.tables import TableSum
+from symderiv_codegen.ir.tables import TableSum, TableTerm
 from symderiv_codegen.ir.walk import Total
 from symderiv_codegen.printers.docstrings import docstring, documentation
 from symderiv_codegen.printers.expressions import ATOM, Printed
+from symderiv_codegen.printers.flat import layout_constant
 from symderiv_codegen.printers.formulas import (
     Example,
     FormulaExpressions,
@@ -43,6 +46,8 @@ from symderiv_codegen.printers.lines import (
     statement,
 )
 
+MOST_TERMS = 1000
+"""Of a sum that is written out."""
 NUMERIC = re.compile(r"[-+*/(). \d]|math\.(pi|e|sqrt)")
 
 
@@ -55,12 +60,14 @@ class Flavour:
         namespace: Where its elementary functions are.
         spelled: What it calls some of them; an empty text where it has none.
         needs: A sentence.
+        written_out: Sums are expressions with all of their terms.
     """
 
     name: str
     namespace: str
     spelled: Mapping[str, str]
     needs: str
+    written_out: bool = False
 
 
 _ARC = {f: f"arc{f[1:]}" for f in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
@@ -90,6 +97,7 @@ FLAVOURS = {
             },
             "The module needs CasADi and NumPy: arrays of SX expressions, whose sums are written "
             "out for the sizes that they are called with.",
+            written_out=True,
         ),
     )
 }
@@ -211,10 +219,11 @@ class ArrayModule(FormulaModule):
     def table_sum(self, function: TableSum) -> str:
         arguments = [str(a) for a in function.arguments]
         lines = [self._head(function.name, arguments), *docstring([function.doc])]
-        names: list[str] = []
+        names: list[Piece] = []
         printer = self.printer()
         for number, term in enumerate(function.terms):
-            indices = [f"k{n + 1}" for n in range(len(term.rows))]
+            pool = NamePool((*function.names, *(str(s) for s, _ in term.definitions)))
+            indices = [pool.take(f"k{n + 1}") for n in range(len(term.rows))]
             name = f"term_{number + 1}"
             lines += ["", f"    def {name}({', '.join(indices)}):"]
             for row, index in zip(term.rows, indices, strict=True):
@@ -222,11 +231,21 @@ class ArrayModule(FormulaModule):
             for symbol, value in term.definitions:
                 lines.append(statement(f"{symbol} = ", printer.expression(value), 2 * INDENT))
             lines.append(statement("return ", printer.expression(term.value), 2 * INDENT))
-            sizes = [row.size for row in term.rows]
-            beside = f"beside=({', '.join(arguments)},)"
-            names.append(f"_sum({', '.join([name, *sizes, beside])})" if sizes else f"{name}()")
-        chain = Chain(tuple((" + " if n else "", Text(name)) for n, name in enumerate(names)))
+            rows = [Text(row.size) for row in term.rows]
+            beside = Bracket("beside=(", tuple(map(Text, arguments)))
+            self._check_rows(function, term)
+            names.append(Bracket("_sum(", (Text(name), *rows, beside)) if rows else Text(f"{name}()"))
+        chain = Chain(tuple((" + " if n else "", name) for n, name in enumerate(names)))
         return "\n".join([*lines, "", statement("return ", chain, INDENT)])
+
+    def _check_rows(self, function: TableSum, term: TableTerm) -> None:
+        """Refuse sums that are written out and have too many terms for that."""
+        lengths = (self.program.constants[row.size] for row in term.rows)
+        if self.flavour.written_out and math.prod(lengths) > MOST_TERMS:  # type: ignore[arg-type]
+            raise PrinterError(
+                f"{function.name!r} is a sum of more than {MOST_TERMS} terms, which "
+                f"{self.flavour.name} would write out; choose c, julia, python or jax"
+            )
 
     def _head(self, name: str, arguments: Sequence[str]) -> str:
         return statement(f"def {name}", Bracket("(", tuple(map(Text, arguments)), "):"), 0)
@@ -274,7 +293,8 @@ class ArrayModule(FormulaModule):
         texts = runtime.read_text(encoding="utf-8").strip().split("\n# ---\n")
         imports, helpers, usage = (text.strip("\n") for text in texts)
         body = [*parts.functions, *parts.procedures, *self._named(state, parameters)]
-        whole = [*top, "", imports, ""]
+        layout = layout_constant(self.source.ranges, self.source.vectors)
+        whole = [*top, "", imports, "", layout, ""]
         if parts.constants:
             whole += [*parts.constants, ""]
         text = "\n".join(whole) + "\n\n" + "\n\n\n".join([helpers, *body]) + "\n"
@@ -327,6 +347,7 @@ class ArrayModule(FormulaModule):
                     lines.append(f'        "{array.name}": {example.values[array.name][0]!r},')
             lines.append("    }")
         filled_in = usage.replace("    NUMBERS", "\n".join(lines))
+        filled_in = filled_in.replace("SIZES", repr(example.sizes))
         filled_in = filled_in.replace("END", repr(example.end)).replace("STEPS", str(example.steps))
         return filled_in + "\n"
 

@@ -6,6 +6,7 @@ is the definition of an array by its entries, with sums over named indices, as i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +20,9 @@ from symderiv_codegen.ir.tables import TableSum
 from symderiv_codegen.ir.walk import Total, free_names, plain_index, with_plain_indices
 from symderiv_codegen.passes.self_contained import self_contained
 from symderiv_codegen.printers.docstrings import arrays_of
+from symderiv_codegen.printers.expressions import ATOM, Printed
 from symderiv_codegen.printers.header import program_digest
+from symderiv_codegen.printers.lines import Piece, Text, statement
 from symderiv_codegen.printers.numba import NumbaExpressions
 
 
@@ -63,9 +66,20 @@ class FormulaExpressions(NumbaExpressions):
         super().__init__(functions)
         self.around = around
 
+    def number(self, value: sp.Rational) -> Printed:
+        """Quotients of long integers as the double that they are."""
+        if max(abs(value.p), value.q) > 10**15:
+            return Printed(Text(repr(float(value))), ATOM)
+        return super().number(value)
+
     def within(self, indices: tuple[str, ...]) -> FormulaExpressions:
         """The printer inside of a sum over indices."""
         return type(self)(tuple(self._functions), indices)
+
+
+def plain_statement(head: str, piece: Piece, indent: int) -> str:
+    """A statement in a language that wants no comma behind the last of some arguments."""
+    return re.sub(r",(\n *[)\]])", r"\1", statement(head, piece, indent))
 
 
 def limits_of(node: Total) -> tuple[Limits, sp.Expr]:
