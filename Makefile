@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -62,6 +62,11 @@ rules: $(VENV)/.installed
 # Times and errors of right-hand sides whose means are integrals over the fields.
 losses: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.losses
+
+# Exports in C, NumPy, JAX and CasADi against the solver modules, many cases.
+exports: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[export]"
+	cd tests && ../$(BIN)/python -m support.exported
 
 # Every pair of activations against the definition of the update; goes on where it was stopped.
 pairs: $(VENV)/.installed

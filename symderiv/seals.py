@@ -36,6 +36,10 @@ _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
     "tex": (b"% ", b"\n"),
     "py": (b"# ", b"\n"),
     "toml": (b"# ", b"\n"),
+    "c": (b"/* ", b" */\n"),
+    "jl": (b"# ", b"\n"),
+    "wl": (b"(* ", b" *)\n"),
+    "bib": (b"% ", b"\n"),
     "pdf": (b"% ", b"\n"),
     "txt": (b"\n", b"\n"),
     "nc": (b"\n", b"\n"),
@@ -44,7 +48,7 @@ _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
 }
 
 #: Formats that are text and can go to standard output.
-STREAMED: Final = frozenset({"html", "tex", "py", "txt", "json"})
+STREAMED: Final = frozenset({"html", "tex", "py", "txt", "json", "c", "jl", "wl", "bib", "toml"})
 
 
 def sealed(content: bytes | memoryview, format: str) -> bytes:
@@ -52,7 +56,7 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
 
     Args:
         content: a whole file without one; JSON is an object that is not empty.
-        format: its ending: html, svg, tex, py, toml, pdf, txt, nc, npy, pickle,
+        format: its ending: html, svg, tex, py, toml, c, jl, wl, bib, pdf, txt, nc, npy, pickle,
             json, png, npz.
     """
     if format in _FRAMES:

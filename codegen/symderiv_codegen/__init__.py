@@ -47,8 +47,11 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
+from symderiv_codegen.printers.array_python import print_array_python
+from symderiv_codegen.printers.c import print_c
 from symderiv_codegen.printers.fast import print_fast
 from symderiv_codegen.printers.flat import print_layout
+from symderiv_codegen.printers.formulas import Example
 from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
 from symderiv_codegen.printers.lanes import print_lanes
 from symderiv_codegen.printers.latex import print_latex
@@ -62,6 +65,7 @@ __all__ = [
     "Call",
     "CodegenError",
     "Constant",
+    "Example",
     "Extension",
     "Function",
     "Library",
@@ -81,6 +85,8 @@ __all__ = [
     "Vector",
     "digest",
     "is_unchanged",
+    "print_array_python",
+    "print_c",
     "print_fast",
     "print_lanes",
     "print_latex",

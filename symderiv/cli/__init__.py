@@ -138,6 +138,7 @@ _HOMES = {
     "check": "check",
     "derive": "derive",
     "generate": "derive",
+    "export": "export",
     "solve": "run",
     "simulate": "run",
     "study": "study",

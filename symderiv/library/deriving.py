@@ -5,13 +5,15 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from symderiv.dynamics.studies.input_models import Isotropic
 from symderiv.errors import InputError
 from symderiv.library.problem import Problem
 
 if TYPE_CHECKING:
     from symderiv.library.derived import LearningDerivation, Module
+    from symderiv.library.exports import Export
 
-__all__ = ["derive", "generate"]
+__all__ = ["derive", "export", "generate"]
 
 
 def derive(
@@ -70,6 +72,37 @@ def generate(
     return problem.generate(name, output=output, tolerance=tolerance, force=force)
 
 
+def export(
+    to: str,
+    *,
+    study: str | PathLike[str] | None = None,
+    activation: str | None = None,
+    teacher_activation: str | None = None,
+    output: str | PathLike[str] | None = None,
+    tolerance: float | None = None,
+    force: bool = False,
+) -> Export:
+    """Write the right-hand side and the error of learning as source in another language.
+
+    Args:
+        to: see :meth:`symderiv.Problem.export`, which this is of a study, or of an activation with
+            two students, two teachers, 1000 isotropic inputs and a learning rate of 1/2.
+        study, activation, teacher_activation, tolerance: see :func:`derive`.
+        output: the file to write; None writes nothing, the text is then ``to_source()``.
+        force: replace a file that symderiv did not write.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+        NotYetError: the equations cannot be exported; with the name of the key.
+    """
+    sizes: dict[str, Any] = {}
+    if study is None:
+        inputs = Isotropic(dimension=1000)
+        sizes = {"students": 2, "teachers": 2, "learning_rate": 0.5, "inputs": inputs}
+    problem = _problem(activation, teacher_activation, study, sizes)
+    return problem.export(to, output, tolerance=tolerance, force=force)
+
+
 def _problem(
     activation: str | None,
     teacher_activation: str | None,
@@ -87,4 +120,4 @@ def _problem(
         raise InputError("is missing; give one, or a study", argument="activation")
     if teacher_activation is not None:
         changes["teacher_activation"] = teacher_activation
-    return Problem(activation, students=1, teachers=1, learning_rate=1.0, **changes)
+    return Problem(activation, **{"students": 1, "teachers": 1, "learning_rate": 1.0, **changes})

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.input_models import InputModel
     from symderiv.dynamics.studies.state import State
     from symderiv.library.derived import LearningDerivation, Module
+    from symderiv.library.exports import Export
     from symderiv.library.late import LateLearning
     from symderiv.library.mapped import Quantity
     from symderiv.library.plateau import Plateau
@@ -767,6 +768,32 @@ class Problem(Shown):
         from symderiv.library.derived import module_of
 
         return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
+
+    def export(
+        self,
+        to: str,
+        output: str | PathLike[str] | None = None,
+        *,
+        tolerance: float | None = None,
+        force: bool = False,
+    ) -> Export:
+        """The right-hand side and the error as source in another language.
+
+        At the end of the source stands an example with the numbers of this problem.
+
+        Args:
+            to: "python" (NumPy), "c", "jax" or "casadi".
+            output: the file to write; None writes nothing, the text is then ``to_source()``.
+            tolerance: see :func:`symderiv.derive`.
+            force: replace a file that symderiv did not write.
+
+        Raises:
+            InputError: the language is not known, or the file must not be replaced.
+            NotYetError: the equations cannot be exported; with the name of the key.
+        """
+        from symderiv.library.exports import export_of
+
+        return export_of(self._study, to, output, tolerance=tolerance, force=force)
 
     def plateau(self, *, digits: int = 15, full: bool = False, **moments: Any) -> Plateau:
         """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.

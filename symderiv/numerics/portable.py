@@ -159,7 +159,9 @@ def _waves() -> tuple[Function, ...]:
         (exponent, h1, h2, k1, k2, m, begin),
         "WAVE",
         {"NODE": node, "WEIGHT": weight},
-        weight * sp.exp(exponent + m * t**2) * (h1 * D(t * k1 / sp.sqrt(2)) + h2 * D(t * k2 / sp.sqrt(2))),
+        weight
+        * sp.exp(exponent + m * t**2)
+        * (h1 * D(t * k1 / sp.sqrt(2)) + h2 * D(t * k2 / sp.sqrt(2))),
         (t, begin + (1 - begin) * node),
     )
     tilted = ScalarFunction(

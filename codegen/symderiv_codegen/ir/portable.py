@@ -36,7 +36,9 @@ class Portable:
     )
 
 
-def _scalar(name: str, value: sp.Expr, doc: str, *definitions: tuple[sp.Symbol, sp.Expr]) -> Function:
+def _scalar(
+    name: str, value: sp.Expr, doc: str, *definitions: tuple[sp.Symbol, sp.Expr]
+) -> Function:
     free = value.free_symbols.union(*(e.free_symbols for _, e in definitions))
     arguments = tuple(s for s in (_N, _X, _D) if s in free)
     return ScalarFunction(name, arguments, definitions, value, doc)

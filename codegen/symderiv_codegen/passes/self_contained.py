@@ -45,7 +45,11 @@ def self_contained(program: Program) -> Program:
 
 
 def _rows(function: Function) -> list[Row]:
-    return [row for term in function.terms for row in term.rows] if isinstance(function, TableSum) else []
+    return (
+        [row for term in function.terms for row in term.rows]
+        if isinstance(function, TableSum)
+        else []
+    )
 
 
 def _function(function: Function, portable: Portable) -> Function:
@@ -66,9 +70,7 @@ def _function(function: Function, portable: Portable) -> Function:
         )
         return replace(function, terms=terms, guarded=False)
     definitions = tuple((symbol, changed(e)) for symbol, e in function.definitions)
-    return replace(
-        function, definitions=definitions, value=changed(function.value), guarded=False
-    )
+    return replace(function, definitions=definitions, value=changed(function.value), guarded=False)
 
 
 def _procedure(procedure: Procedure, portable: Portable) -> Procedure:
@@ -92,7 +94,11 @@ def _needed(
     """The known functions that the others call, and what these call."""
     by_name = {each.name: each for each in known}
     assigned = (s.value for p in procedures for s in p.body if isinstance(s, Assignment))
-    waiting = {str(c.func) for e in (*assigned, *(e for f in own for e in f.expressions)) for c in calls_of(e)}
+    waiting = {
+        str(c.func)
+        for e in (*assigned, *(e for f in own for e in f.expressions))
+        for c in calls_of(e)
+    }
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -130,7 +136,7 @@ def _product(node: sp.Mul, portable: Portable) -> sp.Expr:
         if factor.is_number:
             numbers.append(factor)
         elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp < 0:
-            below.append(factor.base ** -factor.exp)
+            below.append(factor.base**-factor.exp)
         else:
             above.append(factor)
     left = [_rewritten(each, portable, True) for each in above]
@@ -147,5 +153,3 @@ def _power(node: sp.Pow, portable: Portable) -> sp.Expr:
     if exponent.q == 2:
         return base ** (exponent - HALF) * _call("sqrt", base)
     return base**exponent
-
-

@@ -37,12 +37,10 @@ from symderiv_codegen.printers.formulas import (
 )
 from symderiv_codegen.printers.lines import (
     INDENT,
-
     Bracket,
     Chain,
     Piece,
     Text,
-
     statement,
 )
 
@@ -84,7 +82,13 @@ FLAVOURS = {
         Flavour(
             "jax",
             "jnp",
-            {**_ARC, **_NAMES, "erf": "special.erf", "erfc": "special.erfc", "gamma": "special.gamma"},
+            {
+                **_ARC,
+                **_NAMES,
+                "erf": "special.erf",
+                "erfc": "special.erfc",
+                "gamma": "special.gamma",
+            },
             "The module needs JAX, in double precision; all functions can be traced (jit), mapped "
             "(vmap) and differentiated (grad, jacfwd, jacrev).",
         ),
@@ -92,8 +96,12 @@ FLAVOURS = {
             "casadi",
             "ca",
             {
-                **{"Abs": "fabs", "Max": "fmax", "Min": "fmin", "where": "if_else"},
-                **{"erfc": "_erfc", "gamma": ""},
+                "Abs": "fabs",
+                "Max": "fmax",
+                "Min": "fmin",
+                "where": "if_else",
+                "erfc": "_erfc",
+                "gamma": "",
             },
             "The module needs CasADi and NumPy: arrays of SX expressions, whose sums are written "
             "out for the sizes that they are called with.",
@@ -107,7 +115,7 @@ class ArrayExpressions(FormulaExpressions):
     """Expressions over arrays of entries; subclasses know a flavour."""
 
     name = "Python"
-    words: Mapping[str, str] = {"And": " & ", "Or": " | ", "Not": "~"}  # noqa: RUF012
+    words: Mapping[str, str] = {"And": " & ", "Or": " | ", "Not": "~"}
     relations_bind_less = True
     flavour: Flavour
     # All indices that there are around an expression.
@@ -234,14 +242,16 @@ class ArrayModule(FormulaModule):
             rows = [Text(row.size) for row in term.rows]
             beside = Bracket("beside=(", tuple(map(Text, arguments)))
             self._check_rows(function, term)
-            names.append(Bracket("_sum(", (Text(name), *rows, beside)) if rows else Text(f"{name}()"))
+            names.append(
+                Bracket("_sum(", (Text(name), *rows, beside)) if rows else Text(f"{name}()")
+            )
         chain = Chain(tuple((" + " if n else "", name) for n, name in enumerate(names)))
         return "\n".join([*lines, "", statement("return ", chain, INDENT)])
 
     def _check_rows(self, function: TableSum, term: TableTerm) -> None:
         """Refuse sums that are written out and have too many terms for that."""
-        lengths = (self.program.constants[row.size] for row in term.rows)
-        if self.flavour.written_out and math.prod(lengths) > MOST_TERMS:  # type: ignore[arg-type]
+        lengths = (int(str(self.program.constants[row.size])) for row in term.rows)
+        if self.flavour.written_out and math.prod(lengths) > MOST_TERMS:
             raise PrinterError(
                 f"{function.name!r} is a sum of more than {MOST_TERMS} terms, which "
                 f"{self.flavour.name} would write out; choose c, julia, python or jax"
@@ -285,7 +295,7 @@ class ArrayModule(FormulaModule):
         use = [
             self.flavour.needs,
             "rates(alpha, state, parameters) gives the time derivatives of a state, "
-            "observables_of(state, parameters) covariances and error; states and parameters are "
+            "observables_of(state, parameters) what is seen of it; states and parameters are "
             "dictionaries of arrays by name.",
         ]
         top = docstring(described(self.source, use), indent=0)
@@ -338,7 +348,9 @@ class ArrayModule(FormulaModule):
         for name, fields in zip(("state", "parameters"), self.flat_vectors(), strict=True):
             lines.append(f"    {name} = {{")
             for array in fields:
-                numbers = Bracket("[", tuple(Text(repr(x)) for x in example.values[array.name]), "]")
+                numbers = Bracket(
+                    "[", tuple(Text(repr(x)) for x in example.values[array.name]), "]"
+                )
                 shape = tuple(example.sizes[size] for size in array.shape)
                 if shape:
                     value = statement("", Bracket("np.reshape(", (numbers, Text(repr(shape)))), 8)
@@ -347,6 +359,8 @@ class ArrayModule(FormulaModule):
                     lines.append(f'        "{array.name}": {example.values[array.name][0]!r},')
             lines.append("    }")
         filled_in = usage.replace("    NUMBERS", "\n".join(lines))
+        result = self.observables().result
+        filled_in = filled_in.replace("RESULT", result.name if result else "")
         filled_in = filled_in.replace("SIZES", repr(example.sizes))
         filled_in = filled_in.replace("END", repr(example.end)).replace("STEPS", str(example.steps))
         return filled_in + "\n"
@@ -365,5 +379,3 @@ def print_array_python(program: Program, flavour: str, example: Example | None =
             the library lacks.
     """
     return ArrayModule(program, FLAVOURS[flavour]).module(example)
-
-

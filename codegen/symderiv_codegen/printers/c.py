@@ -79,7 +79,14 @@ class CExpressions(FormulaExpressions):
         links: list[tuple[str, Piece]] = []
         for value, when in cases:
             links.append((" : " if links else "", self.condition(when)))
-            links.append((" ? ", parenthesised(self.expression(value)) if _long(value) else self.expression(value)))
+            links.append(
+                (
+                    " ? ",
+                    parenthesised(self.expression(value))
+                    if _long(value)
+                    else self.expression(value),
+                )
+            )
         links.append((" : ", self.expression(last)))
         return Printed(parenthesised(Chain(tuple(links))), ATOM)
 
@@ -128,9 +135,13 @@ class CModule:
 
     def function(self, function: Function) -> str:
         """A scalar function or a sum over tables."""
-        register = NamePool([*self.program.module_names, *function.names])  # type: ignore[union-attr]
+        register = NamePool([*self.program.module_names, *function.names])
         arguments = tuple(Text(f"double {a}") for a in function.arguments)
-        lines = [*_comment(function.doc), statement(f"double {function.name}", Bracket("(", arguments), 0), "{"]
+        lines = [
+            *_comment(function.doc),
+            statement(f"double {function.name}", Bracket("(", arguments), 0),
+            "{",
+        ]
         printer = self.printer()
         if isinstance(function, TableSum):
             code = table_nodes(table_nests(function, register), register)
@@ -150,7 +161,9 @@ class CModule:
         return "\n".join([*_returning_last(lines), "}"])
 
     def _tables(self, function: TableSum) -> list[Array]:
-        tables = {t: row.size for term in function.terms for row in term.rows for _, t in row.entries}
+        tables = {
+            t: row.size for term in function.terms for row in term.rows for _, t in row.entries
+        }
         return [Array(table, (size,)) for table, size in tables.items()]
 
     # Procedures.
@@ -173,7 +186,10 @@ class CModule:
         self.sizes[procedure.name] = sizes
         given = [
             *(f"int {size}" for size in sizes),
-            *(f"const double *{a.name}" if a.shape else f"double {a.name}" for a in procedure.inputs),
+            *(
+                f"const double *{a.name}" if a.shape else f"double {a.name}"
+                for a in procedure.inputs
+            ),
             *(f"double *{a.name}" for a in procedure.array_outputs),
         ]
         unused = [
@@ -192,12 +208,13 @@ class CModule:
     ) -> list[str]:
         return [line for node in nodes for line in self._node(node, indent, printer, below)]
 
-    def _node(
-        self, node: Node, indent: int, printer: CExpressions, below: set[str]
-    ) -> list[str]:
+    def _node(self, node: Node, indent: int, printer: CExpressions, below: set[str]) -> list[str]:
         pad = " " * indent
         if isinstance(node, Remark):
-            return [f"{pad}/* {line.strip()} */" for line in filled(node.text, 0, WIDTH - 12).split("\n")]
+            return [
+                f"{pad}/* {line.strip()} */"
+                for line in filled(node.text, 0, WIDTH - 12).split("\n")
+            ]
         if isinstance(node, Fill):
             return self._zeros(node, indent, printer)
         if isinstance(node, Loop):
@@ -211,7 +228,11 @@ class CModule:
             call = Bracket(f"{node.procedure}(", (*sizes, *map(Text, node.arguments)))
             head = ""
             if node.result:
-                head = f"{node.result} = " if node.result in below else f"const double {node.result} = "
+                head = (
+                    f"{node.result} = "
+                    if node.result in below
+                    else f"const double {node.result} = "
+                )
             return [statement(head, call, indent) + ";"]
         assert isinstance(node, Set | Increase), type(node).__name__
         if isinstance(node, Increase):
@@ -228,14 +249,17 @@ class CModule:
     def _zeros(self, node: Fill, indent: int, printer: CExpressions) -> list[str]:
         lines, names = [], tuple(map(str, node.indices[: len(node.array.shape)]))
         for depth, (i, size) in enumerate(zip(names, node.array.shape, strict=True)):
-            lines.append(" " * (indent + INDENT * depth) + f"for (int {i} = 0; {i} < {size}; ++{i})")
+            lines.append(
+                " " * (indent + INDENT * depth) + f"for (int {i} = 0; {i} < {size}; ++{i})"
+            )
         target = printer.element(node.array.name, names) if names else node.array.name
         return [*lines, " " * (indent + INDENT * len(names)) + f"{target} = 0.0;"]
 
     def _branch(
         self, node: Branch, indent: int, printer: CExpressions, below: set[str]
     ) -> list[str]:
-        pad, lines = " " * indent, []
+        pad = " " * indent
+        lines: list[str] = []
         for condition, body in node.cases:
             if condition == sp.true and lines:
                 lines[-1] = f"{pad}}} else {{"
@@ -264,9 +288,9 @@ class CModule:
         functions = [self.function(each) for each in self.program.functions]
         procedures = [self.procedure(each) for each in self.program.procedures]
         use = [
-            "The file stands alone; it needs a C99 compiler and math.h and nothing else. Arrays are "
-            "flat, the last index runs fastest. flat_right_hand_side works on vectors: sizes are "
-            f"{', '.join(self.program.ranges)}; fields stand one after the other, those of the "
+            "The file stands alone; it needs a C99 compiler and math.h and nothing else. Arrays "
+            "are flat, the last index runs fastest. flat_right_hand_side works on vectors: sizes "
+            f"are {', '.join(self.program.ranges)}; fields stand one after the other, those of the "
             f"state {_fields(self.source.vectors[0].fields)}, those of the parameters "
             f"{_fields(self.source.vectors[1].fields)}.",
             "The example at the end:  gcc -std=c99 -DEXAMPLE FILE.c -lm && ./a.out",
@@ -276,14 +300,21 @@ class CModule:
         code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         needed = [line for line in numbers if re.search(rf"\b{line.split()[3]}\b", code)]
         top = "\n".join(_comment("\n\n".join(_wrapped(described(self.source, use)))))
-        parts = [f"{top}\n\n#include <math.h>\n#include <stddef.h>", "\n".join([*needed, *constants]), text]
+        parts = [
+            f"{top}\n\n#include <math.h>\n#include <stddef.h>",
+            "\n".join([*needed, *constants]),
+            text,
+        ]
         found = "\n\n".join(filter(None, parts)) + "\n"
         return found if example is None else f"{found}\n{self._example(example)}"
 
     def _flat(self) -> list[str]:
         state, parameters = self.source.vectors
         texts = []
-        for name, outputs in ((self.program.right_hand_side, True), (self.program.observables, False)):
+        for name, outputs in (
+            (self.program.right_hand_side, True),
+            (self.program.observables, False),
+        ):
             procedure = self.program.procedure(name)
             assert procedure is not None
             lines = [f"    const int {r} = sizes[{n}];" for n, r in enumerate(self.program.ranges)]
@@ -308,7 +339,9 @@ class CModule:
                 derivative = [a.name for a in procedure.array_outputs]
             arguments = [*self.sizes[name], *(a.name for a in procedure.inputs), *derivative]
             call = statement(
-                "" if outputs else "return ", Bracket(f"{name}(", tuple(map(Text, arguments))), INDENT
+                "" if outputs else "return ",
+                Bracket(f"{name}(", tuple(map(Text, arguments))),
+                INDENT,
             )
             body = "\n".join([*lines, call + ";"])
             kept = {*arguments, "sizes"}
@@ -363,8 +396,8 @@ _MAIN = """
 
     for (int s = 0; s <= steps; ++s) {
         if (s % (steps >= 10 ? steps / 10 : 1) == 0) {
-            const double error = flat_observables(state, sizes, parameters, NAMES);
-            printf("%10.4f  %.12e\\n", s * step, error);
+            const double seen = flat_observables(state, sizes, parameters, NAMES);
+            printf("%10.4f  %.12e\\n", s * step, seen);
         }
         /* one step of the classical method of Runge and Kutta */
         flat_right_hand_side(s * step, state, sizes, parameters, k1);
@@ -443,7 +476,11 @@ def _comment(text: str) -> list[str]:
     ]
     if len(lines) == 1:
         return [f"/* {lines[0]} */"]
-    return ["/* " + lines[0], *(f"   {line}".rstrip() for line in lines[1:-1]), f"   {lines[-1]} */"]
+    return [
+        "/* " + lines[0],
+        *(f"   {line}".rstrip() for line in lines[1:-1]),
+        f"   {lines[-1]} */",
+    ]
 
 
 def print_c(program: Program, example: Example | None = None) -> str:

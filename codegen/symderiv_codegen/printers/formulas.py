@@ -228,7 +228,6 @@ class FormulaModule:
         return found
 
 
-
 def described(program: Program, paragraphs: Sequence[str]) -> list[str]:
     """What an export is, as paragraphs without comment signs: title, use, equations, arrays."""
     found = [program.title, *paragraphs]

@@ -1,0 +1,108 @@
+"""Exported sources compute what the solver modules compute; all cases: ``make exports``."""
+
+from __future__ import annotations
+
+import importlib.util
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.exported import (
+    STRICT,
+    Case,
+    Numbers,
+    difference,
+    general_state,
+    loaded,
+    of_arrays,
+    of_c,
+    reference,
+)
+from symderiv_codegen import Program, print_array_python, print_c
+
+import symderiv as sd
+
+# four signs, tables, cases of coinciding indices
+RELU = Case("relu", "relu", K=2, M=3)
+
+
+@pytest.fixture(scope="module", params=[RELU], ids=["relu"])
+def known(request: pytest.FixtureRequest) -> tuple[Program, Numbers, np.ndarray]:
+    program = request.param.program()
+    numbers = general_state(request.param, program)
+    return program, numbers, reference(program, numbers, "relu")
+
+
+def test_numpy_agrees_with_the_solver_module(
+    known: tuple[Program, Numbers, np.ndarray],
+) -> None:
+    program, numbers, expected = known
+    assert of_arrays(program, numbers, "python") == pytest.approx(expected, rel=0, abs=1e-13)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
+def test_c_compiles_without_warnings_and_agrees(
+    known: tuple[Program, Numbers, np.ndarray],
+) -> None:
+    program, numbers, expected = known
+    assert of_c(program, numbers) == pytest.approx(expected, rel=0, abs=1e-13)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("casadi") is None, reason="casadi is not installed")
+def test_casadi_agrees_and_has_a_jacobian() -> None:
+    case = Case("erf", "erf", K=2, M=1)
+    assert difference(case, "casadi", "erf") < 1e-13
+    program = case.program()
+    numbers = general_state(case, program)
+    flow, jacobian, _ = loaded(print_array_python(program, "casadi", numbers.example()))[
+        "functions"
+    ](numbers.sizes)
+    state, parameters = (numbers.column(vector.fields) for vector in program.vectors)
+    direction = np.linspace(-1.0, 1.0, state.size)
+    moved = [np.asarray(flow(0.0, state + h * direction, parameters)) for h in (1e-6, -1e-6)]
+    slope = (moved[0] - moved[1]) / 2e-6
+    found = np.asarray(jacobian(0.0, state, parameters)) @ direction[:, None]
+    assert found == pytest.approx(slope, rel=1e-7, abs=1e-8)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
+def test_the_examples_of_c_and_numpy_print_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = sd.Problem("linear", students=1, teachers=1, learning_rate=0.5, seed=1)
+    source, program = tmp_path / "dynamics.c", tmp_path / "dynamics"
+    problem.export("c", source)
+    subprocess.run(["gcc", *STRICT, "-DEXAMPLE", "-o", program, source, "-lm"], check=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in printed.splitlines()]
+    source = tmp_path / "dynamics.py"
+    problem.export("python", source)
+    runpy.run_path(str(source), run_name="__main__")
+    others = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == [row[0] for row in others]
+    assert len(rows) == 11
+    errors = [float(error) for _, error in rows]
+    assert errors == pytest.approx([float(error) for _, error in others], rel=1e-10)
+
+
+def test_means_that_are_integrals_are_refused_by_name(tmp_path: Path) -> None:
+    problem = sd.Problem("log(1+exp(x))", students=1, teachers=1, learning_rate=0.1)
+    with pytest.raises(sd.SymderivError, match="not exported: means of") as caught:
+        problem.export("c", tmp_path / "no.c")
+    assert caught.value.argument == "activation"
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_language_is_refused() -> None:
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.1)
+    with pytest.raises(sd.InputError, match="'fortran' is not one of python, c"):
+        problem.export("fortran")
+
+
+def test_no_table_is_written_out_for_casadi() -> None:
+    with pytest.raises(Exception, match="a sum of more than 1000 terms"):
+        print_array_python(Case("tanh", "tanh").program(), "casadi")
+    assert "_TERMS" in print_c(Case("tanh", "tanh").program())
