@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any, Literal
 
 __all__ = ["Progress", "Task", "Tell", "lines", "progress_bar", "watched"]
@@ -41,9 +42,10 @@ Progress = bool | Tell | Literal["lines"] | None
 
 
 def watched() -> bool:
-    """Whether standard error is a terminal, or the code runs in a notebook."""
+    """Whether standard error is a terminal, or the code runs in a notebook that can show bars."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    in_notebook = type(shell).__name__ == "ZMQInteractiveShell"
+    # without ipywidgets Rich writes a warning into the notebook, and no bar
+    in_notebook = type(shell).__name__ == "ZMQInteractiveShell" and bool(find_spec("ipywidgets"))
     return in_notebook or (sys.stderr is not None and sys.stderr.isatty())
 
 

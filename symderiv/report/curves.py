@@ -41,8 +41,10 @@ class Curve:
 
     @property
     def trained_weights(self) -> Floats | None:
-        """The output weights if they change."""
-        moves = self.v is not None and self.v.size and bool((self.v != self.v[0]).any())
+        """The output weights if they change by more than what interpolation rounds."""
+        if self.v is None or not self.v.size:
+            return None
+        moves = np.abs(self.v - self.v[0]).max() > 1e-9 * np.abs(self.v).max()
         return self.v if moves else None
 
 

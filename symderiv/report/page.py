@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from symderiv import __version__
 from symderiv.report import features, plots
+from symderiv.report.behind import csv_uri, figure_numbers, plain_cell
 from symderiv.report.claims import Claim, Findings, claims, number
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @property
+    def csv(self) -> str:
+        """The table as a CSV file that the page holds."""
+        return csv_uri([self.heads, *([plain_cell(cell) for cell in row] for row in self.rows)])
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -62,11 +68,12 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as a data URI, with its caption."""
+    """A figure as a data URI, with its caption and the numbers it draws (a CSV file, or none)."""
 
     uri: str
     alt: str
     caption: str
+    csv: str = ""
 
 
 @cache
@@ -249,7 +256,12 @@ def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Pict
         "exponent": "Local exponent of the generalisation error; a plateau lies in the grey band.",
     }
     return [
-        Picture(_data_uri(svg_bytes(figure), "image/svg+xml"), captions[name], captions[name])
+        Picture(
+            _data_uri(svg_bytes(figure), "image/svg+xml"),
+            captions[name],
+            captions[name],
+            csv_uri(rows) if (rows := figure_numbers(name, found)) else "",
+        )
         for name, figure in figures.items()
     ]
 
