@@ -12,7 +12,13 @@ from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.rules.task_inputs import TaskInputs, inputs_of_tasks
 from symderiv.dynamics.rules.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
-from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, heavy_ball, small_batch
+from symderiv.learning.derivation.equivalent_rates import (
+    BATCH,
+    BETA,
+    batched_velocities,
+    heavy_ball,
+    small_batch,
+)
 
 IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
 """Keys of rules that change no equation, only rates and what is taught."""
@@ -56,15 +62,24 @@ class PhasedFlow(RuleFlow):
         """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
         found: np.ndarray = super().parameters.copy()
         training = self.study.training
-        rate = decay = noise = 1.0
-        if training.batch is not None:
+        rate = decay = noise = memory = 1.0
+        if training.batch is not None and training.momentum_rate is not None:
+            scaled, batch = batched_velocities(), {BATCH: training.batch}
+            factors = (scaled.rate, scaled.decay, scaled.noise, scaled.memory)
+            rate, decay, noise, memory = (float(each.subs(batch)) for each in factors)
+        elif training.batch is not None:
             rate = decay = float(small_batch().factor.subs(BATCH, training.batch))
             noise = float(small_batch().noise.subs(BATCH, training.batch))
         if training.momentum > 0.0:
             rate *= float(heavy_ball().factor.subs(BETA, training.momentum))
             noise *= float(heavy_ball().noise.subs(BETA, training.momentum))
         fields = self.packing("parameters").views(found)
-        for names, factor in ((RATES, rate), (DECAYS, decay), (("update_noise",), noise)):
+        for names, factor in (
+            (RATES, rate),
+            (DECAYS, decay),
+            (("update_noise",), noise),
+            (("momentum_rate",), memory),
+        ):
             for name in names:
                 if name in fields:
                     fields[name][...] *= factor
@@ -222,6 +237,11 @@ class PhasedFlow(RuleFlow):
         found = super().further(
             replace(result, results=result.results[:, : self.packing("state").size])
         )
+        training = self.study.training
+        if training.batch is not None and training.momentum_rate is not None:
+            scale = float(batched_velocities().velocity.subs(BATCH, training.batch))
+            for name, power in (("P", 1), ("C", 1), ("W", 2)):
+                found[name] *= scale**power
         if self.study.task:
             others = result.results[:, self.packing("state").size :]
             first = result.results[:, self.packing("state").slices["v"]]

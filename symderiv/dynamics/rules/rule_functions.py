@@ -7,7 +7,7 @@ number overflows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -58,6 +58,21 @@ def function_of_alpha(text: str) -> Callable[[float], float]:
     """A formula in ``alpha``."""
     values = array_function(parse_formula(text, ("alpha",)), (_ALPHA,))
     return lambda alpha: float(values(np.float64(alpha)))
+
+
+def schedule_of(given: str | Mapping[str, Any] | None) -> Callable[[float], float]:
+    """What multiplies the learning rates at a time."""
+    if given is None:
+        return lambda alpha: 1.0
+    if isinstance(given, str):
+        return function_of_alpha(given)
+    if "times" in given:
+        times, rates = np.array(given["times"]), np.array(given["rates"])
+        return lambda alpha: float(rates[np.searchsorted(times, alpha, side="right") - 1])
+    power, after = given["power"], given["after"]
+    assert isinstance(power, float)
+    assert isinstance(after, float)
+    return lambda alpha: float(max(1.0, alpha / after) ** -power)
 
 
 def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Values:

@@ -99,14 +99,13 @@ def _check_momentum(study: Study) -> None:
     """Refuse what is not derived together with overlaps of velocities."""
     if study.training.momentum_rate is None:
         return
-    present = {
-        "training.batch": study.training.batch is not None,
-        # idle heads keep their values, but a velocity would go on
-        "task": study.network.train_second_layer and len(set(heads(study).values())) > 1,
-    }
-    for key, there in present.items():
-        if there:
-            raise InputError("not derived together with training.momentum_rate", argument=key)
+    # idle heads keep their values, but a velocity would go on
+    if study.network.train_second_layer and len(set(heads(study).values())) > 1:
+        raise InputError(
+            "several heads are not derived together with training.momentum_rate and "
+            "network.train_second_layer; share one",
+            argument="task",
+        )
 
 
 def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
@@ -124,9 +123,9 @@ def _check_motion(study: Study, rule: LearningRule) -> None:
     if rule.plain_motion:
         return
     own = next(key for key in _MOTIONS if key in study.rule_keys)
-    others = [key for key in (*_MOTIONS, *_RESCALED) if key in study.rule_keys and key != own]
+    others = [key for key in _MOTIONS if key in study.rule_keys and key != own]
     if rule.batches:
-        others += [key for key in ("training.schedule", "task") if key in study.rule_keys]
+        others += [key for key in ("training.momentum", "task") if key in study.rule_keys]
         decays = ("weight_decay", "second_layer_weight_decay")
         others += [f"training.{name}" for name in decays if getattr(training, name)]
     if training.normalise == "gradient" and any(task.mixture for task in study.task):
@@ -138,4 +137,3 @@ def _check_motion(study: Study, rule: LearningRule) -> None:
 
 
 _MOTIONS = ("training.momentum_rate", "training.batch_ratio", "training.normalise")
-_RESCALED = ("training.batch", "training.momentum")

@@ -7,7 +7,7 @@ alone. Nothing of what is derived for a rule is used.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -19,8 +19,8 @@ from symderiv.dynamics.rules.rule_descent import Descent, Updates
 from symderiv.dynamics.rules.rule_examples import Source, Teaching
 from symderiv.dynamics.rules.rule_functions import (
     activation_functions,
-    function_of_alpha,
     loss_functions,
+    schedule_of,
 )
 from symderiv.dynamics.rules.rule_gram import GramDescent, GramSource, Span, span_of, vectors_in
 from symderiv.dynamics.rules.rule_means import Means, Student
@@ -412,23 +412,7 @@ def _updates(study: Study, batch: int, N: int) -> Updates:
         batch,
         size,
         memory,
-        _schedule(study),
+        schedule_of(study.training.schedule),
         training.normalise == "sphere",
         noise,
     )
-
-
-def _schedule(study: Study) -> Callable[[float], float]:
-    """What multiplies the learning rates at a time."""
-    given = study.training.schedule
-    if given is None:
-        return lambda alpha: 1.0
-    if isinstance(given, str):
-        return function_of_alpha(given)
-    if "times" in given:
-        times, rates = np.array(given["times"]), np.array(given["rates"])
-        return lambda alpha: float(rates[np.searchsorted(times, alpha, side="right") - 1])
-    power, after = given["power"], given["after"]
-    assert isinstance(power, float)
-    assert isinstance(after, float)
-    return lambda alpha: float(max(1.0, alpha / after) ** -power)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from symderiv.dynamics.rules.phases import RATES
+from symderiv.dynamics.rules.rule_functions import schedule_of
 from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
 from symderiv.dynamics.stepping.stepper import (
@@ -27,11 +29,15 @@ class StepsFlow(RuleFlow):
         wanted = np.rint(self.study.alpha / ratio).astype(np.int64)
         add = self.kernel.right_hand_side_for(self.state.K, self.state.M)
         state, change = self.begin.copy(), np.zeros_like(self.begin)
+        constants, factor = self.parameters.copy(), schedule_of(self.study.training.schedule)
+        places_of = self.packing("parameters").slices
+        rates = [places_of[name].start for name in RATES if name in places_of]
         rows: list[np.ndarray] = []
         made, code = 0, DONE
         for goal in wanted:
             while made < goal and code == DONE:
-                add(made * ratio, state, self.sizes, self.parameters, change)
+                constants[rates] = factor(made * ratio) * self.parameters[rates]
+                add(made * ratio, state, self.sizes, constants, change)
                 state += change
                 made += 1
                 code = self._checked(state, tolerance, made >= most)

@@ -76,6 +76,45 @@ def small_batch() -> Equivalent:
     return Equivalent(J, -GRADIENT / BATCH, 1 / BATCH, sp.sqrt(1 / BATCH), distance)
 
 
+@dataclass(frozen=True)
+class ScaledVelocities:
+    """Velocities of batches that are those of single examples at other rates, on a scale of theirs.
+
+    Attributes:
+        velocity: U over the velocity that follows.
+        rate, memory, decay, noise: factors of the learning rates, of γ, of weight decays and σ_J.
+    """
+
+    velocity: sp.Expr
+    rate: sp.Expr
+    memory: sp.Expr
+    decay: sp.Expr
+    noise: sp.Expr
+
+
+def batched_velocities() -> ScaledVelocities:
+    r"""U ← (1 - γ/N) U - (η/√N) F̄ + (σ_J/√N) ζ, J ← J + U/N - (κ/N) J, means over b examples.
+
+    In a time of one there are N/b steps. With U = b U' again dJ/dα = U' - κ' J, and drift and
+    squares of steps of U' are those of single examples at other rates.
+
+    Raises:
+        SymderivError: They are not.
+    """
+    gamma, mean, square, sigma = sp.symbols("momentum_rate mean square update_noise", positive=True)
+    steps, velocity = N / BATCH, BATCH
+    moved = sp.cancel(steps * velocity / N)
+    drift = steps * (-gamma / N * velocity * V - ETA / N * mean) / velocity
+    # the examples of a batch are independent: of the square of their mean 1/b is left
+    squares = steps * (ETA**2 / N * square / BATCH + sigma**2 / N) / velocity**2
+    memory = sp.cancel(-drift.expand().coeff(V) / gamma)
+    rate = sp.cancel(-drift.expand().coeff(mean) / ETA)
+    noise = sp.sqrt(sp.cancel(squares.expand().coeff(sigma, 2)))
+    if moved != 1 or sp.expand(squares - (rate * ETA) ** 2 * square - (noise * sigma) ** 2) != 0:
+        raise SymderivError("velocities of batches are not those of single examples")
+    return ScaledVelocities(velocity, rate, memory, sp.cancel(steps / N), noise)
+
+
 def _in_orders(overlap: sp.Expr) -> sp.Expr:
     """An overlap of gradients in powers of N: g² is η² F² ξ²/N, over N."""
     found = overlap.xreplace({GRADIENT: ETA / sp.sqrt(N)})
