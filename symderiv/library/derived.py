@@ -91,8 +91,11 @@ def _rates_told(study: Study) -> tuple[Section, ...]:
     """What is told of keys that change no equation."""
     from symderiv.learning.narration import rates_told
 
+    heavy = study.training.momentum_rate is not None
     told = {
-        "training.batch": rates_told.batches_told,
+        "training.batch": (
+            rates_told.batched_velocities_told if heavy else rates_told.batches_told
+        ),
         "training.momentum": rates_told.momentum_told,
         "training.schedule": rates_told.schedule_told,
         "task": rates_told.tasks_told,

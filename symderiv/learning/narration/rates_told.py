@@ -5,7 +5,12 @@ from __future__ import annotations
 import sympy as sp
 
 from symderiv.derivation import Section, Step
-from symderiv.learning.derivation.equivalent_rates import Equivalent, heavy_ball, small_batch
+from symderiv.learning.derivation.equivalent_rates import (
+    Equivalent,
+    batched_velocities,
+    heavy_ball,
+    small_batch,
+)
 from symderiv.learning.narration.learning_latex import latex
 
 
@@ -26,6 +31,24 @@ def momentum_told() -> Section:
         "gradients alone; overlaps of it and of J differ by a part that vanishes."
     )
     return Section("Heavy-ball momentum", "momentum", _told(heavy_ball(), words))
+
+
+def batched_velocities_told() -> Section:
+    """Batches of b = O(1) examples with 1 - β = γ/N."""
+    found, (rate, memory) = batched_velocities(), sp.symbols("learning_rate momentum_rate")
+    noise, decay = sp.symbols("update_noise weight_decay")
+    words = (
+        "In a time of one there are $N/b$ steps. With $U = b U'$ weights follow $U'$, whose drift "
+        "and squares are those of steps of single examples at other rates."
+    )
+    changed = (
+        (rate, found.rate),
+        (memory, found.memory),
+        (decay, found.decay),
+        (noise, found.noise),
+    )
+    told = (Step("rates", words, latex(old), latex(by * old)) for old, by in changed)
+    return Section("Velocities of batches", "batch", tuple(told))
 
 
 def tasks_told() -> Section:
