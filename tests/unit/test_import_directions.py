@@ -31,6 +31,7 @@ LEVELS = {
     "kept": 2,
     "machine_code": 3,
     "object_code": 4,
+    "linked": 5,
     "mathparse": 1,
     "mathtext": 2,
     "derivation": 3,

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.decay import Decay, decay_of
 from symderiv.analysis.linear.secular import Floats
-from symderiv.analysis.linear.system import linear_system
 from symderiv.errors import InputError
 
 #: Largest number of directions, minutes of computing.
@@ -157,7 +157,7 @@ def stability_limit(directions: Directions) -> float:
     The secular function at 0 is linear in η, so its value at one η gives the limit: 2 over
     the sum of the trained eigenvalues divided by N.
     """
-    d, b, c = linear_system().numbers(1.0, directions.eigenvalue, directions.weight)
+    d, b, c = linear_coefficients().numbers(1.0, directions.eigenvalue, directions.weight)
     return 1.0 / math.fsum(b * c / d)
 
 
@@ -196,7 +196,7 @@ def generalization_error(
         deviation: S² + T, or the mean of (J - B)² of each direction, shape (n,), in the place of
             an average (then without ``directions.frozen``).
     """
-    system = linear_system()
+    system = linear_coefficients()
     d, b, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     scale = np.asarray(deviation, dtype=np.float64)
     constant = directions.frozen * float(scale) if scale.ndim == 0 else 0.0
@@ -215,7 +215,7 @@ def small_learning_rate(
         alpha: times, any shape.
         deviation: S² + T.
     """
-    system = linear_system()
+    system = linear_coefficients()
     d, _, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     times = np.asarray(alpha, dtype=np.float64)
     with np.errstate(under="ignore", over="ignore"):
@@ -267,7 +267,7 @@ def finite_dimension(
     source = small * small * rho
     start = np.full(rho.size, deviation)
     curve = decay_of(diagonal, source, count * rho, start, directions.frozen * deviation * N)
-    return curve.scaled(linear_system().factor / N)
+    return curve.scaled(linear_coefficients().factor / N)
 
 
 def finite_stability_limit(eigenvalue: Floats, multiplicity: Floats, dimension: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
@@ -85,9 +86,14 @@ class PlateauReport:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the interface."""
+        return {**copy.deepcopy(self._record), **self._outward.record()}
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
+        """The same without what is proved of the numbers shown so far."""
         numbers = self.numbers
         escape = numbers.escape_time
-        found = {
+        return {
             "activation": self.activation,
             "units": self.teacher.units,
             "learning_rate": str(self.learning_rate),
@@ -98,7 +104,7 @@ class PlateauReport:
             "unstable_eigenvalue": self.number(numbers.unstable_eigenvalue),
             "escape_time": None if escape is None else self.number(escape),
             "eigenvalues": [self._group(group) for group in numbers.groups],
-            "closed_forms": closed_forms(self.forms),
+            "closed_forms": self._closed_forms,
             "matrices": self._matrices(),
             "rates": {name: self.number(value) for name, value in numbers.rates.items()},
             "spread_plateau": self._state(self.spread),
@@ -107,7 +113,6 @@ class PlateauReport:
             "warnings": [SPREAD] if self.spread is not None else [],
             "digits": self.digits,
         }
-        return {**found, **self._outward.record()}
 
     def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:
         if state is None:
@@ -137,11 +142,21 @@ class PlateauReport:
             matrix = getattr(self.matrices, name)
             found[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
             found[f"{name}_values"] = [
-                [self.number(x) for x in row] for row in self._evaluated(matrix)
+                [self.number(x) for x in row] for row in self._evaluated[name]
             ]
         return found
 
-    def _evaluated(self, matrix: sp.Matrix) -> list[list[Any]]:
+    @cached_property
+    def _closed_forms(self) -> dict[str, str]:
+        return closed_forms(self.forms)
+
+    @cached_property
+    def _evaluated(self) -> dict[str, list[list[Any]]]:
+        """The matrices here, by name, as balls."""
+        names = () if self.matrices is None else ("G", "H", "H_row", "H_difference")
+        return {name: self._at_this_teacher(getattr(self.matrices, name)) for name in names}
+
+    def _at_this_teacher(self, matrix: sp.Matrix) -> list[list[Any]]:
         bits = int(self.digits * _BITS_PER_DIGIT) + 60
         T1, D1, _, _ = self.teacher.moments(bits)
         values = dict(zip(SYMBOLS, (arb(self.teacher.units), T1, D1), strict=True))
@@ -189,7 +204,7 @@ class PlateauReport:
             yield f"      {group.sector.formula}: {self._values(group)}"
         yield ""
         yield "closed forms"
-        for name, form in closed_forms(self.forms).items():
+        for name, form in self._closed_forms.items():
             yield from textwrap.wrap(
                 f"{name} = {form}",
                 _LINE,
@@ -202,7 +217,7 @@ class PlateauReport:
             yield ""
             yield f"linearised matrices here (symbolic with --json), {FORMULA}"
             for name in ("G", "H_row", "H_difference"):
-                matrix = self._evaluated(getattr(self.matrices, name))
+                matrix = self._evaluated[name]
                 for a, letter in enumerate(BASIS):
                     label = name if a == 0 else ""
                     numbers_of = "".join(f"{float(x):>12.5g}" for x in matrix[a])

@@ -140,7 +140,7 @@ def ends(enclosed: arb) -> tuple[Fraction, Fraction]:
 
 def _fraction(point: arb) -> Fraction:
     mantissa, exponent = _man_exp(point)
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    return Fraction(mantissa << exponent) if exponent > 0 else Fraction(mantissa, 1 << -exponent)
 
 
 def _man_exp(point: arb) -> tuple[int, int]:

@@ -6,7 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from symderiv.analysis.late.rank_two import _positive, rank_two_spectrum
+from symderiv.analysis.late.rank_two import rank_two_spectrum
+from symderiv.analysis.late.rank_two_loops import positive
 from symderiv.errors import InputError
 
 COUPLINGS = {
@@ -72,7 +73,7 @@ def test_positive_eigenvalues_of_two_by_two_matrices_are_counted() -> None:
     matrices = rng.standard_normal((200, 3))
     for a, b, c in [*matrices, (1, 1, 1), (-1, 1, -1), (0, 0, 0), (2, 0, 0), (0, 0, -2), (0, 1, 0)]:
         expected = int(np.sum(np.linalg.eigvalsh([[a, b], [b, c]]) > 1e-14))
-        assert _positive(float(a), float(b), float(c)) == expected
+        assert positive(float(a), float(b), float(c)) == expected
 
 
 def test_what_has_no_such_spectrum_is_refused() -> None:

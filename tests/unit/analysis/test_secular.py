@@ -8,7 +8,7 @@ import flint
 import numpy as np
 import pytest
 
-from symderiv.analysis.linear import secular
+from symderiv.analysis.linear import secular_loops
 from symderiv.analysis.linear.secular import merged, secular_roots
 from symderiv.data.spectra import power_law
 
@@ -127,7 +127,7 @@ def test_large_spectra_keep_the_accuracy() -> None:
 def test_steps_that_leave_the_bracket_end_in_its_middle(bounds: tuple[float, float]) -> None:
     """Far apart, in the middle of their logarithms: offsets from poles may be tiny."""
     lower, upper = bounds
-    between = secular._between.py_func
+    between = secular_loops._between.py_func
     middle = 0.5 * (lower + upper)
     if max(bounds, key=abs) / min(bounds, key=abs) > 4.0:
         middle = math.copysign(math.sqrt(lower * upper), lower)
@@ -142,9 +142,9 @@ def test_between_two_poles_the_start_is_the_root(
     strength: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With others it is that of the two nearest poles and what the others are in the middle."""
-    monkeypatch.setattr(secular, "_MOST_ITERATIONS", 0)
+    monkeypatch.setattr(secular_loops, "_MOST_ITERATIONS", 0)
     pole = np.array([1.0, 1.5])
-    origin, offset = secular._inner_root.py_func(pole, np.array(strength), 1, np.empty(2))
+    origin, offset = secular_loops._inner_root.py_func(pole, np.array(strength), 1, np.empty(2))
     s = origin + offset
     assert 1.0 < s < 1.5
     assert strength[0] / (1.0 - s) + strength[1] / (1.5 - s) == pytest.approx(1.0, rel=1e-12)
