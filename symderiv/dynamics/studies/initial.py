@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.data import DataModel
 from symderiv.data.latent import Latent
-from symderiv.dynamics.studies.state import State, load_state
+from symderiv.dynamics.studies.state import State, load_state, unchecked_state
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.limits import check_memory
@@ -281,16 +281,27 @@ def _state(
     """The state with the given means over coordinates of J J, J B and B B."""
     rho = eigenvalue[:, None, None]
     weight = counts / counts.sum()
-    return State(
-        eigenvalue=eigenvalue,
-        weight=weight,
-        student_overlap=_symmetric(students),
-        cross_overlap=rho * cross,
-        teacher_overlap=_symmetric(rho**2 * teachers),
-        teacher_covariance=_symmetric(np.einsum("k,kij->ij", weight * eigenvalue, teachers)),
-        student_weights=study.student_weights,
-        teacher_weights=study.teacher_weights,
+    arrays = (
+        eigenvalue,
+        weight,
+        _symmetric(students),
+        rho * cross,
+        _symmetric(rho**2 * teachers),
+        _symmetric(np.einsum("k,kij->ij", weight * eigenvalue, teachers)),
+        study.student_weights,
+        study.teacher_weights,
     )
+    if not all(np.isfinite(array.sum()) for array in arrays):
+        return State(*arrays)  # which says what overflows
+    # overlaps of vectors are in the cone; to find that out takes longer than to draw them
+    return unchecked_state(*(_kept(array) for array in arrays))
+
+
+def _kept(array: np.ndarray) -> np.ndarray:
+    """A copy that does not change."""
+    copy = np.array(array, dtype=np.float64, order="C")
+    copy.setflags(write=False)
+    return copy
 
 
 def _symmetric(matrices: np.ndarray) -> np.ndarray:

@@ -212,15 +212,7 @@ class Study(Table):
             return np.array(self.time.values)
         if self.time.end is None:
             raise InputError("missing; give it, or values", argument="time.end")
-        end, points = self.time.end, self.time.points
-        if points == 1:
-            return np.array([end])
-        if self.time.spacing == "linear":
-            return np.linspace(0.0, end, points)
-        first = min(1e-2, end / 100.0)
-        times = np.concatenate(([0.0], np.geomspace(first, end, points - 1)))
-        times[-1] = end
-        return times
+        return _times(self.time.end, self.time.points, self.time.spacing).copy()
 
     @cached_property
     def simulation_alpha(self) -> np.ndarray:
@@ -341,6 +333,19 @@ class Study(Table):
                 )
         if model is None and self.initial.state is None:
             raise InputError("missing; give [data] or initial.state", argument="data")
+
+
+@lru_cache(maxsize=16)
+def _times(end: float, points: int, spacing: str) -> np.ndarray:
+    """Times from 0 to an end."""
+    if points == 1:
+        return np.array([end])
+    if spacing == "linear":
+        return np.linspace(0.0, end, points)
+    first = min(1e-2, end / 100.0)
+    times = np.concatenate(([0.0], np.geomspace(first, end, points - 1)))
+    times[-1] = end
+    return times
 
 
 @lru_cache(maxsize=64)
