@@ -60,6 +60,19 @@ ONE_TEACHER = {"Q": START["Q"], "R": [row[:1] for row in START["R"]], "T": [[1.4
 ONE = {"teachers": 1, "teacher_weights": [1.0]}
 SPECTRUM = {"student_std": 0.7, "seed": 5, "learning_rate": 0.4}
 SIGNS = {"target": "sign"}
+# means by quadrature take long
+PAIR_START = {"Q": [[0.7, 0.2], [0.2, 0.5]], "R": [[0.3], [0.1]], "T": [[1.4]]}
+PAIR: dict[str, Any] = {
+    "students": 2,
+    "teachers": 1,
+    "student_weights": [0.7, -0.5],
+    "teacher_weights": [0.9],
+    "student_biases": [0.3, -0.2],
+    "teacher_biases": [0.4],
+    "train_biases": True,
+    "bias_learning_rate": 0.5,
+    "learning_rate": 0.4,
+}
 
 
 @dataclass(frozen=True)
@@ -192,6 +205,8 @@ RULES = (
         train_biases=True,
         bias_learning_rate=0.8,
     ),
+    Rule("trained biases, relu", PAIR, "relu", PAIR_START),
+    Rule("trained biases, softplus", PAIR, "softplus", PAIR_START),
     _spectrum(
         "biases, power-law spectrum",
         student_biases=[0.3, -0.2, 0.1],

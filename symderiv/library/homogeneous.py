@@ -10,14 +10,20 @@ import numpy as np
 from symderiv.dynamics.studies.input_models import PowerLaw
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
+from symderiv.library.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
 from symderiv.library.late import LateLearning, late_learning
 from symderiv.library.plateau import Plateau, plateau
 
 __all__ = ["late_of", "plateau_of"]
 
 
-def plateau_of(study: Study, digits: int, full: bool, moments: Mapping[str, Any]) -> Plateau:
+def plateau_of(
+    study: Study, digits: int, full: bool, moments: Mapping[str, Any]
+) -> Plateau | BiasedPlateau:
     """The plateau of a study, of the mean random teacher unless moments are given."""
+    if study.rule_keys and study.rule_keys[0] in OF_BIASES:
+        _require_alike_units(study)
+        return biased_plateau_of(study, full, moments)
     _require_alike(study)
     given = {"T1": None, "D1": None, "T2": None, "D2": None}
     for name in moments:
@@ -85,6 +91,11 @@ def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
 def _require_alike(study: Study) -> None:
     """Raise an InputError for what the equations of alike units do not have."""
     study.only_plain("late learning and plateaus")
+    _require_alike_units(study)
+
+
+def _require_alike_units(study: Study) -> None:
+    """The same whatever the learning rule."""
     training = study.training
     if study.K != study.M:
         raise InputError(f"must be as many as teachers, {study.M}", argument="students")

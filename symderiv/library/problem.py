@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from symderiv.dynamics.stepping.trajectory import Trajectory
     from symderiv.dynamics.studies.input_models import InputModel
     from symderiv.dynamics.studies.state import State
+    from symderiv.library.biased_plateau import BiasedPlateau
     from symderiv.library.derived import LearningDerivation, Module
     from symderiv.library.exports import Export
     from symderiv.library.late import LateLearning
@@ -795,14 +796,20 @@ class Problem(Shown):
 
         return export_of(self._study, to, output, tolerance=tolerance, force=force)
 
-    def plateau(self, *, digits: int = 15, full: bool = False, **moments: Any) -> Plateau:
+    def plateau(
+        self, *, digits: int = 15, full: bool = False, **moments: Any
+    ) -> Plateau | BiasedPlateau:
         """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.
 
         Args:
-            digits: significant digits, all proved.
+            digits: significant digits, all proved; with biases numbers are doubles.
             full: also the plateau of the flow with the terms of order η².
             moments: T1, D1, T2, D2 of the teachers; without them those of the mean random teacher,
-                for isotropic and power-law inputs.
+                for isotropic and power-law inputs. With biases T1 and D1, the same in all modes.
+
+        With biases, fixed or trained and alike, the answer is a :class:`BiasedPlateau`: the fixed
+        point of the flow (with ``full`` that with the terms of order η²) and the eigenvalues of its
+        Jacobian, in doubles.
 
         Raises:
             InputError: the problem has no such plateau; ``argument`` says why.

@@ -60,7 +60,7 @@ class Search:
         self.biased = biased
 
     def mean(
-        self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Sequence[float] | None = None
+        self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
     ) -> float:
         """A mean as a module with this rule computes it."""
         shifts = [0.0] * len(kinds) if biases is None else [float(each) for each in biases]
