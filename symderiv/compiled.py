@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.experimental.function_type import _get_wrapper_address
 
 from symderiv.code_cache import kept_code
 
@@ -23,6 +25,26 @@ RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS,
 
 #: A generated module's activation function as a value.
 SCALAR_FUNCTION = types.FunctionType(types.float64(types.float64))
+
+
+class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A right-hand side whose address is looked up once, not at every call."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        return RIGHT_HAND_SIDE.signature
+
+
+def as_argument(right_hand_side: Callable[..., None]) -> Any:
+    """A compiled right-hand side as an argument for compiled code that is called many times."""
+    if not isinstance(right_hand_side, Dispatcher):
+        return right_hand_side
+    return _RightHandSide(_get_wrapper_address(right_hand_side, RIGHT_HAND_SIDE.signature))
 
 
 def records(fields: np.dtype) -> Any:

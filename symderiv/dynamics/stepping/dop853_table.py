@@ -153,7 +153,8 @@ def _divided_difference(stages: tuple[int, ...], largest: float) -> np.ndarray:
     weights = np.zeros(12)
     for i in stages:
         weights[i] = 1.0 / np.prod([_NODES[i] - _NODES[j] for j in stages if j != i])
-    return weights * (largest / np.max(np.abs(weights)))
+    weights *= largest / np.max(np.abs(weights))
+    return weights
 
 
 NODES = np.array(_NODES)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.dynamics.stepping.switching import TRIED, change, limited, pays, stages_for, stays
 from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
@@ -27,6 +28,9 @@ from symderiv.dynamics.stepping.walk import (
 )
 from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.flat_layout import places
+
+EXPLICIT = "explicit"
+STABILISED = "stabilised"
 
 _NAMES = WALK.names or ()
 
@@ -59,7 +63,7 @@ class FlatResult:
     rejected: int
     rhs_evaluations: int
     error_sum: float
-    method: str = "explicit"
+    method: str = EXPLICIT
 
     @property
     def cause(self) -> str:
@@ -82,6 +86,8 @@ class _Memory:
         self.stages = np.zeros((12, state.size))
         self.times, self.ends = np.zeros(ENDS + 1), np.zeros((ENDS + 1, 2, state.size))
         self.walks, self.walk = _record(WALK)
+        #: where the search for the fastest mode goes on
+        self.direction = np.zeros(state.size)
         self.code = RUNNING
 
     @property
@@ -97,7 +103,7 @@ class _Memory:
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         entry = {name: np.array(self.walk[name]) for name in _NAMES}
         entry |= {"y": self.y, "slope": self.stages[0], "code": np.array(self.code)}
-        entry |= {"times": self.times, "ends": self.ends}
+        entry |= {"times": self.times, "ends": self.ends, "direction": self.direction}
         alpha = float(self.walk["alpha"])
         # results that lag behind may still be added to these
         checkpoint.keep(key, {**entry, "filled": self.filled.copy()}, f"alpha = {alpha:.6g}")
@@ -109,6 +115,7 @@ class _Memory:
             self.walk[name] = entry[name]
         self.y[:], self.stages[0] = entry["y"], entry["slope"]
         self.times[:], self.ends[:] = entry["times"], entry["ends"]
+        self.direction[:] = entry["direction"]
         self.results[: self.walk["results"]] = entry["filled"]
         self.code = int(entry["code"])
 
@@ -123,6 +130,9 @@ class _Memory:
             rejected=int(self.walk["rejected"]),
             rhs_evaluations=int(self.walk["evaluations"]),
             error_sum=float(self.walk["error_sum"]),
+            method=EXPLICIT
+            if self.walk["since"] == 0.0
+            else f"{EXPLICIT} to alpha = {self.walk['since']:.4g}, then {STABILISED}",
         )
 
 
@@ -147,6 +157,7 @@ Progress = Callable[[float, int], None]
 Watch = Callable[[float, float, np.ndarray], bool]
 
 _SLICE_SECONDS = 0.1
+_FIRST_SLICE = 100_000.0
 _STEPS_BETWEEN_WATCHES = 1000
 
 
@@ -165,6 +176,7 @@ def integrate_flat(
     checkpoint: Checkpoint | None = None,
     watch: Watch | None = None,
     advance: Callable[..., int] | None = None,
+    stabilise: bool = True,
 ) -> FlatResult:
     """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
 
@@ -182,6 +194,7 @@ def integrate_flat(
             holds as finished is not made again.
         watch: asked every 1000 steps whether to stop, with the cause "stiff".
         advance: the compiled stepper; numba's when left out.
+        stabilise: make stabilised steps where they are cheaper.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
@@ -191,13 +204,14 @@ def integrate_flat(
     key = ""
     if checkpoint is not None:
         watched = float(watch is not None)
-        given = np.array([*tolerances, max_steps, watched], dtype=np.float64)
+        given = np.array([*tolerances, max_steps, watched, stabilise], dtype=np.float64)
         key = _key(state, sizes, parameters, asked, given)
         memory.restore(checkpoint.entry(key))
-    advanced = _Slices(advance or _compiled_stepper(), rhs, sizes, parameters, memory)
     limits, limit = _record(LIMITS)
+    advanced = _Slices(advance, rhs, sizes, parameters, memory, limits)
     limit["relative"], limit["absolute"], limit["cone"] = tolerances
-    limit["steps"] = 16
+    # an evaluation takes about a nanosecond for each entry of the state
+    pace = max(16.0, _FIRST_SLICE / state.size)
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
         with listening:
@@ -212,37 +226,44 @@ def integrate_flat(
                 if taken >= max_steps:
                     memory.code = STEP_LIMIT
                     break
-                limit["steps"] = min(limit["steps"], max_steps - taken)
+                most = max_steps - taken
+                if stabilise:
+                    # at counts of steps, not at times of the clock: runs are repeatable
+                    if taken >= walk["decide"]:
+                        advanced.decide()
+                    most = min(most, int(walk["decide"]) - taken)
                 if watch is not None:
-                    # asked at counts of steps, not at times of the clock: runs are repeatable
                     to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
                     due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
-                    if due and watch(float(walk["alpha"]), float(walk["step"]), memory.y):
+                    if due and watch(float(walk["alpha"]), advanced.usual_step, memory.y):
                         memory.code = STIFF
                         break
-                    limit["steps"] = min(limit["steps"], to_watch)
-                memory.code = advanced(limits)
+                    most = min(most, to_watch)
+                limit["steps"] = min(int(pace), most)
+                memory.code = advanced()
                 elapsed = time.perf_counter() - started
                 factor = _SLICE_SECONDS / max(elapsed, 1e-6)
-                limit["steps"] = max(1, int(limit["steps"] * min(4.0, factor)))
+                if factor < 1.0 or limit["steps"] == int(pace):
+                    pace = max(1.0, limit["steps"] * min(4.0, factor))
                 if progress is not None:
                     progress(float(walk["alpha"]), int(walk["accepted"]))
     except KeyboardInterrupt:
         memory.code = INTERRUPTED
     if memory.code in (STEP_LIMIT, INTERRUPTED, STIFF):
         # the results that lag behind
-        limit["steps"] = 0
-        advanced(limits)
+        advanced.fill()
     if checkpoint is not None and memory.code != INTERRUPTED:
         memory.keep(checkpoint, key)
     return memory.result()
 
 
-def _compiled_stepper() -> Callable[..., int]:
+def _with_compiler(rhs: Callable[..., None]) -> tuple[Callable[..., int], Callable[..., None]]:
+    """numba's stepper, and the right-hand side as an argument for it."""
     # here, because a run whose code is kept does without numba
+    from symderiv.compiled import as_argument
     from symderiv.dynamics.stepping.stepper import advance
 
-    return advance
+    return advance, as_argument(rhs)
 
 
 class _Slices:
@@ -250,22 +271,98 @@ class _Slices:
 
     def __init__(
         self,
-        advance: Callable[..., int],
+        advance: Callable[..., int] | None,
         rhs: Callable[..., None],
         sizes: np.ndarray,
         parameters: np.ndarray,
         memory: _Memory,
+        limits: np.ndarray,
     ) -> None:
         fields = int(sizes[0] + sizes[1])
-        self._advance = advance
-        self._problem = rhs, memory.y, sizes, places(sizes), parameters
+        self._memory, self._limits = memory, limits
+        self._rhs = rhs
+        self._advance, value = (advance, rhs) if advance is not None else _with_compiler(rhs)
+        self._problem = value, memory.y, sizes, places(sizes), parameters
         self._kept = memory.asked, memory.results, memory.walks
         self._steps = memory.stages, memory.times, memory.ends
         between, order = np.zeros((5, ENDS)), np.zeros(ENDS, dtype=np.int64)
-        self._room = np.zeros((3, memory.y.size)), between, order, np.zeros((fields, fields))
+        self._covariance = np.zeros((fields, fields))
+        self._work = np.zeros((3, memory.y.size)), between, order, self._covariance
+        self._room = np.zeros((0, 0))
 
-    def __call__(self, limits: np.ndarray) -> int:
-        return self._advance(*self._problem, *self._kept, *self._steps, *self._room, limits)
+    def __call__(self) -> int:
+        """At most so many steps as the limits say."""
+        memory = self._memory
+        if not memory.walk["stabilised"]:
+            return self._advance(
+                *self._problem, *self._kept, *self._steps, *self._work, self._limits
+            )
+        advance_stabilised = self._stabilised()
+        if advance_stabilised is None:
+            change(memory.walk, memory.y, memory.stages[0], memory.times, memory.ends)
+            return self()
+        self._room[-1] = memory.direction
+        code = advance_stabilised(
+            *self._problem, *self._kept, memory.stages, self._room, self._covariance, self._limits
+        )
+        memory.direction[:] = self._room[-1]
+        return int(code)
+
+    def _stabilised(self) -> Callable[..., int] | None:
+        # here, because most runs get along without it
+        from symderiv.dynamics.stepping.stabilised_code import ROOM, stabilised_code
+
+        if not self._room.size:
+            self._room = np.zeros((ROOM, self._memory.y.size))
+        return stabilised_code(self._rhs)
+
+    def fill(self) -> None:
+        """The results that lag behind."""
+        if not self._memory.walk["stabilised"]:
+            self._limits[0]["steps"] = 0
+            self()
+
+    def decide(self) -> None:
+        """Change the kind of steps, where it is time for that."""
+        memory, walk = self._memory, self._memory.walk
+        slope = memory.stages[0]
+        if walk["stabilised"]:
+            changes = not stays(walk)
+        else:
+            _, _, sizes, _, parameters = self._problem
+            changes = (
+                limited(
+                    walk,
+                    memory.y,
+                    slope,
+                    memory.direction,
+                    lambda alpha, y, derivative: self._rhs(alpha, y, sizes, parameters, derivative),
+                    float(memory.asked[-1]),
+                )
+                and self._stabilised() is not None
+                and pays(walk, self._tried())
+            )
+        if changes:
+            self.fill()
+            change(walk, memory.y, slope, memory.times, memory.ends)
+
+    def _tried(self) -> float:
+        """How long stabilised steps could be, from one that is tried."""
+        walk = self._memory.walk
+        step = float(walk["step"])
+        walk["step"], walk["stabilised"], self._limits[0]["steps"] = TRIED * step, 1, -1
+        self()
+        found = float(walk["step"])
+        walk["step"], walk["stabilised"] = step, 0
+        return found
+
+    @property
+    def usual_step(self) -> float:
+        """The step of the explicit method that would cost as much."""
+        step, rate = float(self._memory.walk["step"]), float(self._memory.walk["rate"])
+        if not self._memory.walk["stabilised"]:
+            return step
+        return 12.0 * step / stages_for(step, rate)
 
 
 def _stopped(memory: _Memory, checkpoint: Checkpoint, key: str) -> bool:

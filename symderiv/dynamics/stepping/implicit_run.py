@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.flat_run import FlatResult, Progress, integrate_flat
+from symderiv.dynamics.stepping.flat_run import EXPLICIT, FlatResult, Progress, integrate_flat
 from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
@@ -30,7 +30,6 @@ from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.flat_layout import places
 from symderiv.errors import InputError
 
-EXPLICIT = "explicit"
 IMPLICIT = "implicit"
 
 # The steps of order 8 become unstable where step times rate is about 6. A solution that allows
@@ -109,7 +108,7 @@ def integrate(
         watch = None
         if method == "auto" and fits:
             watch = _Watch(rhs, sizes, parameters, float(asked[-1]), relative_tolerance)
-        first = explicit(watch=watch)
+        first = explicit(watch=watch, stabilise=method == "auto")
         if first.code != STIFF:
             return first
         first = replace(

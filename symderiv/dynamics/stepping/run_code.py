@@ -85,11 +85,11 @@ def _path(kernel: Kernel, K: int, M: int) -> Path | None:
     # modules without a digest of their text are made in memory
     if not kernel.fast_sha256 or not is_possible():
         return None
-    return code_path(f"run {K} {M}", (kernel.digests, _stepper_digest()))
+    return code_path(f"run {K} {M}", (kernel.digests, stepper_digest()))
 
 
 @cache
-def _stepper_digest() -> str:
+def stepper_digest() -> str:
     digest = hashlib.sha256(Path(str(symderiv_kernels.layout.__file__)).read_bytes())
     engine = Path(str(symderiv.__file__)).parent
     for source in _SOURCES:

@@ -326,9 +326,9 @@ def _fill(
     The other arguments are those of :func:`advance`; stages are overwritten, but for the first.
     """
     newest = walk.accepted
-    oldest = max(0, newest - ENDS + 1)
+    oldest = max(walk.first_end, newest - ENDS + 1)
     ready = newest if last else newest - 2
-    if (newest < ENDS - 1 and not last) or walk.results == asked.size:
+    if (newest - walk.first_end < ENDS - 1 and not last) or walk.results == asked.size:
         return
     if asked[walk.results] > times[ready % ENDS]:
         return

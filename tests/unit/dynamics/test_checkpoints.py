@@ -88,6 +88,7 @@ def test_the_steps_do_not_depend_on_the_slices(slice_seconds, monkeypatch):
 def test_an_integration_stopped_after_every_few_steps_is_the_undisturbed_one(tmp_path, monkeypatch):
     whole = flat()
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     lives = 0
     while True:
         checkpoint = Checkpoint(tmp_path / "c", every=1e9, stop=Stops(2))
@@ -103,6 +104,7 @@ def test_an_integration_stopped_after_every_few_steps_is_the_undisturbed_one(tmp
 
 def test_a_study_stopped_in_each_of_its_integrations_is_the_undisturbed_one(tmp_path, monkeypatch):
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     study = parse_study(text())
     whole = solve(study, check="always")
     notices: list[str] = []
@@ -239,6 +241,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_run(tmp_path, monk
 
     monkeypatch.setattr(os, "fsync", full)
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     study = parse_study(text())
     notices: list[str] = []
     checkpoint = Checkpoint(tmp_path / "c", every=0.0, notice=notices.append)
@@ -265,6 +268,7 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatc
     from symderiv.report import job
 
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     monkeypatch.setattr(job, "_derivation", lambda *_: None)
     monkeypatch.setattr(job, "_write_report", lambda *_: (tmp_path / "report.html", []))
     path = tmp_path / "s.toml"
@@ -300,6 +304,7 @@ def test_a_point_of_a_sweep_goes_on_when_it_was_stopped(tmp_path, monkeypatch):
     from symderiv.report import grid
 
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     study = parse_study(text())
     whole, killed = (grid.GridPoint("a", study, tmp_path / f"{n}.nc") for n in ("whole", "killed"))
     assert grid._solve_one(whole, grid._Keeping(None, False, False, ())) == ""

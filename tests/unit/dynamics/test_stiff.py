@@ -144,16 +144,16 @@ def test_only_auto_leaves_the_explicit_steps(monkeypatch):
     assert auto.method.endswith(", then implicit")
 
 
-def test_a_long_stiff_run_is_finished_implicitly_and_no_other():
+def test_a_long_stiff_run_is_finished_with_other_steps_and_no_other():
     wide = {"eigenvalues": (30.0, 10.0, 3.0, 1.0, 0.1, 1e-3), "rtol": 1e-8, "decay": 1e-4}
     times = (0.0, 100.0, 1e6)
     found = solve(study_of("auto", times=times, **wide), check="never")
     assert found.method.startswith("explicit to alpha = ")
-    assert found.method.endswith(", then implicit")
+    assert found.method.endswith((", then stabilised", ", then implicit"))
     assert found.cause == "done"
     np.testing.assert_array_equal(found.alpha, times)
-    # fewer evaluations than two for every time in which the fastest mode decays
-    assert found.rhs_evaluations < 1e5
+    # the fastest mode decays in 0.63, and explicit steps take two evaluations for that
+    assert found.rhs_evaluations < 2.8e6 / 10
     alone = solve(study_of("implicit", times=times, **wide), check="never")
     np.testing.assert_allclose(found.Q, alone.Q, rtol=0, atol=1e-7 * np.max(alone.Q))
     np.testing.assert_allclose(found.R, alone.R, rtol=0, atol=1e-7 * np.max(alone.Q))
