@@ -38,7 +38,7 @@ from symderiv.dynamics.studies.flat_layout import split_flat
 from symderiv.dynamics.studies.initial import initial
 
 END, POINTS = 1000.0, 50
-TOLERANCE, FINER = 1e-8, 5e-10
+TOLERANCE, FINER = 1e-8, 2e-10
 LARGEST_ERROR = 1e-8
 MUST_BE = {"scalar": ("lanes", 4.0), "heyoka": ("lanes, finer", 2.0)}
 """What is to be slower than what, and how many times."""

