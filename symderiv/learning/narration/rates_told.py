@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
 from symderiv.derivation import Section, Step
@@ -47,8 +49,8 @@ def batched_velocities_told() -> Section:
         (decay, found.decay),
         (noise, found.noise),
     )
-    told = (Step("rates", words, latex(old), latex(by * old)) for old, by in changed)
-    return Section("Velocities of batches", "batch", tuple(told))
+    told = Step("rates", words, "", _exchanged(changed))
+    return Section("Velocities of batches", "batch", (told,))
 
 
 def tasks_told() -> Section:
@@ -74,9 +76,8 @@ def _formula(kind: str) -> str:
 
 
 def _told(equivalent: Equivalent, words: str) -> tuple[Step, ...]:
-    rate = sp.Symbol("learning_rate", positive=True)
-    noise = sp.Symbol("update_noise", real=True)
-    changed = ((rate, equivalent.factor * rate), (noise, equivalent.noise * noise))
+    rate, noise = sp.symbols("learning_rate update_noise")
+    changed = ((rate, equivalent.factor), (noise, equivalent.noise))
     return (
         Step(
             "order in 1/N",
@@ -84,8 +85,9 @@ def _told(equivalent: Equivalent, words: str) -> tuple[Step, ...]:
             rf"\Delta\left({latex(equivalent.combination)}\right)",
             latex(equivalent.change),
         ),
-        *(
-            Step("rates", "In the equations this stands in its place.", latex(old), latex(new))
-            for old, new in changed
-        ),
+        Step("rates", "In the equations these stand in their places.", "", _exchanged(changed)),
     )
+
+
+def _exchanged(changed: Sequence[tuple[sp.Expr, sp.Expr]]) -> str:
+    return r" ,\quad ".join(rf"{latex(old)} \to {latex(by * old)}" for old, by in changed)
