@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from symderiv import mathtext
 from symderiv.showing import Shown, Summary
@@ -180,7 +180,7 @@ def _equations(
         if not present:
             none[symbol] = 0
 
-    rates = _equivalent_rates(batches, remembering)
+    rates = _equivalent_rates(batches, remembering, derived.problem.rule.momentum)
 
     def shown(expression: sp.Expr) -> str:
         left = (expression.subs(none) if none else expression).xreplace(rates)
@@ -189,17 +189,15 @@ def _equations(
         text: str = latex(_without_modes(left) if isotropic else left)
         return text
 
-    flow = derived.components if mixed else _Rates(*(rate for _, rate in derived.motion.rates[:3]))
-    names = ("Q_{ij}", "R_{in}") if isotropic else ("Q_{k,ij}", "r_{k,in}")
-    if mixed:
-        names = ("Q_{k,ij}", "r_{k,in}^{c}")
     rate = _step if derived.problem.rule.batches else _rate
-    equations = [
-        Equation(rate(names[0]), shown(flow.student_overlap)),
-        Equation(rate(names[1]), shown(flow.cross_overlap)),
-    ]
-    if second_layer:
-        equations.append(Equation(rate("v_{i}"), shown(flow.second_layer)))
+    flow = derived.motion.rates
+    if mixed:
+        several = derived.components
+        values = (several.student_overlap, several.cross_overlap, several.second_layer)
+        names = (s.student_overlap[s.k, s.i, s.j], s.cross_overlap[s.c, s.k, s.i, s.n], s.v[s.i])
+        flow = tuple(zip(names, values, strict=True))
+    fixed = () if second_layer else (s.v[s.i], s.v_velocity[s.i])
+    equations = [Equation(rate(shown(of)), shown(value)) for of, value in flow if of not in fixed]
     error = with_integral_names(derived.generalization_error)
     equations.append(Equation(r"\epsilon_g", shown(error)))
     definitions = []
@@ -217,6 +215,9 @@ def _equations(
     if second_layer:
         gradient = with_integral_names(derived.second_layer_gradient)
         definitions.append(Equation(r"\partial_v\epsilon_{i}", shown(gradient)))
+    if derived.mean_force is not None:
+        gradient = with_integral_names(derived.mean_force)
+        definitions.append(Equation(r"\partial_b\epsilon_{i}", shown(gradient)))
     definitions += [Equation(latex(of), shown(value)) for of, value in derived.motion.before]
     definitions += _moments(derived)
     definitions += _integrals(full)
@@ -228,11 +229,29 @@ def _equations(
     return Equations(f"Order-parameter equations, {words}{other}", (*equations,), (*definitions,))
 
 
-def _equivalent_rates(batches: bool, remembering: bool) -> dict[sp.Expr, sp.Expr]:
-    """The rates of plain descent that small batches and heavy balls are."""
-    from symderiv.learning.derivation import symbols as s
-    from symderiv.learning.derivation.equivalent_rates import heavy_ball, small_batch
+def _equivalent_rates(batches: bool, remembering: bool, heavy: bool) -> dict[sp.Expr, sp.Expr]:
+    """The rates at which small batches and heavy balls are other rules.
 
+    Args:
+        batches: of b = O(1) examples.
+        remembering: momentum with a fixed β.
+        heavy: momentum with 1 - β = γ/N; with batches velocities are those over b.
+    """
+    from symderiv.learning.derivation import symbols as s
+    from symderiv.learning.derivation.equivalent_rates import (
+        batched_velocities,
+        heavy_ball,
+        small_batch,
+    )
+
+    if heavy and batches:
+        scaled = batched_velocities()
+        return {
+            **{rate: scaled.rate * rate for rate in (s.eta, s.eta_v, s.eta_b)},
+            **{decay: scaled.decay * decay for decay in (s.kappa, s.kappa_v)},
+            s.gamma: scaled.memory * s.gamma,
+            s.update_noise: scaled.noise * s.update_noise,
+        }
     batch = small_batch().factor if batches else 1
     factor = batch * (heavy_ball().factor if remembering else 1)
     found = {rate: factor * rate for rate in (s.eta, s.eta_v, s.eta_b)}
@@ -252,14 +271,6 @@ def _moments(derived: Any) -> list[Equation]:
     found = [*kept_definitions()] if derived.noise.has(s.kept_pair) else []
     found += [each for each in MOMENTS.items() if any(mean.has(each[0]) for mean in means)]
     return [Equation(latex(name), latex(value)) for name, value in found]
-
-
-class _Rates(NamedTuple):
-    """What happens to the order parameters."""
-
-    student_overlap: sp.Expr
-    cross_overlap: sp.Expr
-    second_layer: sp.Expr
 
 
 def _step(name: str) -> str:
@@ -293,6 +304,8 @@ def _without_modes(expression: sp.Expr) -> sp.Expr:
 
     ones = ("eigenvalue", "weight")
     plain = {"student_overlap": s.Q, "cross_overlap": s.R, "teacher_overlap": s.T}
+    plain |= {str(base.label): base for base in (s.momentum_overlap, s.momentum_square)}
+    plain[str(s.momentum_cross.label)] = s.momentum_cross
 
     def is_mode(part: sp.Expr) -> bool:
         return isinstance(part, sp.Indexed) and str(part.base.label) in (*plain, *ones)

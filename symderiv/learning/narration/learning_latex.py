@@ -68,6 +68,7 @@ def _styles() -> Mapping[tuple[str, int], _Style]:
             styles[name, 4] = _Style(letter, (1, 2, 3), (0,), 1)
     for name, letter in (("overlap", "P"), ("square", "W"), ("cross", "C")):
         styles[f"momentum_{name}", 3] = _Style(letter, (0, 1, 2), (), 1)
+        styles[f"momentum_{name}", 2] = _Style(letter, (0, 1))
     styles["momentum_cross", 4] = _Style("C", (1, 2, 3), (0,), 1)
     styles["teacher_overlap", 5] = _Style("t", (2, 3, 4), (0, 1), 1)
     for name in ("Q", "R", "T", "A", "B", "G", "H", "Gamma"):
