@@ -146,6 +146,13 @@ def solver_against_scipy() -> list[Row]:
     ]
 
 
+def stabilised_steps() -> list[Row]:
+    """Stabilised steps where they pay against explicit ones alone."""
+    from benchmarks.stabilised import rows
+
+    return [Row(*row) for row in rows()]
+
+
 def results_between_steps() -> list[Row]:
     """Many times asked for against few."""
     from benchmarks.outputs import rows
@@ -299,6 +306,7 @@ def main() -> int:
         derivation,
         certified_number,
         solver_against_scipy,
+        stabilised_steps,
         results_between_steps,
         first_solve,
         library,

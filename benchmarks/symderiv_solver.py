@@ -32,7 +32,9 @@ class CompiledSolver:
         )
         self.v = problem.v
 
-    def solution(self, state: Array, end: float, rtol: float) -> tuple[Array, int]:
+    def solution(
+        self, state: Array, end: float, rtol: float, *, stabilise: bool = True
+    ) -> tuple[Array, int]:
         """Return the overlaps at the last of 200 logarithmic times, and the evaluations used."""
         K, M, L = map(int, self.sizes)
         Q_k = state[: L * K * K].reshape(L, K, K)
@@ -46,6 +48,7 @@ class CompiledSolver:
             relative_tolerance=rtol,
             absolute_tolerance=1e-14,
             cone_tolerance=1e-6,
+            stabilise=stabilise,
         )
         if result.cause != "done":
             raise RuntimeError(f"integration ended early: {result.cause}")

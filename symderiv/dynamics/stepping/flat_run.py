@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.switching import TRIED, change, limited, pays, stages_for, stays
+from symderiv.dynamics.stepping.switching import (
+    TRIED,
+    change,
+    due,
+    limited,
+    pays,
+    stages_for,
+    stays,
+)
 from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
@@ -329,16 +337,10 @@ class _Slices:
         if walk["stabilised"]:
             changes = not stays(walk)
         else:
-            _, _, sizes, _, parameters = self._problem
             changes = (
-                limited(
-                    walk,
-                    memory.y,
-                    slope,
-                    memory.direction,
-                    lambda alpha, y, derivative: self._rhs(alpha, y, sizes, parameters, derivative),
-                    float(memory.asked[-1]),
-                )
+                due(walk, float(memory.asked[-1]))
+                # compiled code does that too, but first it must be there
+                and (self._room.size > 0 or limited(walk, memory.y, slope, self._slope))
                 and self._stabilised() is not None
                 and pays(walk, self._tried())
             )
@@ -346,11 +348,16 @@ class _Slices:
             self.fill()
             change(walk, memory.y, slope, memory.times, memory.ends)
 
+    def _slope(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
+        _, _, sizes, _, parameters = self._problem
+        self._rhs(alpha, y, sizes, parameters, slope)
+
     def _tried(self) -> float:
         """How long stabilised steps could be, from one that is tried."""
         walk = self._memory.walk
         step = float(walk["step"])
         walk["step"], walk["stabilised"], self._limits[0]["steps"] = TRIED * step, 1, -1
+        walk["rate"] = 0.0
         self()
         found = float(walk["step"])
         walk["step"], walk["stabilised"] = step, 0

@@ -1,9 +1,9 @@
 """When a run leaves the steps of order 8 for stabilised ones, and when it comes back.
 
 Steps that are limited by stability are 4 to 6 times the inverse of the fastest rate and cost 12
-evaluations each. Then one stabilised step is tried, which says how long they could be, and they are
-made as long as they need clearly fewer evaluations. Only evaluations are counted, not seconds:
-results do not depend on the machine.
+evaluations each. Now and then a stabilised step is tried, which finds that rate and how long such
+steps could be, and they are made as long as they need clearly fewer evaluations. Only evaluations
+are counted, not seconds: results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIMITED = 4.0
 # Evaluations of explicit steps per unit of time over the rate: 12 in 6 over the rate.
 _USUAL = 2.0
 _WORTH = 0.7
-_ITERATIONS, _MORE_ITERATIONS = 12, 4
+_ITERATIONS = 8
 #: The step that is tried, in explicit steps.
 TRIED = 3.0
 
@@ -44,36 +44,53 @@ def stays(walk: Any) -> bool:
     return pays
 
 
-def limited(
-    walk: Any,
-    y: np.ndarray,
-    slope: np.ndarray,
-    direction: np.ndarray,
-    rhs: Callable[[float, np.ndarray, np.ndarray], None],
-    end: float,
-) -> bool:
-    """Whether stability limits the explicit steps; sets when to look again, and the rate.
+def due(walk: Any, end: float) -> bool:
+    """Whether to try a stabilised step now; sets when to look again.
 
     Args:
         walk: see :func:`stays`.
-        y, slope: where the run is.
-        direction: where the search for the fastest mode starts; overwritten.
-        rhs: of time, state and the slope to fill.
         end: of the run.
     """
     taken = int(walk["accepted"] + walk["rejected"])
     walk["decide"] = taken + _EXPLICIT
-    if taken == 0 or end - walk["alpha"] < _REST * walk["step"]:
-        return False
-    walk["rate"] = _rate(walk, y, slope, direction, rhs)
-    return bool(walk["rate"] * walk["step"] > _LIMITED)
+    return taken > 0 and end - walk["alpha"] > _REST * walk["step"]
+
+
+def limited(
+    walk: Any,
+    y: np.ndarray,
+    slope: np.ndarray,
+    rhs: Callable[[float, np.ndarray, np.ndarray], None],
+) -> bool:
+    """Whether stability may limit the explicit steps, by a power iteration on differences.
+
+    Args:
+        walk: see :func:`stays`.
+        y, slope: where the run is.
+        rhs: of time, state and the slope to fill.
+    """
+    direction, changed, rate = slope, np.empty_like(y), 0.0
+    with np.errstate(all="ignore"):
+        for _ in range(_ITERATIONS):
+            length = float(np.sqrt(direction @ direction))
+            if not (length > 0.0 and np.isfinite(length)):
+                return False
+            part = 1e-7 * max(float(np.sqrt(y @ y)), 1e-10) / length
+            rhs(float(walk["alpha"]), y + part * direction, changed)
+            direction = (changed - slope) / (part * length)
+            rate = float(np.sqrt(direction @ direction))
+    walk["evaluations"] += _ITERATIONS
+    return rate * float(walk["step"]) > _LIMITED / 2
 
 
 def pays(walk: Any, step: float) -> bool:
-    """Whether stabilised steps of this length would be cheaper; sets when to look again."""
-    if not step > 0.0:
-        return False
+    """Whether explicit steps are limited by stability and stabilised ones of a length are cheaper.
+
+    Sets when to look again, if so.
+    """
     rate = float(walk["rate"])
+    if not (step > 0.0 and walk["step"] * rate > _LIMITED):
+        return False
     cheaper = stages_for(step, rate) < _WORTH * _USUAL * rate * step
     if cheaper:
         walk["decide"] = walk["accepted"] + walk["rejected"] + _STABILISED
@@ -91,7 +108,7 @@ def change(
     """Go over to the other kind of steps; all results so far are filled.
 
     Args:
-        walk, y, slope: see :func:`limited`.
+        walk, y, slope: see :func:`stays`; where the run is.
         times, ends: see :func:`~symderiv.dynamics.stepping.stepper.advance`.
     """
     if walk["stabilised"]:
@@ -107,30 +124,3 @@ def change(
     walk["last_error"] = 1.0
     if walk["since"] == 0.0:
         walk["since"] = walk["alpha"]
-
-
-def _rate(
-    walk: Any,
-    y: np.ndarray,
-    slope: np.ndarray,
-    direction: np.ndarray,
-    rhs: Callable[[float, np.ndarray, np.ndarray], None],
-) -> float:
-    """The fastest rate, from below, by a power iteration on differences."""
-    known = np.any(direction)
-    if not known:
-        direction[:] = slope
-    iterations = _MORE_ITERATIONS if known else _ITERATIONS
-    changed, rate = np.empty_like(y), 0.0
-    with np.errstate(all="ignore"):
-        for _ in range(iterations):
-            length = float(np.sqrt(direction @ direction))
-            if not (length > 0.0 and np.isfinite(length)):
-                direction[:] = 1.0
-                length = float(np.sqrt(y.size))
-            part = 1e-7 * max(float(np.sqrt(y @ y)), 1e-10) / length
-            rhs(float(walk["alpha"]), y + part * direction, changed)
-            direction[:] = (changed - slope) / (part * length)
-            rate = float(np.sqrt(direction @ direction))
-    walk["evaluations"] += iterations
-    return rate

@@ -188,7 +188,7 @@ def _reference(study):
 
 def test_a_long_run_is_repeated_too():
     text = ERF.replace("end = 30.0\npoints = 21", "values = [0, 3000]\nrelative_tolerance = 1e-7")
-    text = text.replace("learning_rate = 0.4", "learning_rate = 1.5")
+    text = text.replace("learning_rate = 0.4", "learning_rate = 1.5") + 'method = "explicit"\n'
     first, both = (solve(parse_study(text), check=how) for how in ("never", "always"))
     # so many that a limit without regard to the first run would be passed
     assert first.steps > 1000

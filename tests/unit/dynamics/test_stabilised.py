@@ -69,8 +69,11 @@ def test_stabilised_steps_are_left_where_they_cost_more_and_tried_where_they_cos
     assert (walk["made"], walk["from_alpha"]) == (0, 10.0)
     walk["alpha"], walk["made"] = 20.0, 41
     assert not switching.stays(walk)
+    walk["step"] = 5.0 / 2.0
     assert not switching.pays(walk, 3.0 / 2.0)
     assert switching.pays(walk, 100.0 / 2.0)
+    walk["step"] = 1.0 / 2.0  # explicit steps that stability does not limit
+    assert not switching.pays(walk, 100.0 / 2.0)
 
 
 def test_a_long_run_with_modes_that_died_out_takes_fewer_evaluations_to_the_same_accuracy():
