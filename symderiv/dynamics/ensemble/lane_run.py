@@ -17,8 +17,8 @@ from symderiv.dynamics.stepping.stepper import INTERRUPTED
 from symderiv.dynamics.studies.flat_layout import places
 from symderiv.limits import check_memory
 
-#: Beyond this many numbers of a state the stages of eight runs do not fit into the cache: lanes gain
-#: a factor of 7 at 80, 1.8 at 800 and 1.1 at 1600 (two students and teachers, eigenvalues).
+#: Beyond this many numbers of a state the stages of eight runs do not fit into the cache: lanes
+#: are 7 times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
 LARGEST_STATE = 1000
 
 #: Called with the number of runs that have ended.
