@@ -85,6 +85,9 @@ html_copy_source = False
 html_show_sourcelink = False
 # results show the page's first lines by fetching it, which browsers refuse to pages from disk
 html_show_search_summary = False
+# pages without neighbours have nothing to navigate to at their side
+_ALONE = ("conventions", "gallery", "papers", "benchmarks", "bibliography")
+html_sidebars: dict[str, list[str]] = {name: [] for name in _ALONE}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 8,

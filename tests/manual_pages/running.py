@@ -70,9 +70,20 @@ def _run_python(text: str, names: dict[str, object]) -> list[str]:
         exec(compile(ast.parse(text), "example", "exec"), names)
     _close_figures()
     said = [found[1] for found in _SAID.finditer(text)]
-    printed = iter(out.getvalue().splitlines())
-    # printed lines that the page does not speak of may stand between those that it does
-    return [f"not printed: {line}" for line in said if not any(_as_said(p, line) for p in printed)]
+    return _not_printed(said, out.getvalue().splitlines())
+
+
+def _not_printed(said: list[str], printed: list[str]) -> list[str]:
+    """What is said must come in that order; other lines may stand between."""
+    missing, start = [], 0
+    for line in said:
+        places = (i for i in range(start, len(printed)) if _as_said(printed[i], line))
+        found = next(places, None)
+        if found is None:
+            missing.append(f"not printed: {line}")
+        else:
+            start = found + 1
+    return missing
 
 
 def _close_figures() -> None:
