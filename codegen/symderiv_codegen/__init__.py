@@ -53,8 +53,10 @@ from symderiv_codegen.printers.fast import print_fast
 from symderiv_codegen.printers.flat import print_layout
 from symderiv_codegen.printers.formulas import Example
 from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
+from symderiv_codegen.printers.julia import print_julia
 from symderiv_codegen.printers.lanes import print_lanes
 from symderiv_codegen.printers.latex import print_latex
+from symderiv_codegen.printers.mathematica import print_mathematica
 from symderiv_codegen.printers.mpmath import print_mpmath
 from symderiv_codegen.printers.numba import print_numba
 from symderiv_codegen.printers.readable import print_readable
@@ -88,9 +90,11 @@ __all__ = [
     "print_array_python",
     "print_c",
     "print_fast",
+    "print_julia",
     "print_lanes",
     "print_latex",
     "print_layout",
+    "print_mathematica",
     "print_mpmath",
     "print_numba",
     "print_readable",

@@ -9,7 +9,7 @@ import typer
 
 from symderiv.cli.output import Force, Json, emit_json, status, write_text
 
-LANGUAGES = "python, c, jax or casadi"
+LANGUAGES = "python, c, julia, mathematica, jax or casadi"
 
 
 def export(

@@ -25,6 +25,8 @@ __all__ = ["ENDINGS", "Export", "export_of"]
 ENDINGS: Final[Mapping[str, str]] = {
     "python": "py",
     "c": "c",
+    "julia": "jl",
+    "mathematica": "wl",
     "jax": "py",
     "casadi": "py",
 }
@@ -106,13 +108,15 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 
 
 def _printers() -> Mapping[str, Callable[[Program, Example], str]]:
-    from symderiv_codegen import print_array_python, print_c
+    from symderiv_codegen import print_array_python, print_c, print_julia, print_mathematica
 
     return {
         "python": lambda program, example: print_array_python(program, "python", example),
         "jax": lambda program, example: print_array_python(program, "jax", example),
         "casadi": lambda program, example: print_array_python(program, "casadi", example),
         "c": print_c,
+        "julia": print_julia,
+        "mathematica": print_mathematica,
     }
 
 

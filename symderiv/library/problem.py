@@ -783,7 +783,7 @@ class Problem(Shown):
         At the end of the source stands an example with the numbers of this problem.
 
         Args:
-            to: "python" (NumPy), "c", "jax" or "casadi".
+            to: "python" (NumPy), "c", "julia", "mathematica", "jax" or "casadi".
             output: the file to write; None writes nothing, the text is then ``to_source()``.
             tolerance: see :func:`symderiv.derive`.
             force: replace a file that symderiv did not write.

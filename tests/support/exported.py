@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,7 +52,12 @@ class Case:
 
     def program(self) -> Program:
         """What is printed."""
-        return exported_program(learning_problem(self.student, self.teacher, self.rule), "exported")
+        return _program(self.student, self.teacher, self.rule)
+
+
+@cache
+def _program(student: str, teacher: str, rule: LearningRule) -> Program:
+    return exported_program(learning_problem(student, teacher, rule), "exported")
 
 
 CASES = (

@@ -79,7 +79,7 @@ class FormulaExpressions(NumbaExpressions):
 
 def plain_statement(head: str, piece: Piece, indent: int) -> str:
     """A statement in a language that wants no comma behind the last of some arguments."""
-    return re.sub(r",(\n *[)\]])", r"\1", statement(head, piece, indent))
+    return re.sub(r",(\n *[)\]}])", r"\1", statement(head, piece, indent))
 
 
 def limits_of(node: Total) -> tuple[Limits, sp.Expr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import runpy
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 from support.exported import (
     STRICT,
     Case,
@@ -21,7 +23,14 @@ from support.exported import (
     of_c,
     reference,
 )
-from symderiv_codegen import Program, print_array_python, print_c
+from symderiv_codegen import (
+    Program,
+    print_array_python,
+    print_c,
+    print_julia,
+    print_mathematica,
+)
+from sympy.parsing.mathematica import parse_mathematica
 
 import symderiv as sd
 
@@ -106,3 +115,40 @@ def test_no_table_is_written_out_for_casadi() -> None:
     with pytest.raises(Exception, match="a sum of more than 1000 terms"):
         print_array_python(Case("tanh", "tanh").program(), "casadi")
     assert "_TERMS" in print_c(Case("tanh", "tanh").program())
+
+
+def test_brackets_and_blocks_of_julia_are_balanced(
+    known: tuple[Program, Numbers, np.ndarray],
+) -> None:
+    program, numbers, _ = known
+    text = print_julia(program, numbers.example())
+    code = re.sub(r'"""[\s\S]*?"""|^"[^"\n]*"$|#[^\n]*', "", text, flags=re.MULTILINE)
+    opened: list[str] = []
+    pairs = {")": "(", "]": "[", "}": "{"}
+    for sign in re.findall(r"[()\[\]{}]", code):
+        assert sign not in pairs or opened.pop() == pairs[sign]
+        if sign not in pairs:
+            opened.append(sign)
+    assert not opened
+    starts = re.findall(r"^\s*(?:function\b|if\b|for n in 0:)", code, flags=re.MULTILINE)
+    assert len(starts) == len(re.findall(r"^\s*end$", code, flags=re.MULTILINE)) > 20
+
+
+def test_functions_in_wolfram_language_read_back_have_their_values() -> None:
+    """By SymPy's reader of the language, definition by definition."""
+    program = Case("erf", "erf").program()
+    text = print_mathematica(program)
+    module = loaded(print_array_python(program, "python"))
+    for name, arguments in (("i2", 3), ("i2_11", 3), ("i4", 10)):
+        head = rf"^{name.replace('_', '')}\[[^\]]*\] := Module\[\s*{{[^}}]*}},\n"
+        body = re.search(rf"{head}([\s\S]*?)\n\]$", text, re.MULTILINE)
+        assert body is not None, name
+        pairs = [(i, j) for i in range(1, 5) for j in range(i, 5) if arguments == 10 or j < 3]
+        values: dict[str, object] = {f"c{i}{j}": 1.0 if i == j else 0.1 * (i + j) for i, j in pairs}
+        expected = float(module[name](*map(np.array, values.values())))
+        value = sp.Integer(0)
+        for step in body[1].split(";"):
+            target, _, right = step.rpartition(" = ")
+            value = parse_mathematica(" ".join(right.split())).subs(values)
+            values[target.strip()] = value
+        assert float(value.evalf()) == pytest.approx(expected, rel=1e-12)
