@@ -7,6 +7,7 @@ every command imports what it needs when it runs.
 from __future__ import annotations
 
 import difflib
+import inspect
 import io
 import os
 import sys
@@ -33,7 +34,7 @@ def main() -> None:
     0 on success, 2 on wrong usage or bad input, 1 when a check failed or a computation did not
     reach its tolerance, 130 after an interrupt from the keyboard, 143 after SIGTERM.
     """
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] in (["--version"], ["-V"]):
         # Answered before the command-line library is imported: this is asked by scripts.
         _print_version()
         return
@@ -91,22 +92,31 @@ def _usage(error: Any) -> NoReturn:
         sys.exit(USAGE)
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context is not None else ""
-    _fail(f"{_mistyped(context) or error.format_message()}{hint}", USAGE)
+    _fail(f"{_mistyped(context, error) or error.format_message()}{hint}", USAGE)
 
 
-def _mistyped(context: Any) -> str:
-    """An option that there is not, and the nearest one, for commands that let unknown ones pass
-    because a formula may begin like one ("-x").
+def _mistyped(context: Any, error: Any) -> str:
+    """An option or a command that there is not, and the nearest one.
+
+    Also for commands that let unknown options pass because a formula may begin like one ("-x").
     """
-    if context is None or not context.ignore_unknown_options:
+    if context is None:
         return ""
-    known = [name for option in context.command.params for name in option.opts]
+    command = next(iter(sys.argv[1:]), "")
+    if context.parent is None and command not in _HOMES and not command.startswith("-"):
+        nearest = difflib.get_close_matches(command, _HOMES, n=1)
+        found = "".join(f" (did you mean {name}?)" for name in nearest)
+        return f"No such command: {command}{found}"
+    if not context.ignore_unknown_options and type(error).__name__ != "NoSuchOption":
+        return ""
+    known = [name for option in context.command.params for name in option.opts] + ["--help"]
     words = (word.partition("=")[0] for word in sys.argv[2:] if word.startswith("--"))
     typed = next((word for word in words if word not in known), None)
     if typed is None:
         return ""
     nearest = difflib.get_close_matches(typed, known, n=1)
-    return f"No such option: {typed}" + "".join(f" (Possible options: {name})" for name in nearest)
+    found = "".join(f" (did you mean {name}?)" for name in nearest)
+    return f"No such option: {typed}{found}"
 
 
 def _keep_what_was_typed() -> None:
@@ -139,6 +149,9 @@ _HOMES = {
     "derive": "derive",
     "generate": "derive",
     "export": "export",
+    "init": "starting",
+    "cite": "starting",
+    "schema": "starting",
     "solve": "run",
     "simulate": "run",
     "study": "study",
@@ -150,6 +163,29 @@ _HOMES = {
     "localise": "localise",
     "one-step": "one_step",
     "verify": "verify",
+}
+# The page of the manual that the help of a command names.
+_PAGES = {
+    "expect": "how-to/gaussian-means",
+    "integral": "how-to/gaussian-means",
+    "check": "how-to/check-a-formula",
+    "derive": "how-to/solver-modules",
+    "generate": "how-to/solver-modules",
+    "export": "how-to/export-c",
+    "init": "how-to/study-templates",
+    "cite": "how-to/cite",
+    "schema": "reference/study-file",
+    "solve": "reference/study-file",
+    "simulate": "reference/study-file",
+    "study": "tutorials/01-first-curve",
+    "sweep": "tutorials/07-sweep",
+    "map": "tutorials/07-sweep",
+    "linear": "how-to/linear-networks",
+    "plateau": "how-to/plateau",
+    "asymptotics": "how-to/late-learning",
+    "localise": "how-to/localisation",
+    "one-step": "how-to/one-gradient-step",
+    "verify": "how-to/verify-a-paper",
 }
 # A formula may begin with a minus sign; it is not an option then.
 _WITH_FORMULAS = ("expect", "integral", "check")
@@ -170,7 +206,7 @@ def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
         name="symderiv",
         help="Derive the learning dynamics of two-layer networks and run fast, checked solvers.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -184,7 +220,12 @@ def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
     @app.callback()
     def options(
         _: bool = typer.Option(
-            False, "--version", callback=version, is_eager=True, help="Print the version and exit."
+            False,
+            "--version",
+            "-V",
+            callback=version,
+            is_eager=True,
+            help="Print the version and exit.",
         ),
     ) -> None:
         pass
@@ -192,6 +233,7 @@ def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
     for name in names:
         home = import_module(f"symderiv.cli.{_HOMES[name]}")
         command: Any = getattr(home, name.replace("-", "_"))
+        command.__doc__ = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
         if name in _WITH_FORMULAS:
             app.command(context_settings={"ignore_unknown_options": True})(command)
         else:

@@ -56,7 +56,7 @@ def derive(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="File to write.", show_default="the terminal"
+            "--output", "-o", metavar="FILE", help="File to write.", show_default="the terminal"
         ),
     ] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
@@ -125,7 +125,8 @@ def generate(
     teacher_activation: Annotated[str | None, TEACHER] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
     output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Directory to write to; - for screen.")
+        Path,
+        typer.Option("--output", "-o", metavar="DIR", help="Directory to write to; - for screen."),
     ] = Path(),
     study: options.Study = None,
     loss: options.Loss = None,

@@ -51,7 +51,8 @@ def map(
         typer.Option("--check", metavar="N", min=0, help="Other points, at random, to compare."),
     ] = 0,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="MAP.nc", help="Also the map as netCDF.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="MAP.nc", help="Also the map as netCDF."),
     ] = None,
     plot: PlotOption = None,
     force: Force = False,

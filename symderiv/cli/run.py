@@ -29,7 +29,7 @@ def solve(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="RUN.nc", help="netCDF file.", show_default="STUDY-run.nc"
+            "--output", "-o", metavar="RUN.nc", help="netCDF file.", show_default="STUDY-run.nc"
         ),
     ] = None,
     plot: PlotOption = None,
@@ -59,7 +59,7 @@ def simulate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="SIM.nc", help="netCDF file.", show_default="STUDY-sim.nc"
+            "--output", "-o", metavar="SIM.nc", help="netCDF file.", show_default="STUDY-sim.nc"
         ),
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,

@@ -19,7 +19,7 @@ def study(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Results directory.", show_default="STUDY-results"
+            "--output", "-o", metavar="DIR", help="Results directory.", show_default="STUDY-results"
         ),
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,

@@ -27,6 +27,7 @@ def sweep(
         Path | None,
         typer.Option(
             "--output",
+            "-o",
             metavar="STORE",
             help="Zarr store; one that is there goes on, and is widened by new values.",
             show_default="STUDY-sweep.zarr",

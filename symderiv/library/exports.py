@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -64,6 +65,7 @@ def export_of(
     *,
     tolerance: float | None = None,
     force: bool = False,
+    inputs: Iterable[Path] = (),
 ) -> Export:
     """The right-hand side, the error and an example with the numbers of a study.
 
@@ -73,6 +75,7 @@ def export_of(
         output: the file; None writes nothing.
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
         force: replace a file that symderiv did not write.
+        inputs: files that are not replaced.
 
     Raises:
         InputError: the language is not known, or the file must not be replaced.
@@ -82,7 +85,7 @@ def export_of(
         raise InputError(f"{to!r} is not one of {', '.join(ENDINGS)}", argument="to")
     from symderiv_codegen import PrinterError
 
-    target = None if output is None else Output(output, ENDINGS[to], force=force)
+    target = None if output is None else Output(output, ENDINGS[to], inputs=inputs, force=force)
     with naming_arguments():
         program = _program(study, tolerance)
         example = _example(study, program)
@@ -169,7 +172,7 @@ def _example(study: Study, program: Program) -> Example:
         for field in vector.fields
     }
     times = study.time.values or [study.time.end or 0.0]
-    return Example(sizes, values, end=min(float(times[-1]), MOST_TIME), steps=1000)
+    return Example(sizes, values, end=min(float(times[-1]), MOST_TIME), steps=200)
 
 
 def _numbers(study: Study, state: State) -> dict[str, Any]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from symderiv.library.plateau import Plateau
     from symderiv.library.rates import Rates
     from symderiv.library.shown_equations import Equations
+    from symderiv.library.starting import Citation
     from symderiv.report.grid import GridResult
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
@@ -794,7 +795,15 @@ class Problem(Shown):
         """
         from symderiv.library.exports import export_of
 
-        return export_of(self._study, to, output, tolerance=tolerance, force=force)
+        return export_of(
+            self._study, to, output, tolerance=tolerance, force=force, inputs=self.files
+        )
+
+    def cite(self) -> Citation:
+        """What the results rest on, as BibTeX: ``to_bibtex()``."""
+        from symderiv.library.starting import citation_of
+
+        return citation_of(self._study)
 
     def plateau(
         self, *, digits: int = 15, full: bool = False, **moments: Any

@@ -67,6 +67,7 @@ FACES = {
     "one_step": {"cli", "library"},
     "localise": {"cli", "library"},
     "plateau": {"cli", "library"},
+    "starting": {"cli", "library"},
     "study": {"cli", "dynamics"},
     "sweep": {"cli", "sweeps"},
     "verify": {"cli", "verification"},

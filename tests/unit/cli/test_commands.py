@@ -363,4 +363,4 @@ def test_a_mistyped_option_is_answered_with_the_nearest(
 ) -> None:
     ended = run(*words)
     assert ended.code == 2
-    assert f"No such option: {words[-2]} (Possible options: {nearest}" in ended.err
+    assert f"No such option: {words[-2]} (did you mean {nearest}" in ended.err

@@ -105,6 +105,9 @@ CALLS = {
     ),
     "derive": Call(("--activation", "linear"), (), {"--output": "d.txt"}),
     "generate": Call(("--activation", "linear", "--name", "g"), (), {"--output": "folder"}),
+    "export": Call(("s.toml", "--to", "c"), _STUDY, {"--output": "d.c"}),
+    "cite": Call(("s.toml",), _STUDY, {"--output": "r.bib"}),
+    "schema": Call((), (), {"--output": "s.json"}),
     "plateau": Call(
         ("--units", "2", "--distinct-eigenvalues", "2", "--exponent", "1"), (), {"--plot": "f.png"}
     ),

@@ -26,7 +26,6 @@ from support.exported import (
 from symderiv_codegen import (
     Program,
     print_array_python,
-    print_c,
     print_julia,
     print_mathematica,
 )
@@ -109,12 +108,6 @@ def test_an_unknown_language_is_refused() -> None:
     problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.1)
     with pytest.raises(sd.InputError, match="'fortran' is not one of python, c"):
         problem.export("fortran")
-
-
-def test_no_table_is_written_out_for_casadi() -> None:
-    with pytest.raises(Exception, match="a sum of more than 1000 terms"):
-        print_array_python(Case("tanh", "tanh").program(), "casadi")
-    assert "_TERMS" in print_c(Case("tanh", "tanh").program())
 
 
 def test_brackets_and_blocks_of_julia_are_balanced(

@@ -1,0 +1,100 @@
+"""The commands one starts with: ``init``, ``cite``, ``schema``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from symderiv.cli.output import (
+    Force,
+    Json,
+    StudyFile,
+    emit_json,
+    tell_written,
+    text_output,
+    write_text,
+    written,
+)
+from symderiv.errors import InputError
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="To write.", show_default="the terminal"),
+]
+
+
+def init(
+    output: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="To write.")] = Path(
+        "study.toml"
+    ),
+    template: Annotated[
+        str | None,
+        typer.Option("--template", metavar="NAME", help="Instead of questions; see --list."),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Print the templates, write nothing.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    json_: Json = False,
+) -> None:
+    """Write a commented study file, by a few questions or from a template.
+
+    Example:  symderiv init study.toml --template power-law
+    """
+    from symderiv.library.starting import study_from_template, templates
+
+    if list_:
+        known = templates()
+        width = max(map(len, known))
+        lines = "".join(f"{name:<{width}}  {words}\n" for name, words in known.items())
+        emit_json(dict(known)) if json_ else write_text(lines, None)
+        return
+    asked = template is None
+    if asked and not sys.stdin.isatty():
+        raise InputError(f"is missing; one of {', '.join(templates())}", argument="template")
+    found = study_from_template(
+        template,
+        output,
+        ask=(lambda words, given: str(typer.prompt(words, default=given, err=True)))
+        if asked
+        else None,
+        force=force,
+    )
+    if json_:
+        emit_json(found.to_dict())
+    else:
+        write_text(f"wrote {output}; next: symderiv study {output}\n", None)
+
+
+def cite(
+    study: StudyFile, output: Output = None, force: Force = False, json_: Json = False
+) -> None:
+    """Print the BibTeX entries of what the results of a study rest on.
+
+    Example:  symderiv cite study.toml -o run.bib
+    """
+    from symderiv.library.problem import Problem
+
+    file = text_output(output, "bib", force=force, inputs=[study])
+    found = Problem.from_toml(study).cite()
+    if file is not None or not json_:
+        write_text(found.to_bibtex(), file)
+    if json_:
+        emit_json(found.to_dict() | written(output=file))
+    else:
+        tell_written(file)
+
+
+def schema(output: Output = None, force: Force = False) -> None:
+    """Print the JSON schema of study files, for editors that complete and check them.
+
+    Example:  symderiv schema -o study.schema.json
+    """
+    from symderiv.library.starting import study_schema
+
+    file = text_output(output, "json", force=force)
+    emit_json(study_schema(), file)
+    tell_written(file)
