@@ -8,6 +8,7 @@ import numpy as np
 
 from symderiv.report.axes import new_axes
 from symderiv.report.claims import letter
+from symderiv.report.sweep_plots import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +33,8 @@ def map_axes(found: StudyMap, ax: Axes | None, runs: bool) -> Axes:
         i, j = np.nonzero(found.tree.known)
         axes.plot(second[j], first[i], ".", color="#333333", markersize=1.2, alpha=0.6)
     axes.set(
-        xlabel=letter(found.keys[1]),
-        ylabel=letter(found.keys[0]),
+        xlabel=written(letter(found.keys[1])),
+        ylabel=written(letter(found.keys[0])),
         xscale=_scale(second),
         yscale=_scale(first),
         xlim=(second[0], second[-1]),

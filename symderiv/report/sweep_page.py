@@ -11,7 +11,7 @@ from symderiv.outputs import Output
 from symderiv.report import sweep_plots
 from symderiv.report.page import Picture, Table, _data_uri, _render, svg_bytes
 from symderiv.report.run_quantities import QUANTITIES
-from symderiv.report.sweep_plots import name_of, swept, value_text
+from symderiv.report.sweep_plots import plain_name, swept, value_text
 
 if TYPE_CHECKING:
     import xarray
@@ -35,7 +35,7 @@ def write_page(sweep: Sweep, output: Output) -> Path:
 def page_text(sweep: Sweep) -> str:
     """The page of a sweep, figures inside."""
     data = sweep_plots.ascending(sweep.to_xarray())
-    keys = " × ".join(f"{name_of(data, name)} ({data.sizes[name]})" for name in swept(data))
+    keys = " × ".join(f"{plain_name(data, name)} ({data.sizes[name]})" for name in swept(data))
     return _render(
         "sweep.html.j2",
         title=f"Sweep over {keys}",
@@ -80,7 +80,7 @@ def _range(data: xarray.Dataset, name: str) -> str:
     shown = [value_text(value) for value in values]
     if len(shown) > _MOST_VALUES:
         shown = [*shown[:2], "…", shown[-1]]
-    return f"{name_of(data, name)} = {', '.join(shown)}"
+    return f"{plain_name(data, name)} = {', '.join(shown)}"
 
 
 def _said(sweep: Sweep) -> str:

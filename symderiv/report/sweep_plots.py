@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,17 @@ def swept(data: xarray.Dataset) -> list[str]:
 
 def name_of(data: xarray.Dataset, dimension: str) -> str:
     """What a dimension is called in figures, η for one."""
+    return written(plain_name(data, dimension))
+
+
+def plain_name(data: xarray.Dataset, dimension: str) -> str:
+    """The same in text."""
     return letter(str(data[dimension].attrs.get("key", dimension)))
+
+
+def written(name: str) -> str:
+    """A letter with an index as it is set: σ_J."""
+    return re.sub(r"^(\w)_(\w)$", r"\1$_\2$", name)
 
 
 def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:

@@ -65,9 +65,9 @@ def processes(writer: subprocess.Popen[bytes]) -> dict[str, list[psutil.Process]
         for one in psutil.Process(writer.pid).children(recursive=True):
             with suppress(psutil.Error):
                 words = " ".join(one.cmdline())
-                if "distributed.Scheduler" in words:
+                if "-m dask scheduler" in words:
                     found["scheduler"].append(one)
-                elif "distributed.Nanny" in words:
+                elif "-m dask worker" in words:
                     found["nanny"].append(one)
                 elif "multiprocessing.spawn" in words or "spawn_main" in words:
                     found["worker"].append(one)

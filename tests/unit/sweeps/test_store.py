@@ -91,6 +91,9 @@ def test_whoever_is_killed_goes_on_to_the_same_numbers(
     with pytest.raises(SystemExit):
         run_sweep(study, OVER, tmp_path / "s.zarr")
     interrupting(-1)
+    # what is not there yet is nothing, not a number of steps or an end
+    unfinished = Sweep.at(tmp_path / "s.zarr")
+    assert set(unfinished.statuses) <= {"done", "cone-left"}
     before = len(computed)
     sweep = run_sweep(study, OVER, tmp_path / "s.zarr")
     assert_same(sweep, whole)

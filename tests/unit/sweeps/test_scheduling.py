@@ -1,0 +1,124 @@
+"""Boxes on a cluster: few at a time, again after a worker was killed, an end when it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from symderiv.dynamics.studies.study import Study
+from symderiv.errors import SymderivError
+from symderiv.sweeps import scheduling
+from symderiv.sweeps.layout import layout_of
+from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.sweep import run_sweep
+
+OVER: dict[str, Any] = {"training.learning_rate": [0.1, 0.2, 0.3], "initial.seed": list(range(8))}
+
+
+class KilledWorker(Exception):  # noqa: N818
+    """As that of Dask."""
+
+
+class Future:
+    """A call that is made when its result is asked for, or fails."""
+
+    def __init__(self, key: int, call: Callable[[], Any]) -> None:
+        self.key, self.result = str(key), call
+
+
+class Completed:
+    """Futures in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Future] = []
+        self.most = 0
+
+    def add(self, future: Future) -> None:
+        self.waiting.append(future)
+        self.most = max(self.most, len(self.waiting))
+
+    def __iter__(self) -> Iterator[Future]:
+        while self.waiting:
+            yield self.waiting.pop(0)
+
+
+class Cluster:
+    """Two workers in this process; some calls end otherwise than with a result."""
+
+    dashboard_link = ""
+
+    def __init__(self, failing: Callable[[int], Exception | None]) -> None:
+        self.completed, self.calls, self._failing = Completed(), 0, failing
+
+    def nthreads(self) -> dict[str, int]:
+        return {"a": 1, "b": 1}
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, pure: bool) -> Future:
+        assert not pure
+        self.calls += 1
+        error = self._failing(self.calls)
+
+        def call() -> Any:
+            if error is not None:
+                raise error
+            return function(*arguments)
+
+        return Future(self.calls, call)
+
+
+def on(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    class CancelledError(Exception):
+        pass
+
+    stand_in = SimpleNamespace(
+        as_completed=lambda: cluster.completed,
+        KilledWorker=KilledWorker,
+        CancelledError=CancelledError,
+    )
+    monkeypatch.setattr(scheduling, "_distributed", lambda: stand_in)
+
+
+def test_boxes_come_back_whoever_is_killed_and_few_are_on_their_way(
+    study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from symderiv.sweeps import layout
+
+    monkeypatch.setattr(layout, "_PARTS", 24)
+    cluster = Cluster(lambda call: KilledWorker() if call % 3 == 0 else None)
+    on(cluster, monkeypatch)
+    grid = Grid(study, OVER)
+    there = layout_of(grid)
+    jobs = [scheduling.Job(box) for box in there.boxes()]
+    found = dict(scheduling.on_cluster(cluster, grid, there, jobs))
+    assert len(found) == 24
+    assert cluster.calls == 24 + 11
+    assert cluster.completed.most <= 6
+    whole = run_sweep(study, OVER, tmp_path / "s.zarr", workers=0).to_xarray()
+    for box, result in found.items():
+        assert result.arrays["Q"].tobytes() == whole["Q"].values[box.slices].tobytes()
+        hashes = whole["point_hash"].values[box.slices].ravel()
+        assert result.arrays["point_hash"].tolist() == hashes.tolist()
+
+
+def test_a_box_that_kills_every_worker_and_a_cluster_that_is_gone_end_the_sweep(
+    study: Study, computed: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid(study, OVER)
+    there = layout_of(grid)
+    for error, said in ((KilledWorker(), "killed 10 workers"), (OSError(), "scheduler is gone")):
+        cluster = Cluster(lambda call, error=error: error)  # type: ignore[misc]
+        on(cluster, monkeypatch)
+        jobs = [scheduling.Job(there.box_at(0))]
+        with pytest.raises(SymderivError, match=said):
+            list(scheduling.on_cluster(cluster, grid, there, jobs))
+
+
+def test_small_sweeps_run_in_this_process() -> None:
+    assert scheduling.processes(scheduling.LARGE - 1, None) == 0
+    assert scheduling.processes(scheduling.LARGE, None) >= 1
+    assert scheduling.processes(10**6, 0) == 0
+    assert scheduling.processes(2, 3) == 3
