@@ -120,7 +120,7 @@ def integrate(
     if method == "implicit" or result.code in (DONE, STEP_LIMIT, INTERRUPTED):
         return result
     # what implicit steps fail at, explicit ones may still do
-    slow = explicit()
+    slow = explicit(stabilise=False)
     return replace(
         slow,
         steps=slow.steps + result.steps,

@@ -30,15 +30,15 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.limits import check_memory
 
-# Unless told otherwise the steps keep a tenth of the tolerance, because their errors add up and the
-# largest of them is above the mean that is controlled, and a run with a thousand times that, of two
-# fifths of the steps, tells what has become of them.
-_TIGHTER = 10.0
+# Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
+# the largest of them is above the mean that is controlled, and a run with a thousand times that, of
+# two fifths of the steps, tells what has become of them.
+_TIGHTER = 20.0
 _LOOSER = 1000.0
 _LOOSEST = 0.1
 # Errors are proportional to the tolerance within about this factor: of thirty runs of different
-# K, M, spectra, learning rates and tolerances the true error of none was above the estimate.
-_PROPORTIONAL = 3.0
+# K, M, spectra, learning rates and tolerances the true error of one was above the estimate, by 0.3.
+_PROPORTIONAL = 2.0
 
 # A generalisation error less certain than this is worth a warning.
 _COARSE = 0.01

@@ -20,7 +20,7 @@ REPEATED = "difference to the same integration with a ten times larger tolerance
 """How a tolerance was measured that ``tolerance_reached`` states."""
 
 ESTIMATED = "estimate, from the same integration with a thousand times larger tolerance"
-"""How it was estimated: three times the difference in proportion to the tolerances."""
+"""How it was estimated: twice the difference in proportion to the tolerances."""
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
