@@ -303,8 +303,7 @@ def plateau_report(
     spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
     if kappa < 0:
-        quiet = full_flow(_equations(activation), noise=False)
-        spread = full_plateau(quiet, teacher, learning_rate, bits)
+        spread = full_plateau(_quiet(activation), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
         raise InputError(
             "--full: nothing escapes from this state, and students with the same sum are equally "
@@ -343,6 +342,11 @@ def _equations(activation: Activation) -> Equations:
 @kept("expressions", "gaussian", "numerics", "learning", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation))
+
+
+@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+def _quiet(activation: Activation) -> FullFlow:
+    return full_flow(_equations(activation), noise=False)
 
 
 @kept("expressions", "gaussian", "numerics", "learning", "analysis")
