@@ -208,13 +208,9 @@ def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[s
 
 def _matrices(found: Asymptotics) -> dict[str, Any]:
     """G, H, F symbolic in M at these T and D, and the equation they stand in."""
-    from symderiv.analysis.late.perfect_learning import tidied_matrices
+    from symderiv.analysis.late.perfect_learning import matrix_texts
 
-    matrices = tidied_matrices(found.theory.activation, *found.teacher_moments)
-    texts: dict[str, Any] = {
-        name: [[str(entry) for entry in matrix.row(i)] for i in range(4)]
-        for name, matrix in matrices.items()
-    }
+    texts: dict[str, Any] = {**matrix_texts(found.theory.activation, *found.teacher_moments)}
     texts["equation"] = (
         "dx_k/d alpha = -eta*rho_k*(G*x_k + H*X) + eta**2*rho_k*F*X, X = sum_k w_k*rho_k*x_k, "
         "x = (r, s, q, c)"

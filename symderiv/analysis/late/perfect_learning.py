@@ -376,8 +376,20 @@ def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
 
 
 @kept("expressions", "gaussian", "numerics", "learning", "analysis")
-def tidied_matrices(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, sp.Matrix]:
-    """G, H and F of an activation at given T and D, as :func:`tidied` writes them."""
+def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
+    """G, H and F of an activation at given T and D, symbolic in M, as texts.
+
+    At T = 1, D = 0 they are as :func:`tidied` writes them. At others T and D are put in and no
+    more: simplifying the roots of such numbers takes minutes.
+    """
     theory = perfect_learning(activation)
     named = {"G": theory.G, "H": theory.H, "F": theory.F}
-    return {name: tidied(matrix, (T1, D1)) for name, matrix in named.items()}
+    if (T1, D1) == (1, 0):
+        written = {name: tidied(matrix) for name, matrix in named.items()}
+    else:
+        values = {T: sp.sympify(T1), D: sp.sympify(D1)}
+        written = {name: matrix.xreplace(values) for name, matrix in named.items()}
+    return {
+        name: [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]
+        for name, matrix in written.items()
+    }
