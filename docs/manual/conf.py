@@ -6,6 +6,7 @@ notebooks' outputs, for a look at the text.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -57,7 +58,15 @@ napoleon_use_ivar = True
 nb_execution_mode = os.environ.get("SYMDERIV_DOCS_EXECUTE", "cache")
 # without execution nothing says what language a cell is in
 suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []
-nb_execution_cache_path = str(TOP / "build" / "manual-notebooks")
+# what is kept of notebooks is that of these sources
+_SOURCES = hashlib.sha256(
+    b"".join(
+        path.read_bytes()
+        for folder in ("symderiv", "codegen", "generated", "papers")
+        for path in sorted((TOP / folder).rglob("*.py"))
+    )
+).hexdigest()[:16]
+nb_execution_cache_path = str(TOP / "build" / "manual-notebooks" / _SOURCES)
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_execution_in_temp = True
