@@ -57,10 +57,13 @@ def _name_page(name: str) -> str:
 
 def _command_page(name: str, command: Any) -> str:
     words = re.sub(r"\[/?[a-z ]+\]", "", inspect.cleandoc(command.help or ""))
+    words, _, manual = words.partition("Manual:")
     text, _, call = words.partition("Example:")
     lines = [f"# symderiv {name}", "", *_prose(text)]
     if call.strip():
         lines += ["```text", f"$ {' '.join(call.split())}", "```", ""]
+    if manual.strip():
+        lines += [f"More: [the page of the manual](../../{manual.strip()}.md).", ""]
     rows = [_option(option) for option in command.params if not getattr(option, "hidden", False)]
     lines += ["| argument or option | meaning |", "|---|---|", *rows, ""]
     return "\n".join(lines) + "\n" + _example(f"command-{name}.md")
