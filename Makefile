@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules losses hostile faults pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -112,6 +112,10 @@ hostile: $(VENV)/.installed
 # Changed bytes, kills, full disks, read-only folders and rivals.
 faults: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m faults
+
+# kill -9 of the workers, the scheduler and the writer of a sweep at random moments: the same dataset.
+sweep-kills: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m faults.sweep_kills
 
 # Inputs at the edges: the number of wrong answers without an error.
 silent-errors: $(VENV)/.installed

@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.dynamics.ensemble import group_points
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
-from symderiv.outputs import OutputFolder
+from symderiv.outputs import OutputFolder, resolved
 from symderiv.progress import Task, Tell
 from symderiv.sweeps.box_results import INTERRUPTED, NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, Layout, layout_of
@@ -69,10 +69,14 @@ def run_sweep(
         KeyboardInterrupt: it was interrupted; what is whole is kept.
     """
     OutputFolder(path)
+    if path.is_symlink():
+        # what it leads to is widened, the link stays
+        path = resolved(path)
     recovered(path)
     store, grid = _store(study, over, path, force=force, tell=tell)
     with store.locked():
         jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
+        tell(*jobs.progress())
         with ExitStack() as stack:
             results = _results(jobs, grid, store.layout, scheduler, workers, stack, tell, notice)
             for box, result in results:
