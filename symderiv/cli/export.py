@@ -9,7 +9,7 @@ import typer
 
 from symderiv.cli.output import Force, Json, emit_json, status, write_text
 
-LANGUAGES = "python, c, julia, mathematica, jax or casadi"
+LANGUAGES = "python, c, julia, mathematica, jax, casadi or latex"
 
 
 def export(
@@ -40,6 +40,22 @@ def export(
         float | None,
         typer.Option("--tolerance", metavar="E", help="Of an activation without closed means."),
     ] = None,
+    equations: Annotated[
+        str | None, typer.Option("--equations", metavar="NAMES", help="dQ,dR,error,… (latex).")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", metavar="PREFIX", help="Of equations (latex).")
+    ] = None,
+    numbering: Annotated[
+        str | None, typer.Option("--numbering", metavar="all/rates/none", help="(latex)")
+    ] = None,
+    notation: Annotated[
+        str | None,
+        typer.Option("--notation", metavar="NAME", help="saad-solla, goldt, worschech (latex)."),
+    ] = None,
+    integrals: Annotated[
+        str | None, typer.Option("--integrals", metavar="folded/written", help="(latex)")
+    ] = None,
     force: Force = False,
     json_: Json = False,
 ) -> None:
@@ -47,6 +63,13 @@ def export(
 
     Example:  symderiv export study.toml --to c -o dynamics.c
     """
+    fragment = {
+        "equations": None if equations is None else equations.split(","),
+        "labels": labels,
+        "numbering": numbering,
+        "notation": notation,
+        "integrals": integrals,
+    }
     with status(f"Exporting to {to}", quiet=json_):
         from symderiv.library.deriving import export as exported
 
@@ -58,6 +81,7 @@ def export(
             output=None if output is None or str(output) == "-" else output,
             tolerance=tolerance,
             force=force,
+            **{name: value for name, value in fragment.items() if value is not None},
         )
     if json_:
         emit_json(found.to_dict())

@@ -81,6 +81,7 @@ def export(
     output: str | PathLike[str] | None = None,
     tolerance: float | None = None,
     force: bool = False,
+    **fragment: Any,
 ) -> Export:
     """Write the right-hand side and the error of learning as source in another language.
 
@@ -90,6 +91,7 @@ def export(
         study, activation, teacher_activation, tolerance: see :func:`derive`.
         output: the file to write; None writes nothing, the text is then ``to_source()``.
         force: replace a file that symderiv did not write.
+        fragment: see :meth:`symderiv.Problem.export`.
 
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
@@ -100,7 +102,7 @@ def export(
         inputs = Isotropic(dimension=1000)
         sizes = {"students": 2, "teachers": 2, "learning_rate": 0.5, "inputs": inputs}
     problem = _problem(activation, teacher_activation, study, sizes)
-    return problem.export(to, output, tolerance=tolerance, force=force)
+    return problem.export(to, output, tolerance=tolerance, force=force, **fragment)
 
 
 def _problem(

@@ -30,6 +30,7 @@ ENDINGS: Final[Mapping[str, str]] = {
     "mathematica": "wl",
     "jax": "py",
     "casadi": "py",
+    "latex": "tex",
 }
 """The languages of programs, and how their files end."""
 MOST_NUMBERS = 400
@@ -66,6 +67,7 @@ def export_of(
     tolerance: float | None = None,
     force: bool = False,
     inputs: Iterable[Path] = (),
+    **fragment: Any,
 ) -> Export:
     """The right-hand side, the error and an example with the numbers of a study.
 
@@ -76,6 +78,7 @@ def export_of(
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
         force: replace a file that symderiv did not write.
         inputs: files that are not replaced.
+        fragment: of LaTeX only, see :func:`symderiv.library.latex_fragments.latex_fragment`.
 
     Raises:
         InputError: the language is not known, or the file must not be replaced.
@@ -86,6 +89,13 @@ def export_of(
     from symderiv_codegen import PrinterError
 
     target = None if output is None else Output(output, ENDINGS[to], inputs=inputs, force=force)
+    if to == "latex":
+        from symderiv.library.latex_fragments import latex_fragment
+
+        with naming_arguments():
+            return written_source(to, latex_fragment(study, **fragment), target)
+    if fragment:
+        raise InputError("is for latex only", argument=next(iter(fragment)))
     with naming_arguments():
         program = _program(study, tolerance)
         example = _example(study, program)

@@ -778,16 +778,22 @@ class Problem(Shown):
         *,
         tolerance: float | None = None,
         force: bool = False,
+        **fragment: Any,
     ) -> Export:
         """The right-hand side and the error as source in another language.
 
         At the end of the source stands an example with the numbers of this problem.
 
         Args:
-            to: "python" (NumPy), "c", "julia", "mathematica", "jax" or "casadi".
+            to: "python" (NumPy), "c", "julia", "mathematica", "jax", "casadi",
+                or "latex".
             output: the file to write; None writes nothing, the text is then ``to_source()``.
             tolerance: see :func:`symderiv.derive`.
             force: replace a file that symderiv did not write.
+            fragment: for "latex", an ``align`` block: ``equations``, names of those that are wanted
+                (dQ, dR, error, A, …); ``labels``, a prefix; ``numbering``, "all", "rates" or
+                "none"; ``notation``, "symderiv", "saad-solla", "goldt" or "worschech";
+                ``integrals``, "folded" or "written".
 
         Raises:
             InputError: the language is not known, or the file must not be replaced.
@@ -796,7 +802,13 @@ class Problem(Shown):
         from symderiv.library.exports import export_of
 
         return export_of(
-            self._study, to, output, tolerance=tolerance, force=force, inputs=self.files
+            self._study,
+            to,
+            output,
+            tolerance=tolerance,
+            force=force,
+            inputs=self.files,
+            **fragment,
         )
 
     def cite(self) -> Citation:
