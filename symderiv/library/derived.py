@@ -16,7 +16,7 @@ from symderiv.outputs import Output, OutputFolder
 from symderiv.showing import Shown, Summary
 
 if TYPE_CHECKING:
-    from symderiv.derivation import Derivation, Section
+    from symderiv.derivation import Derivation
     from symderiv.dynamics.studies.study import Study
 
 __all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivation_of", "module_of"]
@@ -71,6 +71,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     """The derivation of a study's equations."""
     from symderiv.dynamics.rules.whichever import rule_of_study
     from symderiv.expressions import activation as read_activation
+    from symderiv.learning.narration.rates_told import told_of
     from symderiv.report.derivations import learning_derivation
 
     student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
@@ -82,25 +83,9 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
         _checked(tolerance),
         plateau=True,
         rule=rule,
-        rates=_rates_told(study),
+        rates=told_of(study.rule_keys),
     )
     return LearningDerivation(student.text, teacher.text, found)
-
-
-def _rates_told(study: Study) -> tuple[Section, ...]:
-    """What is told of keys that change no equation."""
-    from symderiv.learning.narration import rates_told
-
-    heavy = study.training.momentum_rate is not None
-    told = {
-        "training.batch": (
-            rates_told.batched_velocities_told if heavy else rates_told.batches_told
-        ),
-        "training.momentum": rates_told.momentum_told,
-        "training.schedule": rates_told.schedule_told,
-        "task": rates_told.tasks_told,
-    }
-    return tuple(tell() for key, tell in told.items() if key in study.rule_keys)
 
 
 class Module(Answer):

@@ -317,11 +317,11 @@ class _Kept:
 
 def _derivation(study: Study, rule: LearningRule) -> Derivation:
     from symderiv.expressions import activation
+    from symderiv.learning.narration.rates_told import told_of
     from symderiv.report.derivations import learning_derivation
 
-    return learning_derivation(
-        activation(study.student_activation), activation(study.teacher_activation), rule=rule
-    )
+    student, teacher = map(activation, (study.student_activation, study.teacher_activation))
+    return learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
 
 
 def _case(

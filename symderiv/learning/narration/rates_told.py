@@ -16,6 +16,18 @@ from symderiv.learning.derivation.equivalent_rates import (
 from symderiv.learning.narration.learning_latex import latex
 
 
+def told_of(keys: Sequence[str]) -> tuple[Section, ...]:
+    """What is told of keys of a study's rule that change no equation."""
+    heavy = "training.momentum_rate" in keys
+    known = {
+        "training.batch": batched_velocities_told if heavy else batches_told,
+        "training.momentum": momentum_told,
+        "training.schedule": schedule_told,
+        "task": tasks_told,
+    }
+    return tuple(tell() for key, tell in known.items() if key in keys)
+
+
 def batches_told() -> Section:
     """Batches of b = O(1) examples."""
     words = (
@@ -57,8 +69,9 @@ def tasks_told() -> Section:
     """Tasks that follow each other or are mixed."""
     words = (
         "In each phase these equations hold with the output weights of the task's teachers and "
-        "head; all order parameters are carried over. Of mixed tasks the mean over an example is "
-        "the mean over tasks with their probabilities."
+        "head; all order parameters are carried over. In a task with inputs of its own $\\rho_k$, "
+        "$r_k$ and $t_k$ are those of its eigenvalues, J and the teachers as they were. Of mixed "
+        "tasks the mean over an example is the mean over tasks with their probabilities."
     )
     return Section("Tasks", "task", (Step("mean", words, "", _formula("task")),))
 
