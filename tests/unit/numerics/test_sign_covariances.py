@@ -28,7 +28,7 @@ def exact(h: float, k: float, r: float) -> float:
     return float(sp.N(ShiftedSigns(h, k, r) - apart, 25))
 
 
-@pytest.mark.parametrize("largest", [0.29, 0.5, 0.76, 0.94, 0.999999])
+@pytest.mark.parametrize("largest", [0.5, 0.76, 0.94, 0.999999])
 def test_every_rule_keeps_its_error(largest: float) -> None:
     rng = np.random.default_rng(int(1e3 * largest))
     h, k = rng.normal(size=(2, 5)) * 2.0 ** rng.uniform(-3, 2.5, size=(2, 5))
