@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -58,6 +58,10 @@ benchmarks: $(VENV)/.installed
 # Learning rules: equations against SGD at N = 1000 and 2000; goes on where it was stopped.
 rules: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.rules
+
+# What biases of error functions cost, beside plain descent.
+biases: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.biases
 
 # Times and errors of right-hand sides whose means are integrals over the fields.
 losses: $(VENV)/.installed
