@@ -307,11 +307,11 @@ class _Slices:
             )
         advance_stabilised = self._stabilised()
         if advance_stabilised is None:
-            change(memory.walk, memory.y, memory.stages[0], memory.times, memory.ends)
+            change(memory.walk)
             return self()
         self._room[-1] = memory.direction
         code = advance_stabilised(
-            *self._problem, *self._kept, memory.stages, self._room, self._covariance, self._limits
+            *self._problem, *self._kept, *self._steps, self._room, *self._work[1:], self._limits
         )
         memory.direction[:] = self._room[-1]
         return int(code)
@@ -326,9 +326,8 @@ class _Slices:
 
     def fill(self) -> None:
         """The results that lag behind."""
-        if not self._memory.walk["stabilised"]:
-            self._limits[0]["steps"] = 0
-            self()
+        self._limits[0]["steps"] = 0
+        self()
 
     def decide(self) -> None:
         """Change the kind of steps, where it is time for that."""
@@ -346,7 +345,7 @@ class _Slices:
             )
         if changes:
             self.fill()
-            change(walk, memory.y, slope, memory.times, memory.ends)
+            change(walk)
 
     def _slope(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
         _, _, sizes, _, parameters = self._problem

@@ -1,8 +1,7 @@
 """Steps of a stabilised method in compiled code, for long runs whose fast modes have died out.
 
 A step of order 8 is limited to 6 over the fastest rate, however smooth the solution has become.
-With s stages ROCK4 reaches 0.35 s^2 over that rate; s is chosen in each step. A result inside a
-step is a shorter step of its own, with fewer stages.
+With s stages ROCK4 reaches 0.35 s^2 over that rate; s is chosen in each step.
 
 The fastest rate comes from a nonlinear power iteration on differences of the right-hand side; where
 it is too small, a step fails, and is made again with a rate found anew.
@@ -14,15 +13,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from symderiv.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
+from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
 from symderiv.dynamics.stepping import stabilised_table as table
-from symderiv.dynamics.stepping.stepper import field_covariance, outside_cone
+from symderiv.dynamics.stepping.between_steps import hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.stepper import (
+    estimate,
+    field_covariance,
+    norm,
+    outside_cone,
+    scale,
+    through,
+)
 from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
+    ENDS,
     LIMITS,
     NOT_A_NUMBER,
     RUNNING,
@@ -194,6 +203,69 @@ def _error_norm(
     return _CAREFUL * step * math.sqrt(total / y.size)
 
 
+@compiled()
+def _fill(
+    rhs: Callable[..., None],
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    asked: np.ndarray,
+    results: np.ndarray,
+    walk: Any,
+    times: np.ndarray,
+    ends: np.ndarray,
+    room: np.ndarray,
+    between: np.ndarray,
+    order: np.ndarray,
+    limit: Any,
+    last: bool,
+) -> None:
+    """Fill the results up to two steps before the last one, or all of them up to it.
+
+    As for explicit steps; where the estimated error is too large each is a shorter step of its own.
+    """
+    newest = walk.accepted
+    oldest = max(0, newest - ENDS + 1)
+    ready = newest if last else newest - 2
+    if (newest < ENDS - 1 and not last) or walk.results == asked.size:
+        return
+    if asked[walk.results] > times[ready % ENDS]:
+        return
+    count = newest - oldest + 1
+    there, constants, weights = between[0, :count], between[1:3, :count], between[3:5, :count]
+    for i in range(count):
+        order[i] = (oldest + i) % ENDS
+        there[i] = times[order[i]]
+    # the step that begins at end number e
+    for e in range(oldest, ready):
+        begin, end = e % ENDS, (e + 1) % ENDS
+        start, stop = times[begin], times[end]
+        if walk.results == asked.size or asked[walk.results] > stop:
+            continue
+        estimate(start + 0.75 * (stop - start), there, order, ends, constants, weights, room[8])
+        error = norm(room[8], ends[begin, 0], ends[end, 0], limit.relative, limit.absolute)
+        hermite_constants(there, constants)
+        while walk.results < asked.size and asked[walk.results] <= stop:
+            alpha = float(asked[walk.results])
+            result = results[walk.results]
+            walk.results += 1
+            if alpha == stop:
+                for c in range(result.size):
+                    result[c] = ends[end, 0, c]
+            elif error <= 1.0:
+                scale(weights, 0.0)
+                hermite_weights(alpha, there, constants, weights)
+                through(weights, order, ends, result)
+            else:
+                for c in range(result.size):
+                    room[0, c] = ends[begin, 1, c]
+                number = degree_for(alpha - start, walk.rate)
+                stabilised_step(
+                    rhs, start, alpha - start, number, ends[begin, 0], sizes, parameters, room,
+                    result,
+                )  # fmt: skip
+                walk.evaluations += _DEGREES[number] + _LAST_STAGES - 1
+
+
 @compiled(
     (
         RIGHT_HAND_SIDE,
@@ -205,7 +277,11 @@ def _error_norm(
         MATRIX,
         records(WALK),
         MATRIX,
+        VECTOR,
+        CUBE,
         MATRIX,
+        MATRIX,
+        INTEGERS,
         MATRIX,
         records(LIMITS),
     )
@@ -220,14 +296,18 @@ def advance_stabilised(
     results: np.ndarray,
     walks: np.ndarray,
     stages: np.ndarray,
+    times: np.ndarray,
+    ends: np.ndarray,
     room: np.ndarray,
+    between: np.ndarray,
+    order: np.ndarray,
     covariance: np.ndarray,
     limits: np.ndarray,
 ) -> int:
     """As :func:`~symderiv.dynamics.stepping.stepper.advance`, by stabilised steps.
 
     Args:
-        stages: row 0 is the slope at y.
+        stages: row 0 is the slope at y, row 1 is written.
         room: shape (ROOM, n); the last row, the direction of the fastest mode, is kept between
             slices.
 
@@ -288,17 +368,6 @@ def advance_stabilised(
                 code = CONE_LEFT
             continue
         arrived = end if step == end - alpha else alpha + step
-        while walk.results < asked.size and asked[walk.results] <= arrived:
-            length = asked[walk.results] - alpha
-            result = results[walk.results]
-            if asked[walk.results] == arrived:
-                for c in range(y.size):
-                    result[c] = new[c]
-            else:
-                inner = degree_for(length, walk.rate)
-                stabilised_step(rhs, alpha, length, inner, y, sizes, parameters, room, result)
-                walk.evaluations += _DEGREES[inner] + _LAST_STAGES - 1
-            walk.results += 1
         growth = _LARGEST_GROWTH
         if error > 0.0:
             growth = _SAFETY * walk.last_error**_INTEGRAL / error**_PROPORTIONAL
@@ -312,9 +381,23 @@ def advance_stabilised(
         walk.made += cost
         walk.step = step * growth
         walk.alpha = arrived
+        newest = walk.accepted % ENDS
+        times[newest] = arrived
         for c in range(y.size):
             y[c] = new[c]
             stages[0, c] = slope[c]
+            ends[newest, 0, c] = new[c]
+            ends[newest, 1, c] = slope[c]
         if arrived == end:
             code = DONE
+        else:
+            _fill(
+                rhs, sizes, parameters, asked, results, walk, times, ends, room, between, order,
+                limit, False,
+            )  # fmt: skip
+    if code != RUNNING or limit.steps == 0:
+        _fill(
+            rhs, sizes, parameters, asked, results, walk, times, ends, room, between, order, limit,
+            True,
+        )  # fmt: skip
     return code

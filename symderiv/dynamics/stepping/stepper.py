@@ -206,7 +206,7 @@ def _error_norm(
 
 
 @compiled(fastmath=_ANY_ORDER)
-def _norm(
+def norm(
     error: np.ndarray, first: np.ndarray, second: np.ndarray, rtol: float, atol: float
 ) -> float:
     """The root mean square of an error in units of the tolerance at two states."""
@@ -247,7 +247,7 @@ def _step(
 
 
 @compiled(fastmath=_ANY_ORDER)
-def _through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
+def through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
     """The weighted sum of values and slopes at some ends of steps.
 
     Args:
@@ -268,7 +268,7 @@ def _through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.n
 
 
 @compiled()
-def _scale(weights: np.ndarray, factor: float) -> None:
+def scale(weights: np.ndarray, factor: float) -> None:
     """Multiply by a number; 0 also clears what is not finite."""
     for row in range(weights.shape[0]):
         for i in range(weights.shape[1]):
@@ -276,7 +276,7 @@ def _scale(weights: np.ndarray, factor: float) -> None:
 
 
 @compiled()
-def _estimate(
+def estimate(
     alpha: float,
     times: np.ndarray,
     order: np.ndarray,
@@ -287,15 +287,15 @@ def _estimate(
 ) -> None:
     """The difference at ``alpha`` that leaving out the end farthest from it makes."""
     count = times.size
-    _scale(weights, 0.0)
+    scale(weights, 0.0)
     hermite_constants(times, constants)
     hermite_weights(alpha, times, constants, weights)
     first = 1 if alpha - times[0] > times[count - 1] - alpha else 0
     fewer = slice(first, first + count - 1)
-    _scale(weights, -1.0)
+    scale(weights, -1.0)
     hermite_constants(times[fewer], constants[:, fewer])
     hermite_weights(alpha, times[fewer], constants[:, fewer], weights[:, fewer])
-    _through(weights, order, ends, out)
+    through(weights, order, ends, out)
 
 
 @compiled()
@@ -326,9 +326,9 @@ def _fill(
     The other arguments are those of :func:`advance`; stages are overwritten, but for the first.
     """
     newest = walk.accepted
-    oldest = max(walk.first_end, newest - ENDS + 1)
+    oldest = max(0, newest - ENDS + 1)
     ready = newest if last else newest - 2
-    if (newest - walk.first_end < ENDS - 1 and not last) or walk.results == asked.size:
+    if (newest < ENDS - 1 and not last) or walk.results == asked.size:
         return
     if asked[walk.results] > times[ready % ENDS]:
         return
@@ -370,11 +370,11 @@ def _fill(
                         times[ENDS] = middle
                         count = _with_middle(there, order, count, e - oldest, middle)
                     used = slice(0, count)
-                    _estimate(
+                    estimate(
                         start + 0.75 * (stop - start), there[used], order, ends,
                         constants[:, used], weights[:, used], work[0],
                     )  # fmt: skip
-                    error = _norm(work[0], ends[begin, 0], ends[end, 0], limit.relative,
+                    error = norm(work[0], ends[begin, 0], ends[end, 0], limit.relative,
                                   limit.absolute)  # fmt: skip
                     own_steps = not error <= 1.0
                     if not own_steps:
@@ -389,9 +389,9 @@ def _fill(
                 )  # fmt: skip
                 walk.evaluations += 11
             else:
-                _scale(weights, 0.0)
+                scale(weights, 0.0)
                 hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
-                _through(weights[:, :count], order, ends, result)
+                through(weights[:, :count], order, ends, result)
     kept = ends[newest % ENDS, 1]
     for c in range(kept.size):
         stages[0, c] = kept[c]

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.walk import ENDS
-
 # Steps between two looks at an explicit run, at a stabilised one at first and later, and after one
 # that did not pay.
 _EXPLICIT, _STABILISED, _FURTHER, _REFUSED = 50, 20, 100, 150
@@ -102,20 +100,14 @@ def stages_for(step: float, rate: float) -> float:
     return math.sqrt((3.0 + step * rate) / 0.353) + 1.0
 
 
-def change(
-    walk: Any, y: np.ndarray, slope: np.ndarray, times: np.ndarray, ends: np.ndarray
-) -> None:
+def change(walk: Any) -> None:
     """Go over to the other kind of steps; all results so far are filled.
 
     Args:
-        walk, y, slope: see :func:`stays`; where the run is.
-        times, ends: see :func:`~symderiv.dynamics.stepping.stepper.advance`.
+        walk: see :func:`stays`.
     """
     if walk["stabilised"]:
         walk["stabilised"] = 0
-        newest = int(walk["accepted"])
-        walk["first_end"] = newest
-        times[newest % ENDS], ends[newest % ENDS] = walk["alpha"], (y, slope)
         walk["step"] = min(float(walk["step"]), 5.0 / float(walk["rate"]))
         walk["last_error"], walk["in_a_row"] = 1e-4, 0
         return

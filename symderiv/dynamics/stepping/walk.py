@@ -11,10 +11,9 @@ RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED,
 
 #: What the steps to come depend on beside the state and its slope: the time reached, the next step
 #: and the last error; the errors added up; numbers of steps, of evaluations, of results that are
-#: filled and of rejected steps since the last accepted one; whether the first step is known; from
-#: which accepted step on the ends of steps are kept. Then, for stabilised steps: the fastest rate,
-#: the first time and the last that they began at, whether they are being made, their evaluations,
-#: and after how many steps to decide anew.
+#: filled and of rejected steps since the last accepted one; whether the first step is known.
+#: Then, for stabilised steps: the fastest rate, the first time and the last that they began at,
+#: whether they are being made, their evaluations, and after how many steps to decide anew.
 WALK = np.dtype(
     [
         (name, np.float64)
@@ -24,7 +23,7 @@ WALK = np.dtype(
         (name, np.int64)
         for name in ("accepted", "rejected", "evaluations", "results", "in_a_row", "started")
     ]
-    + [(name, np.int64) for name in ("first_end", "stabilised", "made", "decide")]
+    + [(name, np.int64) for name in ("stabilised", "made", "decide")]
 )
 #: Tolerances of the local error and of the cone test, and after how many steps to return.
 LIMITS = np.dtype(
