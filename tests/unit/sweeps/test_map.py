@@ -71,7 +71,7 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(study_map, "integrate_chunk", watched)
     over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
-    found = mapped(study, "status", over, silent, resolution=64, check=30)
+    found = mapped(study, "status", over, silent, resolution=32, check=30)
     assert set(found.kinds) == {"done", "cone-left", "failed"}
     assert found.checked == {"compared": 30, "agree": 30, "largest_difference": 0.0}
     assert found.failure() is None
@@ -84,21 +84,30 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
     np.testing.assert_array_equal(quiet[rates <= 3.0], "done")
     # the boundary between ends lies within a cell of where it is
     lines = np.concatenate(found.boundaries())
-    near = np.minimum(np.abs(lines[:, 0] - 3.0) * 16, np.abs(lines[:, 1] - 5.0) * 10)
+    near = np.minimum(np.abs(lines[:, 0] - 3.0) * 8, np.abs(lines[:, 1] - 5.0) * 5)
     assert near.max() <= 1.0
     said = found.to_dict()
-    assert said["full_grid"] == 65**2
+    assert said["full_grid"] == 33**2
     assert said["runs"] == found.runs
     from matplotlib.figure import Figure
 
     axes = map_axes(found, Figure().subplots(), True)
     assert axes.get_xlabel() == "σ"
-    number = mapped(study, "final_error", over, silent, resolution=64, check=40)
-    assert number.checked["agree"] == 40
+    number = mapped(
+        study, "final_error", over, silent, resolution=32, coarse=4, change=2.0, check=20
+    )
+    assert number.checked["agree"] == 20
     np.testing.assert_allclose(np.log(number.filled()[:, 0]), -10.0 * number.places[0], rtol=0.02)
     with pytest.raises(InputError, match="need it"):
         number.boundaries()
-    own = mapped(study, lambda a, e: "big" if e[-1] > 1e-8 else "small", over, silent, kinds=True)
+    own = mapped(
+        study,
+        lambda a, e: "big" if e[-1] > 1e-8 else "small",
+        over,
+        silent,
+        resolution=16,
+        kinds=True,
+    )
     assert set(own.kinds) == {"big", "small"}
 
 
