@@ -10,9 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -36,6 +37,7 @@ _IN_FLIGHT = 3
 _DEATHS = 10
 _PATIENCE = "60"
 _START_SECONDS = 120
+_WATCH_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -126,12 +128,9 @@ def local_cluster(workers: int) -> Iterator[Any]:
             _program("scheduler", "--host", "127.0.0.1", "--port", "0", "--idle-timeout", _PATIENCE,
                      "--dashboard-address", ":0", "--scheduler-file", str(file))
         )  # fmt: skip
-        for _ in range(workers):
-            stack.enter_context(
-                _program("worker", "--scheduler-file", str(file), "--nthreads", "1", "--nworkers",
-                         "1", "--memory-limit", "0", "--death-timeout", _PATIENCE,
-                         "--no-dashboard")
-            )  # fmt: skip
+        words = ("worker", "--scheduler-file", str(file), "--nthreads", "1", "--nworkers", "1",
+                 "--memory-limit", "0", "--death-timeout", _PATIENCE, "--no-dashboard")  # fmt: skip
+        stack.enter_context(_kept_running(words, workers))
         client = _client_of(file, scheduler)
         try:
             yield client
@@ -140,25 +139,60 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _program(name: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def _program(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     """One of Dask's programs; it and what it has started end with the block."""
-    psutil: Any = import_module("psutil")  # Dask needs it too
-    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
-    command = [sys.executable, "-m", "dask", name, *options]
-    nowhere = subprocess.DEVNULL
-    # a signal from the keyboard is for this process, which ends them
-    started = subprocess.Popen(
-        command, env=environment, stdout=nowhere, stderr=nowhere, start_new_session=True
-    )
+    started = _started(words)
     try:
         yield started
     finally:
-        with suppress(psutil.Error):
-            for child in psutil.Process(started.pid).children(recursive=True):
-                with suppress(psutil.Error):
-                    child.kill()
-        started.kill()
-        started.wait()
+        _end(started)
+
+
+@contextmanager
+def _kept_running(words: Sequence[str], count: int) -> Iterator[None]:
+    """So many of a program, each started again when it has ended, whatever ended it."""
+    programs = [_started(words) for _ in range(count)]
+    ending = threading.Event()
+
+    def watch() -> None:
+        while not ending.wait(_WATCH_SECONDS):
+            for place, program in enumerate(programs):
+                if program.poll() is not None:
+                    programs[place] = _started(words)
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        watching.join()
+        for program in programs:
+            _end(program)
+
+
+def _started(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
+    nowhere = subprocess.DEVNULL
+    # a signal from the keyboard is for this process, which ends them
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *words],
+        env=environment,
+        stdout=nowhere,
+        stderr=nowhere,
+        start_new_session=True,
+    )
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """End a program and what it has started."""
+    psutil: Any = import_module("psutil")  # Dask needs it too
+    with suppress(psutil.Error):
+        for child in psutil.Process(program.pid).children(recursive=True):
+            with suppress(psutil.Error):
+                child.kill()
+    program.kill()
+    program.wait()
 
 
 def _client_of(file: Path, scheduler: subprocess.Popen[bytes]) -> Any:
