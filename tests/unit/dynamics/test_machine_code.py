@@ -16,6 +16,7 @@ from symderiv.dynamics.stepping.stepper import advance
 from symderiv.dynamics.storage.kernels import load_kernel
 from symderiv.dynamics.studies.input_models import Isotropic
 from symderiv.library.problem import Problem
+from symderiv.linked import Linked
 from symderiv.seals import sealed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
@@ -114,3 +115,19 @@ def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypat
     monkeypatch.setenv("SYMDERIV_CACHE", "off")
     assert not object_code.keep(path, functions)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_function_of_a_module_is_linked_the_second_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pole, strength = np.array([1.0, 2.0, 3.5]), np.array([0.1, 0.2, 0.3])
+    found = []
+    for expected in (False, True):
+        function = Linked("symderiv.analysis.linear.secular_loops", "all_roots")
+        filled = np.zeros((5, 3))
+        function(pole, strength, pole.copy(), -1.0, *filled)
+        assert (function._code is not None) == expected
+        found.append(filled[1:])
+    np.testing.assert_array_equal(*found)
+    origin, offset = found[0][:2]
+    sums = (strength / (pole - (origin + offset)[:, None])).sum(axis=1)
+    np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
