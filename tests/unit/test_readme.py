@@ -27,7 +27,7 @@ QUICK = (
     "how-to/check-a-formula.md",
     "how-to/files.md",
     "how-to/gaussian-means.md",
-    "how-to/plateau.md",
+    "how-to/initial-state.md",
 )
 TODAY = [page for page in PAGES if page.name == QUICK[DAY % len(QUICK)]]
 
