@@ -364,7 +364,7 @@ def advance_stabilised(
             walk.rejected += 1
             walk.in_a_row += 1
             walk.step = 0.5 * step
-            if walk.in_a_row > _OUTSIDE_IN_A_ROW:
+            if walk.in_a_row > _OUTSIDE_IN_A_ROW or step <= 1e-9 * alpha:
                 code = CONE_LEFT
             continue
         arrived = end if step == end - alpha else alpha + step
