@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -54,6 +54,10 @@ packages: $(VENV)/.installed
 
 benchmarks: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# Ten thousand runs in lanes, one by one and by heyoka (if it is installed), about three CPU minutes.
+ensembles: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.ensemble
 
 # Learning rules: equations against SGD at N = 1000 and 2000; goes on where it was stopped.
 rules: $(VENV)/.installed
