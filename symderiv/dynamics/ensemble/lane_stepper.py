@@ -87,8 +87,9 @@ def _sparse(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 # The solution is one more stage at which the equations are not evaluated.
 _WHERE, _WEIGHTS, _FOURS = _sparse(np.vstack([table.STAGES, table.SOLUTION]))
-_ESTIMATED = np.flatnonzero(np.abs(table.ERROR_5[:12]) + np.abs(table.ERROR_3[:12]))
-_ERROR_5, _ERROR_3 = table.ERROR_5[_ESTIMATED], table.ERROR_3[_ESTIMATED]
+_ESTIMATES = np.array([table.ERROR_5[:12], table.ERROR_3[:12], table.ERROR_6[:12]])
+_ESTIMATED = np.flatnonzero(np.abs(_ESTIMATES).sum(axis=0))
+_ERROR_5, _ERROR_3, _ERROR_6 = np.ascontiguousarray(_ESTIMATES[:, _ESTIMATED])
 
 # Compiled with the function below and kept with it only: it knows what the lanes are made of.
 _inside: Any = numba.njit(error_model="numpy", fastmath={"reassoc", "contract"}, inline="never")
@@ -117,23 +118,30 @@ def _error_norm(stages, length, y, new, size, relative, absolute):  # type: igno
     y, new, k = view(y, 0, (size,)), view(new, 0, (size,)), view(stages, 0, (12, size))
     fifth = 0.0 * length
     third = 0.0 * length
+    sixth = 0.0 * length
     for c in range(size):
         e5 = 0.0 * length
         e3 = 0.0 * length
+        e6 = 0.0 * length
         for m in range(_ESTIMATED.size):
             stage = k[_ESTIMATED[m], c]
             e5 += _ERROR_5[m] * stage
             e3 += _ERROR_3[m] * stage
+            e6 += _ERROR_6[m] * stage
         scale = absolute + relative * max(abs(y[c]), abs(new[c]))
         # tolerance zero for a component that is exactly zero: no error is no error
         inverse = 1.0 / chosen(scale > 0.0, scale, 1e-300)
         e5 *= inverse
         e3 *= inverse
+        e6 *= inverse
         fifth += e5 * e5
         third += e3 * e3
+        sixth += e6 * e6
     denominator = fifth + 0.01 * third
-    found = length * fifth / math.sqrt(denominator * size)
-    return chosen(denominator == 0.0, denominator, found)
+    usual = chosen(denominator == 0.0, denominator, fifth / math.sqrt(denominator))
+    # near the limit of stability the usual estimate is blind (see the table)
+    blind = math.sqrt(sixth)
+    return length * chosen(usual > blind, usual, blind) / math.sqrt(size)
 
 
 @_inside
@@ -537,6 +545,13 @@ def _kept_with(digest: int) -> Any:
                     step[lane] *= factor
                     short = step[lane] <= 4.0 * 2.2e-16 * alpha[lane]
                     if short or in_a_row[lane] > _REJECTIONS_IN_A_ROW:
+                        # even such a step changes the state by more than a thousandth
+                        greatest, change = 0.0, 0.0
+                        for c in range(size):
+                            greatest = max(greatest, abs(y[c * WIDTH + lane]))
+                            moved = abs(step[lane] * stages[c * WIDTH + lane])
+                            change = max(change, moved)
+                        known = known or change > 1e-3 * greatest
                         code[lane] = STEP_UNDERFLOW if known else NOT_A_NUMBER
                     continue
                 if left >> lane & 1 != 0:

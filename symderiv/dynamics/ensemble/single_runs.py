@@ -13,6 +13,9 @@ from symderiv.dynamics.studies.initial import Initial
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import SymderivError
 
+# As in lanes.
+_TIGHTER = 10.0
+
 #: Number of the run, its study, start and module.
 Single = tuple[int, Study, Initial, Kernel]
 
@@ -40,7 +43,16 @@ def run_singly(
 
     def solved(run: Single) -> Trajectory | SymderivError:
         _, study, start, kernel = run
+        asked = study.time
+        relative = max(asked.relative_tolerance / _TIGHTER, 1e-14)
+        tighter = {
+            "time.relative_tolerance": relative,
+            "time.absolute_tolerance": asked.absolute_tolerance
+            * relative
+            / asked.relative_tolerance,
+        }
         try:
+            study = study.changed(tighter)
             return solve(study, kernel=kernel, start=start, check="never", max_steps=max_steps)
         except SymderivError as error:
             return error
