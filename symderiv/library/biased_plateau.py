@@ -86,7 +86,7 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
 
 
 def _alike(study: Study, diagonal: float, rest: float) -> State:
-    """Small students that are alike, and teachers that are the same in every eigenspace."""
+    """Small students that are alike; teachers whose vectors are alike in every eigenspace."""
     data = study.data_model
     assert data is not None
     component = data.single()
@@ -99,8 +99,9 @@ def _alike(study: Study, diagonal: float, rest: float) -> State:
         eigenvalue=eigenvalue,
         weight=weight,
         student_overlap=np.tile(_SMALL * (0.5 * np.eye(K) + 0.5), (L, 1, 1)),
-        cross_overlap=np.full((L, K, M), 0.1 * _SMALL),
-        teacher_overlap=np.tile(teachers, (L, 1, 1)),
+        # of students and teachers with φ, which has the eigenvalue in it
+        cross_overlap=0.1 * _SMALL * eigenvalue[:, None, None] * np.ones((K, M)),
+        teacher_overlap=eigenvalue[:, None, None] ** 2 * teachers,
         teacher_covariance=level * teachers,
         student_weights=study.student_weights,
         teacher_weights=study.teacher_weights,
