@@ -21,7 +21,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,14 @@ class Rule:
 
     Attributes:
         start: Q, R and T of isotropic inputs; None for drawn vectors on a power-law spectrum.
+        runs: of SGD.
     """
 
     name: str
     arguments: dict[str, Any]
     activation: str = "erf"
     start: dict[str, Any] | None = None
+    runs: int = RUNS
 
     def problem(self, N: int) -> sd.Problem:
         """The problem at an input dimension."""
@@ -100,7 +102,7 @@ class Rule:
 
     def digest(self, N: int) -> str:
         """Of all that its line depends on besides the program."""
-        told = [self.activation, self.arguments, self.start, COMMON, SINGLE, N, RUNS, TIMES]
+        told = [self.activation, self.arguments, self.start, COMMON, SINGLE, N, self.runs, TIMES]
         return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
@@ -222,8 +224,9 @@ RULES = (
     _rule("tasks, flips, schedule", tasks=SWITCH, label_flip=0.1, schedule="1/(1 + alpha)"),
     _spectrum("curriculum", tasks=CURRICULUM),
     _spectrum("curriculum, two teachers, both layers", tasks=CHANGES, **BOTH),
-    _spectrum("curriculum, momentum 1/N, flips", tasks=CURRICULUM, momentum_rate=3.0,
-              learning_rate=1.0, label_flip=0.1),
+    # overlaps of velocities scatter: errors of means over 16 runs are not known well enough
+    replace(_spectrum("curriculum, momentum 1/N, flips", tasks=CURRICULUM, momentum_rate=3.0,
+                      learning_rate=1.0, label_flip=0.1), runs=64),
     _rule("dropout, momentum, weight decay", keep=0.8, momentum=0.5, learning_rate=0.3,
           weight_decay=0.2),
 )  # fmt: skip
@@ -251,7 +254,9 @@ class Outcome:
     seconds: float = 0.0
 
 
-def compared(rule: Rule, N: int, runs: int = RUNS, times: tuple[float, ...] = TIMES) -> Outcome:
+def compared(
+    rule: Rule, N: int, runs: int | None = None, times: tuple[float, ...] = TIMES
+) -> Outcome:
     """One line of the table."""
     begun = time.process_time()
     problem = rule.problem(N)
@@ -259,7 +264,7 @@ def compared(rule: Rule, N: int, runs: int = RUNS, times: tuple[float, ...] = TI
         curve = problem.solve(alpha=list(times), initial=rule.start)
     except InputError as refusal:
         return Outcome(rule.name, N, rule.digest(N), f"not solved: {refusal}")
-    sgd = problem.simulate(runs=runs, alpha=list(times), initial=rule.start)
+    sgd = problem.simulate(runs=runs or rule.runs, alpha=list(times), initial=rule.start)
     if not (curve.succeeded and sgd.succeeded):
         reason = f"ended early: {curve.message}; {sgd.message}"
         return Outcome(rule.name, N, rule.digest(N), reason)
@@ -337,7 +342,7 @@ def table(found: list[Outcome]) -> str:
     largest = max((each.constant for each in done), default=0.0)
     lines += [
         "",
-        f"{len(done)} of {len(found)} compared, {RUNS} runs each; largest c {largest:.2f} "
+        f"{len(done)} of {len(found)} compared, {RUNS} runs or more each; largest c {largest:.2f} "
         f"(must be <= {LARGEST}); {sum(each.seconds for each in done):.0f} CPU s",
     ]
     return "\n".join(lines)

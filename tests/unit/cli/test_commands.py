@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import symderiv as sd
 from symderiv import cli
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -364,3 +365,30 @@ def test_a_mistyped_option_is_answered_with_the_nearest(
     ended = run(*words)
     assert ended.code == 2
     assert f"No such option: {words[-2]} (did you mean {nearest}" in ended.err
+
+
+def test_options_of_the_learning_rule_reach_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symderiv.cli import derive as commands
+
+    rule = {
+        "study": Path("s.toml"), "loss": "logistic", "target": "sign", "label_flip": 0.1,
+        "keep": 0.8, "input_noise": 0.2, "update_noise": 0.3, "momentum": 0.4,
+        "momentum_rate": 2.0, "batch": 3, "batch_ratio": 0.5, "normalise": "sphere",
+        "student_biases": 0.6, "train_biases": True,
+    }  # fmt: skip
+    for name, arguments in (("derive", {}), ("generate", {"name": "m", "output": Path("-")})):
+        seen: dict[str, Any] = {}
+
+        class Answer:
+            def to_text(self) -> str:
+                return ""
+
+            to_source = to_text
+
+        def call(*given: Any, seen: dict[str, Any] = seen, **named: Any) -> Answer:
+            seen.update(named)
+            return Answer()
+
+        monkeypatch.setattr(sd, name, call, raising=False)
+        getattr(commands, name)(activation="erf", **arguments, **rule)
+        assert rule.items() <= seen.items(), name
