@@ -60,6 +60,7 @@ from symderiv_codegen.printers.mathematica import print_mathematica
 from symderiv_codegen.printers.mpmath import print_mpmath
 from symderiv_codegen.printers.numba import print_numba
 from symderiv_codegen.printers.readable import print_readable
+from symderiv_codegen.printers.usage import with_example
 
 __all__ = [
     "Array",
@@ -99,4 +100,5 @@ __all__ = [
     "print_numba",
     "print_readable",
     "program_digest",
+    "with_example",
 ]

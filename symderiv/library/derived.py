@@ -18,6 +18,7 @@ from symderiv.showing import Shown, Summary
 if TYPE_CHECKING:
     from symderiv.derivation import Derivation
     from symderiv.dynamics.studies.study import Study
+    from symderiv.learning.rule.learning_rule import LearningRule
 
 __all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivation_of", "module_of"]
 
@@ -154,7 +155,7 @@ def module_of(
         tolerance,
         rule=rule,
     )
-    text = found.readable
+    text = _with_example(found.readable, study, rule)
     for target, source in zip(targets, (text, found.fast, runtime_text()), strict=bool(targets)):
         target.write_text(source)
     path, fast_path, runtime_path = (str(t.path) for t in targets) if targets else ("", "", "")
@@ -174,6 +175,23 @@ def module_of(
         record["approximation"] = accuracy
         lines.append(_accuracy_line(accuracy))
     return Module(record, "\n".join(lines) + "\n", text)
+
+
+def _with_example(text: str, study: Study, rule: LearningRule) -> str:
+    """The module with an example at its end, where the study has numbers for one."""
+    from symderiv_codegen import with_example
+
+    from symderiv.errors import SymderivError
+    from symderiv.learning.lowering.solver_arrays import RANGES, arrays_of
+    from symderiv.library.exports import example_of
+
+    arrays = arrays_of(rule)
+    vectors = arrays.state, arrays.parameters
+    try:
+        example = example_of(study, vectors)
+    except (SymderivError, KeyError):
+        return text
+    return str(with_example(text, vectors, RANGES, example, (("K", "K"), ("K", "M"))))
 
 
 def _digest(path: str, text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,12 +16,12 @@ from symderiv.library.argument_names import naming_arguments
 from symderiv.outputs import Output
 
 if TYPE_CHECKING:
-    from symderiv_codegen import Example, Program
+    from symderiv_codegen import Example, Program, Vector
 
     from symderiv.dynamics.studies.state import State
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["ENDINGS", "Export", "export_of"]
+__all__ = ["ENDINGS", "Export", "example_of", "export_of"]
 
 ENDINGS: Final[Mapping[str, str]] = {
     "python": "py",
@@ -98,7 +98,7 @@ def export_of(
         raise InputError("is for latex only", argument=next(iter(fragment)))
     with naming_arguments():
         program = _program(study, tolerance)
-        example = _example(study, program)
+        example = example_of(study, program.vectors)
     try:
         source = _printers()[to](program, example)
     except PrinterError as error:
@@ -146,7 +146,7 @@ def _program(study: Study, tolerance: float | None) -> Program:
     return exported_program(problem, "exported", tolerance)
 
 
-def _example(study: Study, program: Program) -> Example:
+def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     """The study's own start and numbers, to twelve digits."""
     from symderiv_codegen import Example
 
@@ -178,7 +178,7 @@ def _example(study: Study, program: Program) -> Example:
         own |= {**found.parameters, **found.state}
     values = {
         field.name: _rounded(own[field.name], tuple(sizes[size] for size in field.shape))
-        for vector in program.vectors
+        for vector in vectors
         for field in vector.fields
     }
     times = study.time.values or [study.time.end or 0.0]

@@ -25,6 +25,7 @@ from support.exported import (
 )
 from symderiv_codegen import (
     Program,
+    is_unchanged,
     print_array_python,
     print_julia,
     print_mathematica,
@@ -83,11 +84,13 @@ def test_the_examples_of_c_and_numpy_print_the_same(
     problem = sd.Problem("linear", students=1, teachers=1, learning_rate=0.5, seed=1)
     source, program = tmp_path / "dynamics.c", tmp_path / "dynamics"
     problem.export("c", source)
+    source.write_text(source.read_text("utf-8").replace("steps = 200", "steps = 20"), "utf-8")
     subprocess.run(["gcc", *STRICT, "-DEXAMPLE", "-o", program, source, "-lm"], check=True)
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     rows = [line.split() for line in printed.splitlines()]
     source = tmp_path / "dynamics.py"
     problem.export("python", source)
+    source.write_text(source.read_text("utf-8").replace("10.0, 200", "10.0, 20"), "utf-8")
     runpy.run_path(str(source), run_name="__main__")
     others = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == [row[0] for row in others]
@@ -145,3 +148,22 @@ def test_functions_in_wolfram_language_read_back_have_their_values() -> None:
             value = parse_mathematica(" ".join(right.split())).subs(values)
             values[target.strip()] = value
         assert float(value.evalf()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_generated_module_ends_with_an_example_that_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    problem = sd.Problem(
+        "linear", students=1, teachers=1, learning_rate=0.5, inputs=sd.Isotropic(dimension=50)
+    )
+    text = problem.generate("lin", output=None).to_source()
+    assert is_unchanged(text)
+    plain = text.replace("from numba import njit\n", "def njit(*_, **__): return lambda f: f\n")
+    plain = plain.replace("200", "20")
+    exec(compile(plain, "lin", "exec"), {"__name__": "__main__"})
+    own = capsys.readouterr().out.splitlines()
+    source = problem.export("python").to_source().replace("10.0, 200", "10.0, 20")
+    exec(compile(source, "exported", "exec"), {"__name__": "__main__"})
+    exported = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert own[-1].split()[0] == exported[-1][0] == "10.0000"
+    assert float(own[-1].split()[1]) == pytest.approx(float(exported[-1][1]), rel=1e-10)
