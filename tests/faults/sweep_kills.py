@@ -128,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="faults.sweep_kills", description=__doc__)
     parser.add_argument("--workers", type=int, default=20, help="workers to be killed")
     parser.add_argument("--others", type=int, default=2, help="of each: scheduler, writer, nanny")
-    parser.add_argument("--seeds", type=int, default=1000, help="the sweep has 20 times as many")
+    parser.add_argument("--seeds", type=int, default=600, help="the sweep has 20 times as many")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     source = random.Random(options.seed)
