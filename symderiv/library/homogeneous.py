@@ -23,6 +23,10 @@ def plateau_of(
     """The plateau of a study, of the mean random teacher unless moments are given."""
     if study.rule_keys and study.rule_keys[0] in OF_BIASES:
         _require_alike_units(study)
+        if digits != 15:
+            raise InputError(
+                "must be left at 15 with biases, whose plateau is in doubles", argument="digits"
+            )
         return biased_plateau_of(study, full, moments)
     _require_alike(study)
     given = {"T1": None, "D1": None, "T2": None, "D2": None}
