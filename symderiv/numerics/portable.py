@@ -1,10 +1,10 @@
 r"""The special functions of Gaussian means as functions of programs, for exports.
 
 The same mathematics as in the texts beside this module (``sign_mean4``, ``waves``, ``owens_t``,
-``shifted_signs``), with as many nodes for all arguments and in plain doubles: absolute errors below
-1e-14 at fields of which no two are nearly parallel (largest found, ``tests/unit/numerics``). Where
-fields align, digits are lost as covariances lose them; the modules of ``symderiv generate`` keep
-them.
+``shifted_signs``), with as many nodes for all arguments and in plain doubles: errors below 1e-14 of
+the value, or of one where it is smaller, at fields of which no two are nearly parallel (largest
+found, ``test_portable.py``). Where fields align, digits are lost as covariances lose them; the
+modules of ``symderiv generate`` keep them.
 """
 
 from __future__ import annotations
