@@ -217,7 +217,7 @@ class WolframModule(FormulaModule):
         use = [
             "Wolfram language. Names are those of the list below without underscores. Every "
             "procedure gives the list of its outputs; numbers are exact where the equations are.",
-            "Written without a Wolfram kernel at hand: brackets are checked, but it has not been run.",
+            "Written without a Wolfram kernel at hand: brackets are checked, it has not been run.",
         ]
         words = "\n\n".join(
             each if "\n" in each else filled(each, 0, WIDTH - 3)
