@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from symderiv.report import features
 from symderiv.report.curves import Case
@@ -55,7 +55,9 @@ def findings(case: Case) -> Findings:
     compared = None
     if case.points is not None:
         compared = features.agreement(case.curve, case.points)
-    return Findings(case, features.plateau(case.curve), features.final_decay(case.curve), compared)
+    end = features.resolved(case.curve.error, float(case.curve.numbers.get("tolerance", 0.0)))
+    shown = replace(case.curve, alpha=case.curve.alpha[:end], error=case.curve.error[:end])
+    return Findings(case, features.plateau(shown), features.final_decay(shown), compared)
 
 
 def letter(key: str) -> str:

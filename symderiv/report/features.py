@@ -74,6 +74,12 @@ def _positive(curve: Curve) -> tuple[Floats, Floats]:
     return curve.alpha[good], curve.error[good]
 
 
+def resolved(error: Floats, tolerance: float) -> int:
+    """So many of the first errors of a run are its own; below its tolerance is what steps left."""
+    low = np.flatnonzero(error < tolerance * np.max(error, initial=0.0))
+    return int(low[0]) if low.size else error.size
+
+
 def plateau(curve: Curve) -> Plateau | None:
     """The flattest stretch after the initial transient, or None if the curve has no such stretch.
 

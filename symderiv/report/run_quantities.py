@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv.errors import InputError
 from symderiv.report.curves import Curve, Floats
-from symderiv.report.features import final_decay, plateau
+from symderiv.report.features import final_decay, plateau, resolved
 
 __all__ = ["QUANTITIES", "Quantity", "measured", "quantity_of", "tolerance_of"]
 
@@ -115,8 +115,7 @@ def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float 
     if not error.size:
         return math.nan
     if quantity.name != "final_error":
-        low = np.flatnonzero(error < tolerance * error.max())
-        end = int(low[0]) if low.size else error.size
+        end = resolved(error, tolerance)
         alpha, error = alpha[:end], error[:end]
     return quantity.of(alpha, error)
 

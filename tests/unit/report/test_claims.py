@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from unit.report.synthetic import broken_power_law, case, plateau_curve
@@ -115,3 +116,11 @@ def test_a_run_that_ended_early_is_a_failed_claim_with_its_reason() -> None:
 )
 def test_numbers_are_rounded_to_three_digits(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_what_the_steps_of_a_run_left_is_no_plateau() -> None:
+    """Errors fall to 1e-11 of the first and stay there: rounding, not a plateau."""
+    fallen = broken_power_law([1.0, 20.0, 200.0], [0.0, 1.0, 9.0, 0.0], 20_000.0)
+    assert findings(Case("", {}, fallen)).plateau is not None
+    known = replace(fallen, numbers={"tolerance": 1e-9})
+    assert findings(Case("", {}, known)).plateau is None
