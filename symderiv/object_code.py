@@ -31,8 +31,7 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
 
     Args:
         path: of :func:`symderiv.machine_code.code_path`.
-        functions: by name; each decorated by numba with its cache on, and called or compiled for
-            one signature.
+        functions: by name; each decorated by numba with its cache on, and called or compiled.
     """
     if not is_possible():
         return False
@@ -54,11 +53,16 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
 
 
 def _entry(function: Any) -> tuple[dict[str, Any], bytes] | None:
-    """A function's code and how to call it; None if it cannot be kept."""
-    overloads = list(getattr(function, "overloads", {}).values())
-    if len(overloads) != 1:
-        return None
-    compiled = overloads[0]
+    """A function's code and how to call it; None if it cannot be kept.
+
+    Of several that were compiled the first that can be kept: its arguments are checked at calls.
+    """
+    overloads = getattr(function, "overloads", {}).values()
+    entries = (_entry_of(function, compiled) for compiled in overloads)
+    return next((entry for entry in entries if entry is not None), None)
+
+
+def _entry_of(function: Any, compiled: Any) -> tuple[dict[str, Any], bytes] | None:
     description = compiled.fndesc
     arguments = [_kind(each) for each in description.argtypes]
     returns = {"none": "none", "float64": "double", "int64": "int64"}.get(str(description.restype))

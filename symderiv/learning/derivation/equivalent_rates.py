@@ -101,7 +101,8 @@ def batched_velocities() -> ScaledVelocities:
     Raises:
         SymderivError: They are not.
     """
-    gamma, mean, square, sigma = sp.symbols("momentum_rate mean square update_noise", positive=True)
+    names = ("momentum_rate", "mean", "square", "update_noise")
+    gamma, mean, square, sigma = (sp.Symbol(name, positive=True) for name in names)
     steps, velocity = N / BATCH, BATCH
     moved = sp.cancel(steps * velocity / N)
     drift = steps * (-gamma / N * velocity * V - ETA / N * mean) / velocity

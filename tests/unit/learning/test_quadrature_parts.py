@@ -213,7 +213,7 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
 def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
     search = search_of(monkeypatch, waves, [(0, 0)])
     coarse = Rule(2.0, (), (2.0, 1.5, 4.0, 0.2))
-    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c: rule.step * c[0, 0] ** 3)
+    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * c[0, 0] ** 3)
     monkeypatch.setattr(quadrature_error, "finer", lambda rule, kinked: Rule(0.0, (), ()))
     errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
     tried = len(list(structured(2, 2.0))) + 4 * 6
@@ -221,7 +221,7 @@ def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) ->
     assert errors[:tried] == pytest.approx([abs(e) for e in errors[:tried]])
     climbs = errors[tried:]
     assert all(error > 0 for error in climbs)
-    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c: rule.step * (c[0, 1] + 0.1))
+    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * (c[0, 1] + 0.1))
     errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
     assert len(errors) > tried or max(errors[:tried]) == max(errors)
     monkeypatch.setattr(Search, "mean", lambda self, *_: math.nan)

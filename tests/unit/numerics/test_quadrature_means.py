@@ -233,10 +233,11 @@ def test_two_pairs_that_know_nothing_of_each_other(order: tuple[int, ...]) -> No
 @pytest.mark.usefixtures("kinks")
 def test_the_average_over_the_last_variable(mean: float, width: float) -> None:
     expected = mean_distance(mean - PLACES[0], width)
-    values, cell = kinked._averages(0, width, 3.0, KINKED_RULE)
-    assert kinked._averaged(0, mean, width, values, cell, KINKED_RULE) == pytest.approx(
-        expected, abs=1e-6
-    )
+    # the field's own mean and what the others add to it
+    for own in (0.0, 0.4):
+        values, cell = kinked._averages(0, own, width, 3.0, KINKED_RULE)
+        found = kinked._averaged(0, own, mean - own, width, values, cell, KINKED_RULE)
+        assert found == pytest.approx(expected, abs=1e-6)
 
 
 def step(kind: int, x: float) -> float:
@@ -304,10 +305,10 @@ def test_a_delta_function_at_a_place() -> None:
     rest = math.sqrt(c22 - c12**2 / c11)
     weight = density(place / math.sqrt(c11)) / math.sqrt(c11)
     expected = weight * mean_distance(c12 / c11 * place - PLACES[1], rest)
-    found = kinked._mean_at(KINKED_RULE, 1, place, c11, c12, c22)
+    found = kinked._mean_at(KINKED_RULE, 1, place, c11, c12, c22, 0.0, 0.0)
     assert found == pytest.approx(expected, rel=1e-8)
-    assert kinked._mean_at(KINKED_RULE, 1, 0.4, 0.0, 0.0, 1.0) == 0.0
-    assert kinked._mean_at(KINKED_RULE, 1, 0.0, 0.0, 0.0, 1.0) == math.inf
+    assert kinked._mean_at(KINKED_RULE, 1, 0.4, 0.0, 0.0, 1.0, 0.0, 0.0) == 0.0
+    assert kinked._mean_at(KINKED_RULE, 1, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0) == math.inf
 
 
 @pytest.mark.usefixtures("kinks")
