@@ -16,12 +16,15 @@ progress.FIRST_LINE = 1e6
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--test-seconds", metavar="FILE", help="write the CPU seconds of every test")
-    parser.addoption("--every-day", action="store_true", help="all cases of tests marked `days`")
+    parser.addoption(
+        "--every-day", action="store_true", help="all tests, also those dealt to several days"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RoomTimes())
     config.addinivalue_line("markers", "days(n): an n-th of the cases of a test is tried a day")
+    config.addinivalue_line("markers", "turns(n): an n-th of the tests of a file is tried a day")
 
 
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.

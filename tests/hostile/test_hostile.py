@@ -9,9 +9,9 @@ from pathlib import Path
 from support.rotating import DAY
 
 
-def test_forty_hostile_calls_end_in_time_and_in_one_line() -> None:
+def test_twenty_five_hostile_calls_end_in_time_and_in_one_line() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "hostile", "--calls", "40", "--seed", str(DAY)],
+        [sys.executable, "-m", "hostile", "--calls", "25", "--seed", str(DAY)],
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
@@ -19,4 +19,4 @@ def test_forty_hostile_calls_end_in_time_and_in_one_line() -> None:
     )
     print(f"seed {DAY}\n{done.stdout}{done.stderr}")
     assert done.returncode == 0
-    assert "40 calls" in done.stdout
+    assert "25 calls" in done.stdout

@@ -40,6 +40,8 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.questions.expectation import Expectation, Question
 from symderiv.questions.law import Law
 
+pytestmark = pytest.mark.turns(2)
+
 SEED = 2026
 BALLS = 100_000
 

@@ -26,17 +26,20 @@ def dealt(items: Iterable[T], cost: Callable[[T], float], days: int) -> list[lis
 
 
 def of_other_days(tests: Iterable[Any], day: int) -> list[Any]:
-    """Cases of tests marked ``days(n)`` that are not of this day.
+    """Tests that are not of this day, of those that are dealt to several.
 
-    Every n-th case of a test is of the same day; with fewer cases than days there is one a day, and
-    a test that has no cases is of every day.
+    Marked ``days(n)``: every n-th case of a test is of the same day; with fewer cases than days
+    there is one a day, and a test that has no cases is of every day. Marked ``turns(n)``: every
+    n-th test of a file is of the same day.
     """
-    cases: defaultdict[str, list[Any]] = defaultdict(list)
+    groups: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
     for test in tests:
-        if test.get_closest_marker("days") is not None and hasattr(test, "callspec"):
-            cases[test.nodeid.partition("[")[0]].append(test)
+        if (mark := test.get_closest_marker("turns")) is not None:
+            groups[test.nodeid.partition("::")[0], mark.args[0]].append(test)
+        elif (mark := test.get_closest_marker("days")) is not None and hasattr(test, "callspec"):
+            groups[test.nodeid.partition("[")[0], mark.args[0]].append(test)
     later = []
-    for group in cases.values():
-        days = min(group[0].get_closest_marker("days").args[0], len(group))
+    for (_, most), group in groups.items():
+        days = min(most, len(group))
         later += [test for i, test in enumerate(group) if i % days != day % days]
     return later

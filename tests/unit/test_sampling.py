@@ -23,18 +23,20 @@ def test_rooms_are_the_folders_of_tests() -> None:
     assert room_of("tests/test_x.py::test_y") == "tests"
 
 
-def case(test: str, name: str, days: int | None) -> Any:
-    mark = None if days is None else SimpleNamespace(args=(days,))
-    return SimpleNamespace(
-        nodeid=f"{test}[{name}]", callspec=name, get_closest_marker=lambda _: mark
-    )
+def case(test: str, name: str, **marks: int) -> Any:
+    def marker(name: str) -> Any:
+        return SimpleNamespace(args=(marks[name],)) if name in marks else None
+
+    return SimpleNamespace(nodeid=f"{test}[{name}]", callspec=name, get_closest_marker=marker)
 
 
 def test_every_case_has_its_day_and_no_test_is_left_out_on_any() -> None:
-    many = [case("many", str(i), 3) for i in range(7)]
-    few = [case("few", str(i), 3) for i in range(2)]
-    plain = [case("plain", str(i), None) for i in range(4)]
-    whole = SimpleNamespace(nodeid="whole", get_closest_marker=lambda _: SimpleNamespace(args=(3,)))
+    many = [case("many", str(i), days=3) for i in range(7)]
+    few = [case("few", str(i), days=3) for i in range(2)]
+    plain = [case("plain", str(i)) for i in range(4)]
+    whole = case("whole", "", days=3)
+    whole.nodeid = "whole"
+    del whole.callspec
     tried: set[str] = set()
     for day in range(6):
         later = {test.nodeid for test in of_other_days([*many, *few, *plain, whole], day)}
@@ -43,3 +45,13 @@ def test_every_case_has_its_day_and_no_test_is_left_out_on_any() -> None:
         assert not any(name.startswith("plain") for name in later)
         tried |= today
     assert len(tried) == 7 + 2 + 4 + 1
+
+
+def test_tests_of_a_file_come_in_turns() -> None:
+    tests = [case(f"file.py::test_{i}", "a", turns=3) for i in range(8)]
+    tried = [
+        {t.nodeid for t in tests} - {t.nodeid for t in of_other_days(tests, d)} for d in (0, 1, 2)
+    ]
+    assert sum(map(len, tried)) == 8
+    assert set.union(*tried) == {t.nodeid for t in tests}
+    assert all(len(today) >= 2 for today in tried)

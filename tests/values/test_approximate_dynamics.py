@@ -12,7 +12,8 @@ import pytest
 from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.dynamics.studies.initial import initial
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(3)
+
 
 TIMES = [0.5, 1, 2, 3, 4, 6, 8, 10, 12, 15]
 CASES = {"tanh": (2, 2, 0.8, "mixture"), "softplus": (2, 1, 0.4, "quadrature")}

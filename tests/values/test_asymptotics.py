@@ -22,7 +22,8 @@ from symderiv.dynamics.studies.state import State, split_flat
 from symderiv.dynamics.studies.study import parse_study
 from symderiv.errors import InputError
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(3)
+
 
 RHO = np.array([2.0, 0.7, 0.3])
 WEIGHT = np.array([0.3, 0.3, 0.4])

@@ -16,6 +16,8 @@ from scipy.special import erf
 from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.dynamics.studies.initial import initial
 
+pytestmark = pytest.mark.turns(2)
+
 STUDY = """
 [network]
 activation = "erf"

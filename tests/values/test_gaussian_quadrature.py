@@ -19,7 +19,8 @@ from support.quadrature import (
     smooth,
 )
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(2)
+
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 FOUR = [

@@ -18,7 +18,8 @@ from symderiv.dynamics import load_kernel, parse_study, simulate, solve
 from symderiv.dynamics.sgd import gram, simulate_study, simulated_runs
 from symderiv.dynamics.studies.initial import initial
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(3)
+
 
 LIMIT = 5.2
 

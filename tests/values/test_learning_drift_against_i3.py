@@ -15,6 +15,8 @@ from symderiv.learning import learning_problem
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.lowering.lowered_equations import lower
 
+pytestmark = pytest.mark.turns(2)
+
 
 def rational(matrix: np.ndarray) -> sp.Matrix:
     return sp.Matrix(

@@ -21,7 +21,7 @@ from symderiv.learning import (
 )
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
-pytestmark = pytest.mark.days(3)
+pytestmark = pytest.mark.turns(3)
 
 
 def module_of(text: str) -> SimpleNamespace:

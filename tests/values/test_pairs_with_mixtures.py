@@ -15,7 +15,8 @@ from support.plain_module import plain_module
 
 from symderiv.learning import generate
 
-pytestmark = pytest.mark.days(3)
+pytestmark = pytest.mark.turns(2)
+
 
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 FACTOR = re.compile(r"([gh])('*)\((\w)\)")

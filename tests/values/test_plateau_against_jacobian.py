@@ -29,6 +29,8 @@ from symderiv.analysis.plateau.teacher import (
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.precision.balls.working import working_bits
 
+pytestmark = pytest.mark.turns(2)
+
 BITS = 340
 STEP = 100
 

@@ -20,6 +20,8 @@ from symderiv.analysis.plateau.teacher import (
 from symderiv.errors import InputError
 from symderiv.learning import derive_equations, learning_problem
 
+pytestmark = pytest.mark.turns(2)
+
 BITS = 120
 
 

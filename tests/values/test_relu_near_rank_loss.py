@@ -17,7 +17,8 @@ from symderiv_codegen import print_mpmath
 
 from symderiv.learning import derive_equations, learning_problem, solver_program
 
-pytestmark = pytest.mark.days(3)
+pytestmark = pytest.mark.turns(3)
+
 
 DIGITS = 50
 # Of three fields, and of four; with a tolerance where rounding took the matrix out of the cone.

@@ -22,6 +22,8 @@ from symderiv.dynamics.studies.initial import initial
 from symderiv.learning import derive_equations, learning_problem, moment_program
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
+pytestmark = pytest.mark.turns(2)
+
 DIGITS = 40
 STEPS, STEP = 4, 0.25
 

@@ -16,7 +16,8 @@ from support.plain_module import plain_module
 
 from symderiv.learning import generate
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(2)
+
 
 TOLERANCE = 1e-5
 

@@ -34,6 +34,8 @@ from sympy.parsing.mathematica import parse_mathematica
 
 import symderiv as sd
 
+pytestmark = pytest.mark.turns(3)
+
 # four signs, tables, cases of coinciding indices
 RELU = Case("relu", "relu", K=2, M=3)
 

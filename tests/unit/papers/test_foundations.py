@@ -10,7 +10,8 @@ from foundations.table import KINDS, computed, defects, read, tried
 from symderiv.verification.claim import Claim
 from symderiv.verification.library import names, paper
 
-pytestmark = pytest.mark.days(3)
+pytestmark = pytest.mark.turns(4)
+
 
 #: Cheap claims, one per perturbation at least: (paper, claim, perturbation, noticed).
 SAMPLE = (

@@ -18,7 +18,8 @@ import symderiv as sd
 from symderiv.cli import build_app
 from symderiv.errors import DivergentError
 
-pytestmark = pytest.mark.days(2)
+pytestmark = pytest.mark.turns(3)
+
 
 RIGHT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("sigmoid(x)", r"\frac12"), {}),
