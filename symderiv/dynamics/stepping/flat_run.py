@@ -338,8 +338,9 @@ class _Slices:
         else:
             changes = (
                 due(walk, float(memory.asked[-1]))
-                # compiled code does that too, but first it must be there
-                and (self._room.size > 0 or limited(walk, memory.y, slope, self._slope))
+                # compiled code does that too, but first it must be there; what was tried before is
+                # known from the walk, so that a run that goes on decides as one undisturbed
+                and (walk["rate"] > 0.0 or limited(walk, memory.y, slope, self._slope))
                 and self._stabilised() is not None
                 and pays(walk, self._tried())
             )
