@@ -95,6 +95,7 @@ def grid_points(
     """
     from symderiv.dynamics import expand_sweep
     from symderiv.dynamics.studies.study import with_sweep
+    from symderiv.sweeps.study_grid import files_digest
 
     if over:
         study = with_sweep(study, over)
@@ -102,21 +103,10 @@ def grid_points(
     for label, one in expand_sweep(study, timed=True):
         # The name holds a digest of the whole study, so that a changed study is not taken for a
         # finished one.
-        digest = hashlib.sha256((one.text + _files_digest(one)).encode()).hexdigest()[:12]
+        digest = hashlib.sha256((one.text + files_digest(one)).encode()).hexdigest()[:12]
         stem = file_stem(label or name)[:100]
         points.append(GridPoint(label or name, one, directory / f"{stem}-{digest}.nc"))
     return points
-
-
-def _files_digest(study: Study) -> str:
-    """A digest of the files that the study reads, so that a changed file is a new point."""
-    digest = hashlib.sha256()
-    for file in study.input_files:
-        try:
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-        except OSError:
-            continue  # solving it will say what is wrong
-    return digest.hexdigest()
 
 
 def run_grid(

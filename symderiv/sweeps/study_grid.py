@@ -279,4 +279,4 @@ def files_digest(study: Study) -> str:
             digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError:
             continue  # solving it will say what is wrong
-    return digest.hexdigest() if study.input_files else ""
+    return digest.hexdigest()

@@ -235,8 +235,9 @@ def _repeated(
 ) -> _Best:
     """The same integration with smaller tolerances, until the difference is below the one asked.
 
-    The better run is the result: its error is smaller than the difference found. If the difference
-    is above the tolerance asked for, errors have grown on the way: go on.
+    The better run is the result. Where errors go with the tolerance its own is a tenth of the
+    difference found; they do within some factor, and where they grow a lot on the way both may be
+    of one size. If the difference is above the tolerance asked for, errors have grown: go on.
     """
     asked = problem.study.time.relative_tolerance
     repeats = 0
