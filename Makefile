@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations wrong-models \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -93,6 +93,10 @@ rounding: $(VENV)/.installed
 FOUNDATIONS ?= --anew
 claim-foundations: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m foundations $(FOUNDATIONS)
+
+# Models that are wrong on purpose in the central claim of every paper: all must be rejected.
+wrong-models: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m wrong_models
 
 # The ledger: what has changed is tried again, or all of it, and compared.
 ledger: $(VENV)/.installed

@@ -1,0 +1,1 @@
+"""One module per paper, each with ``CENTRAL``: its central claims with their wrong models."""

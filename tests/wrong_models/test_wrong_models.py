@@ -1,0 +1,89 @@
+"""A sample of ``make wrong-models``, and that the trial tells rejected, accepted and stopped apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right
+
+from symderiv.verification.claim import Point
+from symderiv.verification.library import names
+from symderiv.verification.statement import parse_statement
+
+CENTRAL = list(central_claims())
+#: A cheap claim, with replacements in its statement.
+GRADIENT = Central("demir-dogan-2025", "S6", "The step is a gradient step.", ())
+
+
+def test_the_right_model_passes() -> None:
+    found = tried_right(GRADIENT)
+    assert found.computed
+    assert not found.rejected
+
+
+def test_a_wrong_statement_is_rejected() -> None:
+    found = tried(GRADIENT, WrongModel("the residual's sign", {"y[s] - ": "y[s] + "}))
+    assert found.computed
+    assert found.rejected
+
+
+def test_the_same_statement_in_other_words_is_not_rejected() -> None:
+    found = tried(GRADIENT, WrongModel("nothing", {"1/sqrt(k)*w[i]": "w[i]/sqrt(k)"}))
+    assert found.computed
+    assert not found.rejected
+
+
+def test_wrong_points_are_rejected() -> None:
+    def scaled(numbers: Any) -> Iterator[Point]:
+        for point in GRADIENT.found().points(numbers):
+            values = dict(point.values) | {"m": point.values["m"] + 1}
+            yield replace(point, values=values)
+
+    found = tried(GRADIENT, WrongModel("one more sample", points=scaled))
+    assert found.computed
+    assert found.rejected
+
+
+def test_a_model_that_stops_rejects_nothing() -> None:
+    def nameless(_: Any) -> Iterator[Point]:
+        yield Point("names are missing", {"n": 1, "k": 1})
+
+    found = tried(GRADIENT, WrongModel("without weights", points=nameless))
+    assert not found.computed
+    assert not found.rejected
+
+
+def test_a_replacement_that_fits_nowhere_is_an_error() -> None:
+    with pytest.raises(ValueError, match="there is no 'nothing' in"):
+        WrongModel("nothing", {"nothing": "1"}).statement(GRADIENT.found())
+
+
+@pytest.mark.parametrize("central", CENTRAL, ids=lambda one: f"{one.paper} {one.claim}")
+def test_central_claims_have_ten_different_wrong_models(central: Central) -> None:
+    claim = central.found()
+    assert central.paper in names()
+    assert central.why.endswith(".")
+    words = [wrong.words for wrong in central.wrong]
+    assert len(set(words)) == len(words) >= 10
+    texts = [
+        (parse_statement(wrong.statement(claim)).text, wrong.points) for wrong in central.wrong
+    ]
+    texts.append((parse_statement(claim.corrected or claim.statement).text, None))
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("central", "wrong"),
+    [(central, wrong) for central in CENTRAL for wrong in central.wrong],
+    ids=lambda one: one.words if isinstance(one, WrongModel) else f"{one.paper} {one.claim}",
+)
+@pytest.mark.days(20)
+def test_a_wrong_model_is_rejected(central: Central, wrong: WrongModel) -> None:
+    right, found = tried_right(central), tried(central, wrong)
+    assert right.computed
+    assert not right.rejected
+    assert found.computed, found.summary
+    assert found.rejected, found.summary
