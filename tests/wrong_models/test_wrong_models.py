@@ -1,4 +1,4 @@
-"""A sample of ``make wrong-models``, and that the trial tells rejected, accepted and stopped apart."""
+"""A sample of ``make wrong-models``; rejected, accepted and stopped are told apart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right
 
 from symderiv.verification.claim import Point
 from symderiv.verification.library import names
 from symderiv.verification.statement import parse_statement
+from symderiv.verification.values import Indexed
+from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right
 
 CENTRAL = list(central_claims())
 #: A cheap claim, with replacements in its statement.
@@ -31,7 +32,7 @@ def test_a_wrong_statement_is_rejected() -> None:
 
 
 def test_the_same_statement_in_other_words_is_not_rejected() -> None:
-    found = tried(GRADIENT, WrongModel("nothing", {"1/sqrt(k)*w[i]": "w[i]/sqrt(k)"}))
+    found = tried(GRADIENT, WrongModel("nothing", {"1 / sqrt(k) * w[i]": "w[i] / sqrt(k)"}))
     assert found.computed
     assert not found.rejected
 
@@ -39,10 +40,10 @@ def test_the_same_statement_in_other_words_is_not_rejected() -> None:
 def test_wrong_points_are_rejected() -> None:
     def scaled(numbers: Any) -> Iterator[Point]:
         for point in GRADIENT.found().points(numbers):
-            values = dict(point.values) | {"m": point.values["m"] + 1}
+            values = dict(point.values) | {"w": Indexed([1] * 9, (1, 9))}
             yield replace(point, values=values)
 
-    found = tried(GRADIENT, WrongModel("one more sample", points=scaled))
+    found = tried(GRADIENT, WrongModel("all second-layer weights one", points=scaled))
     assert found.computed
     assert found.rejected
 

@@ -24,7 +24,8 @@ class WrongModel:
 
     Args:
         words: What is wrong with it, a few words.
-        instead: Per part of the claim's statement, as text, what replaces it everywhere there.
+        instead: Per part of the claim's statement, with the spaces that ``claim.statement`` and
+            the ledger write (``a * b[i, j]``), what replaces it everywhere there.
         points: Makes the points with quantities of the wrong model under the names of the right
             one; by default the claim's own points are taken.
     """
