@@ -36,6 +36,7 @@ docs-results: $(VENV)/.installed
 # Every example of the README and of the manual, run; PAGES="how-to/plateau README" some.
 PAGES ?=
 manual-examples: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[export]"
 	cd tests && ../$(BIN)/python -m manual_pages $(PAGES)
 
 lint: $(VENV)/.installed

@@ -5,9 +5,11 @@ What a page promises by its fences:
 * ``python``: runs after those before it on the page; ``print(…)  # text`` prints that text
   (``...`` at its end: a text that begins so);
 * ``pycon``: a session, as doctest compares it;
-* ``console``: lines ``$ symderiv …`` (or ``$ python FILE``), the lines after each are printed,
-  except those that begin with ``...``; ``line...`` stands for any line that begins so;
-* ``toml`` that begins with ``# NAME.toml``: a file of that name for what follows;
+* ``{code-cell}``: the same in a notebook, whose outputs are made when the manual is built;
+* ``console``: lines ``$ command`` for a shell; the lines after each are printed, except those that
+  begin with ``...``; ``line...`` stands for any line that begins so; a command ends well unless
+  the page shows ``symderiv: error: …``;
+* ``toml`` can be read; one that begins with ``# NAME.toml`` is a file of that name afterwards;
 * ``text`` and all others are read only.
 """
 
@@ -21,6 +23,9 @@ TOP = Path(__file__).parents[2]
 MANUAL = TOP / "docs" / "manual"
 # made from other files at every build
 _MADE = ("background", "generated")
+
+RUN = ("python", "{code-cell}", "pycon", "console", "toml")
+"""Languages of blocks that are run or read; no error in one passes."""
 
 _FENCE = re.compile(
     r"^(?P<ticks>`{3,})(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=ticks)$", re.M | re.S
@@ -49,7 +54,7 @@ class Page:
 
     @property
     def runs(self) -> bool:
-        return any(block.language in ("python", "pycon", "console") for block in self.blocks)
+        return any(block.language in RUN for block in self.blocks)
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:

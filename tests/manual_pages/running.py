@@ -8,20 +8,22 @@ import doctest
 import io
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 from manual_pages.pages import TOP, Block, Page
 
 MOST_SECONDS = 5.0
 """CPU time of one block, more is told."""
+
+MOST_WAIT = 300.0
+"""Seconds for a command, and for a page."""
 
 
 def run_page(page: Page, folder: Path) -> Iterator[tuple[Block, float, list[str]]]:
@@ -49,28 +51,38 @@ def _run(block: Block, names: dict[str, object], folder: Path) -> list[str]:
         match block.language:
             case "python":
                 return _run_python(block.text, names)
+            case "{code-cell}":
+                return _run_python(_OPTION.sub("", block.text), names)
             case "pycon":
                 return _run_doctest(block.text, names)
             case "console":
-                return [fault for each in sessions(block.text) for fault in _run_command(*each)]
-            case "toml" if found := re.match(r"# ([\w-]+\.toml)\b", block.text):
-                (folder / found[1]).write_text(block.text, encoding="utf-8")
-    except Exception:
+                told = sessions(block.text)
+                return [fault for each in told for fault in _run_command(*each, folder)]
+            case "toml":
+                tomllib.loads(block.text)
+                if found := re.match(r"# ([\w-]+\.toml)\b", block.text):
+                    (folder / found[1]).write_text(block.text, encoding="utf-8")
+    except (Exception, SystemExit):
         return [traceback.format_exc(limit=-3).strip()]
     return []
 
 
 # the formatter puts the end of a long call on a line of its own
 _SAID = re.compile(r"^ *(?:print\(.*)?\)  # (.*)$", re.M)
+# of a cell, as ``:tags: [hide-input]``
+_OPTION = re.compile(r"^:[\w-]+:.*$", re.M)
+# of Python's warnings on standard error the category, of loggers the level
+_COMPLAINT = re.compile(r"(?:\w+Warning|WARNING|ERROR|error): ")
 
 
 def _run_python(text: str, names: dict[str, object]) -> list[str]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         exec(compile(ast.parse(text), "example", "exec"), names)
     _close_figures()
     said = [found[1] for found in _SAID.finditer(text)]
-    return _not_printed(said, out.getvalue().splitlines())
+    complaints = [line for line in err.getvalue().splitlines() if _COMPLAINT.search(line)]
+    return [*_not_printed(said, out.getvalue().splitlines()), *complaints]
 
 
 def _not_printed(said: list[str], printed: list[str]) -> list[str]:
@@ -100,9 +112,8 @@ def _run_doctest(text: str, names: dict[str, object]) -> list[str]:
     return [out.getvalue()] if out.getvalue() else []
 
 
-# a compiler is used where there is one; nothing is installed, and no shell is set up
-_OF_THE_SYSTEM = ("gcc", "cc", "ls", "head")
-_NOT_RUN = ("pip", "make")
+# what installs, starts servers, or prints how fast this machine is
+_NOT_RUN = ("pip", "make", "dask", "python -m benchmarks")
 
 
 def sessions(text: str) -> list[tuple[str, list[str]]]:
@@ -114,39 +125,52 @@ def sessions(text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _run_command(command: str, lines: list[str]) -> list[str]:
-    words = shlex.split(command)
-    # what writes to the files of whoever runs this, and benchmarks whose numbers are a machine's
-    if "--install-completion" in words or words[0] in _NOT_RUN or words[1:2] in (["-m"], ["-c"]):
+def _run_command(command: str, lines: list[str], folder: Path) -> list[str]:
+    """In a shell of its own, as a reader types it: what is printed, and how it ends."""
+    if command.startswith(_NOT_RUN):
         return []
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        if words[0] == "symderiv":
-            _call(words)
-        elif words[0] == "python" and len(words) > 1 and not words[1].startswith("-"):
-            with patch.object(sys, "argv", words[1:]):
-                runpy.run_path(words[1], run_name="__main__")
-        elif words[0] in _OF_THE_SYSTEM:
-            if shutil.which(words[0]) is None:
-                return []
-            done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
-            out.write(done.stdout)
-            err.write(done.stderr)
-        else:
-            return [f"not a command that can be run here: {command}"]
-    printed = (out.getvalue() + err.getvalue()).splitlines()
-    return [
-        f"{command}: not printed: {line}"
+    done = subprocess.run(
+        ["bash", "-c", f"{command}\nexit $?"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=MOST_WAIT,
+        cwd=folder,
+        env=_reader(folder),
+    )
+    printed = (done.stdout + done.stderr).splitlines()
+    faults = [
+        f"not printed: {line}"
         for line in lines
         if line and not any(_as_said(shown, line) for shown in printed)
     ]
+    # an error that the page shows is an error that is meant
+    if bool(done.returncode) != any(line.startswith("symderiv: error:") for line in lines):
+        faults.append(f"ends with exit code {done.returncode}: {' '.join(printed[-3:])}")
+    return [f"{command}: {fault}" for fault in faults]
 
 
-def _call(words: list[str]) -> None:
-    from symderiv.cli import main
+def _reader(folder: Path) -> dict[str, str]:
+    """The environment of a reader with an empty home; solver modules that are kept stay known."""
+    programs = folder / ".bin"
+    if not programs.exists():
+        programs.mkdir()
+        start = "import sys; sys.argv[0] = 'symderiv'; from symderiv.cli import main; main()"
+        _write_program(programs / "symderiv", f'{shlex.quote(sys.executable)} -c "{start}"')
+        _write_program(programs / "python", shlex.quote(sys.executable))
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "HOME": str(folder / ".home"),
+        "XDG_CACHE_HOME": cache,
+    }
 
-    with patch.object(sys, "argv", words), contextlib.suppress(SystemExit):
-        main()
+
+def _write_program(path: Path, command: str) -> None:
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
 
 
 def _as_said(shown: str, said: str) -> bool:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from support.plain_module import plain_module
 from symderiv_codegen import (
     Example,
     PrinterError,
@@ -142,9 +143,7 @@ def reference(program: Program, numbers: Numbers, kept: str = "") -> np.ndarray:
         text = file.read_text(encoding="utf-8")
     else:
         text = print_readable(program)
-    plain = text.replace("from numba import njit\n", "def njit(*_, **__): return lambda f: f\n")
-    module: dict[str, Any] = {}
-    exec(compile(plain, "module", "exec"), module)
+    module = vars(plain_module(text))
     rhs, seen = (program.procedure(n) for n in ("right_hand_side", "observables"))
     assert rhs is not None
     assert seen is not None

@@ -25,6 +25,7 @@ LONGEST = 150
 # One page a day of those that compile and simulate nothing; `make manual-examples` runs all.
 QUICK = (
     "how-to/check-a-formula.md",
+    "how-to/completion.md",
     "how-to/files.md",
     "how-to/gaussian-means.md",
     "how-to/initial-state.md",
@@ -45,23 +46,50 @@ def test_the_quick_pages_are_there() -> None:
     assert set(QUICK) <= {page.name for page in PAGES}
 
 
-def test_what_a_page_does_not_print_as_it_says_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def _faults(text: str, folder: Path) -> list[str]:
+    """What is wrong with a page of this text, one string for each block."""
+    page = Page(folder / "page.md", blocks_of(text))
+    return ["; ".join(found) for _, _, found in run_page(page, folder)]
+
+
+def test_what_a_page_does_not_print_as_it_says_is_told(tmp_path: Path) -> None:
     text = (
         "```text\nnot run\n```\n```toml\n# a.toml\nx = 1\n```\n"
-        "```python\nprint(1 + 1)  # 2\nprint(2)  # 3\n```\n```python\n1 / 0\n```\n"
+        "```python\nprint(1 + 1)  # 2\nprint(2)  # 3\n```\n"
         "```pycon\n>>> 1 + 1\n3\n```\n"
         "```console\n$ symderiv --version\nsymderiv 99\nsymder...\n```\n"
+        "```console\n$ python -c 'print(open(\"a.toml\").read())'\nx = 1\n```\n"
     )
-    page = Page(tmp_path / "page.md", blocks_of(text))
-    faults = [found for _, _, found in run_page(page, tmp_path)]
-    assert [len(found) for found in faults] == [0, 0, 1, 1, 1, 1]
-    assert faults[2] == ["not printed: 3"]
-    assert "ZeroDivisionError" in faults[3][0]
-    assert faults[5] == ["symderiv --version: not printed: symderiv 99"]
+    faults = _faults(text, tmp_path)
+    assert faults[:3] == ["", "", "not printed: 3"]
+    assert "Expected:\n    3\nGot:\n    2" in faults[3]
+    assert faults[4:] == ["symderiv --version: not printed: symderiv 99", ""]
     assert tomllib.loads((tmp_path / "a.toml").read_text()) == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("```python\n1 / 0\n```", "ZeroDivisionError"),
+        ("```{code-cell}\n:tags: [hide-input]\n1 / 0\n```", "ZeroDivisionError"),
+        ("```python\nraise SystemExit(1)\n```", "SystemExit"),
+        ("```python\nimport warnings\nwarnings.warn('odd')\n```", "UserWarning: odd"),
+        ("```pycon\n>>> 1 / 0\n```", "ZeroDivisionError"),
+        ("```toml\nx = \n```", "TOMLDecodeError"),
+        ("```console\n$ python -c 'import nothing'\n```", "ends with exit code 1"),
+        ("```console\n$ symderiv solve no.toml\n```", "ends with exit code 2"),
+        ("```console\n$ no-such-program\n```", "ends with exit code 127"),
+        ("```console\n$ echo symderiv: error: no\nsymderiv: error: no\n```", "exit code 0"),
+    ],
+)
+def test_an_error_of_any_kind_of_block_is_told(block: str, told: str, tmp_path: Path) -> None:
+    (fault,) = _faults(f"{block}\n", tmp_path)
+    assert told in fault
+
+
+def test_what_commands_write_to_a_home_goes_to_an_empty_one(tmp_path: Path) -> None:
+    assert _faults("```console\n$ mkdir -p ~/a; echo 1 > ~/a/b\n```\n", tmp_path) == [""]
+    assert (tmp_path / ".home" / "a" / "b").is_file()
 
 
 def test_the_front_page_is_short_and_links_to_what_is_there() -> None:
