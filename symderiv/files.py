@@ -56,7 +56,7 @@ def write_whole(path: Path, content: Content, replaceable: Replaceable | None = 
 def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
     """As :func:`write_whole`, but with the operating system's own error."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    temporary = path.with_name(f"{_beginning(path)}{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             if callable(content):
@@ -72,6 +72,13 @@ def replace_file(path: Path, content: Content, replaceable: Replaceable | None =
     finally:
         temporary.unlink(missing_ok=True)
     remove_temporaries(path, older_than=_STALE_SECONDS)
+
+
+def _beginning(path: Path) -> str:
+    """How names of temporary files begin; a file system counts bytes, not letters."""
+    name = os.fsencode(path.name)
+    short = path.name if len(name) <= 200 else name[:200].decode(errors="ignore")
+    return f".{short}."
 
 
 def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
@@ -163,7 +170,7 @@ def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:
     What belongs to a process that runs on this machine stays.
     """
     before = time.time() - older_than
-    ours = re.compile(re.escape(f".{path.name[:200]}.") + r"(\d+)-[0-9a-f]{8}\.tmp")
+    ours = re.compile(re.escape(_beginning(path)) + r"(\d+)-[0-9a-f]{8}\.tmp")
     with contextlib.suppress(OSError):
         for name in os.listdir(path.parent):
             match = ours.fullmatch(name)

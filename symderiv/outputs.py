@@ -24,7 +24,7 @@ from symderiv.errors import InputError
 from symderiv.files import kind_of, signature, write_whole
 from symderiv.seals import STREAMED, is_sealed, sealed
 
-__all__ = ["Output", "OutputFolder", "as_output", "check_apart"]
+__all__ = ["Output", "OutputFolder", "as_output", "check_apart", "check_names", "resolved"]
 
 STANDARD_OUTPUT = "-"
 
@@ -64,6 +64,7 @@ class Output:
             return
         #: What is written: the path itself, or what it leads to as a symbolic link.
         self.file = self.path
+        check_names(self.path)
         self.real = resolved(self.path)
         if self.path.is_symlink():
             self.file = self.real
@@ -135,6 +136,7 @@ class OutputFolder:
     Args:
         path: the folder.
         inputs, force: as those of :class:`Output`, for every file in it.
+        beside: bytes that names of files and folders beside it are longer, where there are some.
 
     Raises:
         InputError: the path is something else, or nothing can be written there.
@@ -146,10 +148,14 @@ class OutputFolder:
         *,
         inputs: Iterable[Path] = (),
         force: bool = False,
+        beside: int = 0,
     ) -> None:
         if os.fspath(path) == STANDARD_OUTPUT:
             raise InputError("-: several files do not go to standard output; name a folder")
         self.path = Path(path)
+        if beside and self.path.name in ("", ".."):
+            raise InputError(f"{str(path)!r}: is no name of its own; give one", argument="output")
+        check_names(self.path, beside=beside)
         self._inputs, self._force = tuple(inputs), force
         _check_folder(self.path, resolved(self.path))
 
@@ -180,6 +186,27 @@ def check_apart(*outputs: Output | None) -> None:
         if file in seen or any(_same(old, _state(file, file)) for old in seen):
             raise InputError(f"{one.path}: two outputs of this call go there; choose another name")
         seen.append(file)
+
+
+def check_names(path: Path, *, beside: int = 0) -> None:
+    """Refuse a path with a name that the file system does not take.
+
+    Args:
+        path: there or not, as are its folders.
+        beside: bytes that the last name must leave for names that are made of it.
+
+    Raises:
+        InputError: a name is too long.
+    """
+    there = next((place for place in path.absolute().parents if os.path.isdir(place)), Path("/"))
+    try:
+        most = os.pathconf(there, "PC_NAME_MAX")
+    except (OSError, ValueError):
+        return
+    for part in path.parts:
+        limit = most - beside if part == path.name else most
+        if (size := len(os.fsencode(part))) > limit:
+            raise InputError(f"{path}: a name of {size} bytes is too long; the limit is {limit}")
 
 
 def resolved(path: Path) -> Path:

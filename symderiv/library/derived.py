@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.errors import InputError
 from symderiv.library.answer import Answer
 from symderiv.library.argument_names import naming_arguments
+from symderiv.library.module_names import check_module_name
 from symderiv.outputs import Output, OutputFolder
 from symderiv.showing import Shown, Summary
 
@@ -134,13 +135,13 @@ def module_of(
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
     """
-    from symderiv import learning
-    from symderiv.dynamics.rules.whichever import rule_of_study
-    from symderiv.learning.lowering.recipes import check_module_name
-    from symderiv.learning.lowering.solver_files import FAST, RUNTIME, runtime_text
-
     check_module_name(name, None if output is None else Path(output))
     tolerance = _checked(tolerance)
+
+    from symderiv import learning
+    from symderiv.dynamics.rules.whichever import rule_of_study
+    from symderiv.learning.lowering.solver_files import FAST, RUNTIME, runtime_text
+
     targets: list[Output] = []
     if output is not None:
         folder = OutputFolder(Path(output), force=force)

@@ -57,16 +57,14 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     from symderiv.verification.dependents import fallen, home_of
     from symderiv.verification.library import load_paper, names
 
-    papers = {name: load_paper(name) for name in names()}
-    asked = papers
-    if paper is not None:
-        own = load_paper(fspath(paper))
-        papers |= {own.name: own}
-        asked = {own.name: own}
+    # one that has no such equation is refused before the others are read
+    asked = [load_paper(name) for name in (names() if paper is None else [fspath(paper)])]
+    papers = {one.name: one for one in asked}
     try:
-        home = home_of(asked, equation)
+        home = home_of(papers, equation)
     except InputError as error:
         raise InputError(error.reason, argument="impact") from None
+    papers |= {name: load_paper(name) for name in names() if name not in papers}
     found = fallen(papers, home, equation)
     record: dict[str, Any] = {
         "paper": home,

@@ -121,6 +121,10 @@ def late_learning(
 
     Without ``exponent`` there is no power law to fit.
     """
+    from symderiv.analysis.late.sizes import check_count
+
+    check_count(L)
+
     from symderiv.analysis.late.asymptotics import Asymptotics
     from symderiv.expressions import activation as read_activation
 

@@ -106,10 +106,6 @@ def plateau(
     >>> found.R, found.Q
     (0.408248, 0.333333)
     """
-    from symderiv.analysis.plateau.plateau_report import plateau_report
-    from symderiv.expressions import activation as read_activation
-
-    chosen = read_activation(activation)
     if not 1 <= digits <= _MAX_DIGITS:
         raise InputError(f"{digits} is not between 1 and {_MAX_DIGITS}", argument="digits")
     eta = exact("learning_rate", learning_rate)
@@ -117,6 +113,11 @@ def plateau(
         raise InputError(f"{learning_rate} is not positive", argument="learning_rate")
     moments = {"T1": T1, "D1": D1, "T2": T2, "D2": D2}
     teacher = _teacher(units, moments, distinct_eigenvalues, exponent)
+
+    from symderiv.analysis.plateau.plateau_report import plateau_report
+    from symderiv.expressions import activation as read_activation
+
+    chosen = read_activation(activation)
     return Plateau(plateau_report(chosen, teacher, eta, digits, full=full))
 
 

@@ -6,19 +6,21 @@ so that memory does not depend on the size of the sweep.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,8 +38,15 @@ _IN_FLIGHT = 3
 # A box whose worker dies so often is what kills it, most likely by its memory.
 _DEATHS = 10
 _PATIENCE = "60"
+# They and their page are for this machine alone.
+_HERE = "127.0.0.1"
 _START_SECONDS = 120
 _WATCH_SECONDS = 1.0
+# A worker that ends so often without having joined will not do better the next time.
+_STARTS = 3
+# Lines of what a program says that are looked at, and characters of one that are repeated.
+_SAID = 200
+_ERROR = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 
 
 @dataclass(frozen=True)
@@ -116,72 +125,145 @@ def local_cluster(workers: int) -> Iterator[Any]:
     """The client of a scheduler and workers in processes of their own, which end with this one.
 
     They are started as programs, not as copies of this process: it may hold compiled threads, and
-    its main module need not be one that can be imported again.
+    its main module need not be one that can be imported again. A worker that has ended is started
+    again; one that three times in a row ends before it has joined cannot start.
 
     Raises:
-        SymderivError: they do not start.
+        SymderivError: they do not start; the message has the last words of the one that failed.
     """
     with tempfile.TemporaryDirectory(prefix="symderiv-sweep-") as folder, ExitStack() as stack:
         file = Path(folder) / "scheduler.json"
+        own = ("--scheduler-file", str(file), "--host", _HERE)
         # whoever is killed leaves processes that wait for it, but not for ever
         scheduler = stack.enter_context(
-            _program("scheduler", "--host", "127.0.0.1", "--port", "0", "--idle-timeout", _PATIENCE,
-                     "--dashboard-address", ":0", "--scheduler-file", str(file))
+            _program(Path(folder) / "scheduler.log", "scheduler", *own, "--port", "0",
+                     "--idle-timeout", _PATIENCE, "--dashboard-address", f"{_HERE}:0")
         )  # fmt: skip
-        words = ("worker", "--scheduler-file", str(file), "--nthreads", "1", "--nworkers", "1",
-                 "--memory-limit", "0", "--death-timeout", _PATIENCE, "--no-dashboard")  # fmt: skip
-        stack.enter_context(_kept_running(words, workers))
+        words = ("worker", *own, "--nthreads", "1", "--nworkers", "1", "--memory-limit", "0",
+                 "--death-timeout", _PATIENCE, "--no-dashboard")  # fmt: skip
+        kept = stack.enter_context(_KeptRunning(words, workers, Path(folder)))
         client = _client_of(file, scheduler)
+        # nobody can say to those who wait for results that there will be none, but its end does
+        kept.watch(client, give_up=scheduler.process.kill)
         try:
             yield client
+        except SymderivError:
+            if kept.trouble:
+                raise SymderivError(kept.trouble) from None
+            raise
         finally:
-            _close(client, scheduler.poll() is None)
+            _close(client, scheduler.process.poll() is None)
+
+
+@dataclass
+class _Program:
+    """One of Dask's programs, and the file with what it says."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def last_words(self) -> str:
+        """The last error that it names, or the last line that it wrote."""
+        lines = self.log.read_text(errors="replace").split("\n")[-_SAID:]
+        said = [line.strip() for line in lines if line.strip()]
+        errors = [line for line in said if _ERROR.match(line)]
+        ended = f"exit code {self.process.poll()}"
+        return (errors or said or [ended])[-1][:_SAID]
 
 
 @contextmanager
-def _program(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+def _program(log: Path, *words: str) -> Iterator[_Program]:
     """One of Dask's programs; it and what it has started end with the block."""
-    started = _started(words)
+    started = _started(log, words)
     try:
         yield started
     finally:
-        _end(started)
+        _end(started.process)
 
 
-@contextmanager
-def _kept_running(words: Sequence[str], count: int) -> Iterator[None]:
-    """So many of a program, each started again when it has ended, whatever ended it."""
-    programs = [_started(words) for _ in range(count)]
-    ending = threading.Event()
+class _KeptRunning:
+    """So many workers, each started again when it has ended, whatever ended it.
 
-    def watch() -> None:
-        while not ending.wait(_WATCH_SECONDS):
-            for place, program in enumerate(programs):
-                if program.poll() is not None:
-                    programs[place] = _started(words)
+    Args:
+        words: of a worker's command line, but its name.
+        count: how many.
+        folder: for what they say.
+    """
 
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
-    try:
-        yield
-    finally:
-        ending.set()
-        watching.join()
-        for program in programs:
-            _end(program)
+    def __init__(self, words: Sequence[str], count: int, folder: Path) -> None:
+        self._words, self._folder = words, folder
+        self._numbers = itertools.count()
+        self._names = [""] * count
+        self._programs = [self._start(place) for place in range(count)]
+        self._failures = [0] * count
+        self._ending = threading.Event()
+        self._watching: threading.Thread | None = None
+        #: Why there are no workers, if they cannot start.
+        self.trouble = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        if self._watching is not None:
+            self._watching.join()
+        for program in self._programs:
+            _end(program.process)
+
+    def watch(self, client: Any, give_up: Callable[[], None]) -> None:
+        """Start what has ended from now on; ``give_up`` is called once when that is of no use."""
+
+        def watch() -> None:
+            waiting = set(range(len(self._programs)))
+            while not self._ending.wait(_WATCH_SECONDS):
+                known = self._joined(client) if waiting else set()
+                waiting = {place for place in waiting if self._names[place] not in known}
+                for place, program in enumerate(self._programs):
+                    if program.process.poll() is None:
+                        continue
+                    self._failures[place] = self._failures[place] + 1 if place in waiting else 0
+                    if self._failures[place] >= _STARTS:
+                        self.trouble = (
+                            f"a worker of the sweep ended {_STARTS} times before it could work "
+                            f"({program.last_words}); what is finished is kept; try --workers 0"
+                        )
+                        give_up()
+                        return
+                    self._programs[place] = self._start(place)
+                    waiting.add(place)
+
+        self._watching = threading.Thread(target=watch, daemon=True)
+        self._watching.start()
+
+    def _start(self, place: int) -> _Program:
+        # the scheduler may still know an earlier one of this place
+        self._names[place] = name = f"{place}-{next(self._numbers)}"
+        return _started(self._folder / f"{place}.log", (*self._words, "--name", name))
+
+    @staticmethod
+    def _joined(client: Any) -> set[str]:
+        """The names of the workers that the scheduler knows."""
+        with suppress(OSError, TimeoutError):
+            found = client.sync(client.scheduler.identity)
+            return {str(worker["name"]) for worker in found["workers"].values()}
+        return set()
 
 
-def _started(words: Sequence[str]) -> subprocess.Popen[bytes]:
+def _started(log: Path, words: Sequence[str]) -> _Program:
     environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
-    nowhere = subprocess.DEVNULL
     # a signal from the keyboard is for this process, which ends them
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *words],
-        env=environment,
-        stdout=nowhere,
-        stderr=nowhere,
-        start_new_session=True,
-    )
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+    return _Program(process, log)
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
@@ -195,12 +277,15 @@ def _end(program: subprocess.Popen[bytes]) -> None:
     program.wait()
 
 
-def _client_of(file: Path, scheduler: subprocess.Popen[bytes]) -> Any:
+def _client_of(file: Path, scheduler: _Program) -> Any:
     """A client of the scheduler that writes its address to a file."""
     end = time.monotonic() + _START_SECONDS
     while not file.exists():
-        if scheduler.poll() is not None or time.monotonic() > end:
-            raise SymderivError("the processes of the sweep do not start; try --workers 0")
+        if scheduler.process.poll() is not None or time.monotonic() > end:
+            raise SymderivError(
+                f"the scheduler of the sweep does not start ({scheduler.last_words}); try "
+                "--workers 0"
+            )
         time.sleep(0.02)
     try:
         return _distributed().Client(scheduler_file=str(file), timeout=_START_SECONDS)

@@ -37,6 +37,9 @@ __all__ = ["run_sweep"]
 
 Notice = Callable[[str], None]
 
+# Bytes that names of unfinished and of earlier stores are longer than that of the store.
+_BESIDE = 48
+
 
 def run_sweep(
     study: Study,
@@ -68,23 +71,29 @@ def run_sweep(
         SymderivError: the disk is full, or the scheduler is gone; what is whole is kept.
         KeyboardInterrupt: it was interrupted; what is whole is kept.
     """
-    OutputFolder(path)
+    OutputFolder(path, beside=_BESIDE)
     if path.is_symlink():
         # what it leads to is widened, the link stays
         path = resolved(path)
     recovered(path)
-    store, grid = _store(study, over, path, force=force, tell=tell)
-    with store.locked():
+    with ExitStack() as stack:
+        client = None
+        if scheduler is not None and not os.path.lexists(path):
+            # a sweep that cannot be computed is not begun; of one that is there all may be known
+            client = stack.enter_context(running_cluster(scheduler))
+        store, grid = _store(study, over, path, force=force, tell=tell)
+        stack.enter_context(store.locked())
         jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
         tell(*jobs.progress())
-        with ExitStack() as stack:
-            results = _results(jobs, grid, store.layout, scheduler, workers, stack, tell, notice)
-            for box, result in results:
-                if (result.arrays["status"] == INTERRUPTED).any():
-                    raise KeyboardInterrupt
-                store.write(box, result)
-                jobs.written(box, result)
-                tell(*jobs.progress())
+        results = _results(
+            jobs, grid, store.layout, scheduler, client, workers, stack, tell, notice
+        )
+        for box, result in results:
+            if (result.arrays["status"] == INTERRUPTED).any():
+                raise KeyboardInterrupt
+            store.write(box, result)
+            jobs.written(box, result)
+            tell(*jobs.progress())
     return Sweep.of(store, grid, skipped=jobs.skipped)
 
 
@@ -116,6 +125,7 @@ def _results(
     grid: Grid,
     layout: Layout,
     scheduler: str | None,
+    client: Any,
     workers: int | None,
     stack: ExitStack,
     tell: Tell,
@@ -133,7 +143,7 @@ def _results(
         client = stack.enter_context(local_cluster(count))
         notice(f"{len(grid)} points on {count} processes of this machine")
     else:
-        client = stack.enter_context(running_cluster(scheduler))
+        client = client or stack.enter_context(running_cluster(scheduler))
         notice(f"{len(grid)} points on the cluster at {scheduler}")
     if has_dashboard():
         notice(f"dashboard: {client.dashboard_link}")

@@ -471,8 +471,13 @@ def _options() -> dict[str, tuple[str, ...]]:
     return found
 
 
+def options_of(command: str) -> tuple[str, ...]:
+    """The options of a command."""
+    return _options()[command]
+
+
 #: Minutes of honest work, or the tree that the program runs from.
-_LEFT_OUT = ("--checked-in", "--thorough", "--ledger", "--processes", "--check")
+LEFT_OUT = ("--checked-in", "--thorough", "--ledger", "--processes", "--check")
 
 
 def _broken_study(random: random.Random, text: str) -> bytes:
@@ -508,7 +513,7 @@ def _hostile(random: random.Random, command: str) -> HostileCall:
         if kind < 0.5 and words:
             words[random.randrange(len(words))] = random.choice(random.choice((VALUES, PLAUSIBLE)))
         elif kind < 0.8:
-            option = random.choice([o for o in _options()[command] if o not in _LEFT_OUT])
+            option = random.choice([o for o in _options()[command] if o not in LEFT_OUT])
             words.append(option)
             if random.random() < 0.9 and option not in ("--json", "--full", "--fresh", "--force"):
                 words.append(random.choice(random.choice((VALUES, PLAUSIBLE))))

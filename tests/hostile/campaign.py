@@ -30,13 +30,14 @@ _AT_WORK = re.compile(r"^symderiv: (?!error).*, \d+ s$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Ending:
-    """How a call ended: exit code (negative: the signal), output, CPU seconds."""
+    """How a call ended: exit code (negative: the signal), output, CPU seconds, new files."""
 
     call: HostileCall
     code: int
     out: str
     err: str
     seconds: float
+    left: tuple[str, ...] = ()
     faults: tuple[str, ...] = field(default=())
 
 
@@ -62,7 +63,7 @@ def warm_up() -> None:
     simulate(study, kernel=kernel, workers=1)
 
 
-def _child(call: HostileCall, folder: Path, out: int, err: int) -> None:
+def _child(call: HostileCall, folder: Path, out: int, err: int, seconds: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)
     os.dup2(err, 2)
@@ -71,7 +72,7 @@ def _child(call: HostileCall, folder: Path, out: int, err: int) -> None:
     os.chdir(folder)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY,) * 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     # as at the start of a process, whatever the tests do
     warnings.resetwarnings()
     warnings.simplefilter("default")
@@ -96,7 +97,7 @@ def _child(call: HostileCall, folder: Path, out: int, err: int) -> None:
         os._exit(code)
 
 
-def carry_out(call: HostileCall, template: Path) -> Ending:
+def carry_out(call: HostileCall, seconds: int = CPU_SECONDS) -> Ending:
     """One call in a folder of its own."""
     with (
         tempfile.TemporaryDirectory() as name,
@@ -108,11 +109,12 @@ def carry_out(call: HostileCall, template: Path) -> Ending:
         fill(folder)
         for file, content in call.files:
             (folder / file).write_bytes(content)
+        there = {path.name for path in folder.iterdir()}
         started = time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         child = os.fork()
         if child == 0:
-            _child(call, folder, out.fileno(), err.fileno())
+            _child(call, folder, out.fileno(), err.fileno(), seconds)
         status = 0
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
@@ -122,7 +124,7 @@ def carry_out(call: HostileCall, template: Path) -> Ending:
                 os.kill(child, signal.SIGKILL)
             time.sleep(0.002)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         out.seek(0)
         err.seek(0)
         ending = Ending(
@@ -130,7 +132,8 @@ def carry_out(call: HostileCall, template: Path) -> Ending:
             os.waitstatus_to_exitcode(status),
             out.read().decode("utf-8", "replace"),
             err.read().decode("utf-8", "replace"),
-            seconds,
+            used,
+            tuple(sorted(path.name for path in folder.iterdir() if path.name not in there)),
         )
         shutil.rmtree(folder, ignore_errors=True)
     return Ending(**{**ending.__dict__, "faults": tuple(_faults(ending))})
@@ -140,7 +143,7 @@ def _faults(ending: Ending) -> Iterator[str]:
     if ending.code == -signal.SIGXCPU or ending.code == -signal.SIGKILL:
         # that is no fault of a call that is worth it and says what it does
         if not _AT_WORK.search(ending.err):
-            yield f"silent for {CPU_SECONDS} s"
+            yield f"silent for {ending.seconds:.0f} s"
     elif ending.code not in (0, 1, 2):
         yield f"exit code {ending.code}"
     if "Traceback" in ending.err + ending.out:
@@ -172,7 +175,7 @@ def _faults(ending: Ending) -> Iterator[str]:
             yield "not JSON"
 
 
-def run(calls: Iterable[HostileCall]) -> Iterator[Ending]:
-    """Carry all out, one after the other."""
+def run(calls: Iterable[HostileCall], seconds: int = CPU_SECONDS) -> Iterator[Ending]:
+    """Carry all out, one after the other; who needs more processor seconds is ended."""
     for call in calls:
-        yield carry_out(call, Path())
+        yield carry_out(call, seconds)

@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from symderiv.analysis.late.perfect_learning import Coefficients, PerfectLearning, perfect_learning
 from symderiv.analysis.late.rank_two import rank_two_spectrum
+from symderiv.analysis.late.sizes import check_count
 from symderiv.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]
@@ -41,9 +42,6 @@ Order = Literal["full", "small-learning-rate"]
 
 #: The second order with η² terms is integrated; this many eigenvalues take seconds.
 MOST_DRIVEN = 512
-
-#: More eigenvalues than this are refused: finding all rates takes minutes.
-MAX_EIGENVALUES = 20_000
 #: Where the basis (uniform, differing) is meant.
 KINDS = ("uniform", "differing")
 
@@ -113,12 +111,7 @@ class Asymptotics:
             raise InputError(
                 f"{learning_rate!r} is not a positive number", argument="learning_rate"
             )
-        if len(eigenvalue) > MAX_EIGENVALUES:
-            raise InputError(
-                f"{len(eigenvalue)} are more than the {MAX_EIGENVALUES} whose rates are computed "
-                "one by one; the time grows with the square of their number",
-                argument="distinct_eigenvalues",
-            )
+        check_count(len(eigenvalue))
         self.units, self.learning_rate, self.order = units, float(learning_rate), order
         self.eigenvalue = np.asarray(eigenvalue, dtype=np.float64)
         self.weight = np.asarray(weight, dtype=np.float64)

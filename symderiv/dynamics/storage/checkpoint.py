@@ -33,7 +33,7 @@ from symderiv import __version__
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError, SymderivError
 from symderiv.files import remove_temporaries, write_whole
-from symderiv.outputs import resolved
+from symderiv.outputs import check_names, resolved
 
 #: Seconds between two checkpoints if nothing else is asked for.
 EVERY = 10.0
@@ -81,6 +81,7 @@ class Checkpoint:
         notice: Callable[[str], None] = lambda message: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
+        check_names(path)
         # a link is followed, so that it stays one
         self.path = resolved(path) if path.is_symlink() else path
         if not _replaceable(self.path):

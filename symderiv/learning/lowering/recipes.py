@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import keyword
-import sys
 from pathlib import Path
 from types import MappingProxyType
 
 from symderiv_codegen import PrinterError
 
-from symderiv.errors import InputError, NotYetError
+from symderiv.errors import NotYetError
 from symderiv.files import write_whole
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.lowering.approximation import (
@@ -27,9 +24,7 @@ from symderiv.learning.lowering.loss_means import LossMeans
 from symderiv.learning.lowering.loss_program import loss_program
 from symderiv.learning.lowering.program import solver_program
 from symderiv.learning.lowering.solver_files import (
-    FAST,
     LAYOUT,
-    RUNTIME,
     SolverText,
     layout_text,
     solver_of,
@@ -104,44 +99,6 @@ def generate(
 ) -> str:
     """The readable one of the texts that :func:`solver_text` gives, with the same arguments."""
     return solver_text(name, student, teacher, tolerance, limited).readable
-
-
-def check_module_name(name: str, folder: Path | None = None) -> None:
-    """Refuse names that no module can have, or that hide another module when it is imported.
-
-    Args:
-        name: of the module.
-        folder: where it goes; a module there of the same name is its own older self.
-
-    Raises:
-        InputError: with the reason.
-    """
-    if not (name.isidentifier() and name.isascii()):
-        raise InputError(f"{name!r} is not a Python identifier in ASCII letters", argument="name")
-    if keyword.iskeyword(name) or name in keyword.softkwlist or not name.strip("_"):
-        raise InputError(f"{name!r} is a word of Python; choose another", argument="name")
-    if name in _TAKEN or name in sys.stdlib_module_names or name.startswith("__"):
-        raise InputError(
-            f"{name!r} is taken by what modules import; choose another", argument="name"
-        )
-    try:
-        found = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        found = None
-    if found is None:
-        return
-    places = [found.origin or "", *(found.submodule_search_locations or ())]
-    own = None if folder is None else (folder / f"{name}.py").resolve()
-    if all(Path(place).resolve() != own for place in places):
-        raise InputError(
-            f"{name!r} is the name of a module that can be imported already, which one of the two "
-            "would hide; choose another",
-            argument="name",
-        )
-
-
-# Names in a module's own text, and in the folder beside it.
-_TAKEN = frozenset({"np", "numba", "math", "numpy", FAST, RUNTIME.removesuffix(".py")})
 
 
 def unchecked(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,3 +123,62 @@ def test_small_sweeps_run_in_this_process() -> None:
     assert scheduling.processes(scheduling.LARGE, None) >= 1
     assert scheduling.processes(10**6, 0) == 0
     assert scheduling.processes(2, 3) == 3
+
+
+def test_workers_that_cannot_start_are_given_up_and_say_why(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def broken(log: Path, words: Sequence[str]) -> Any:
+        started.append(words[0])
+        return start(log, (*words, "--nanny-port", "x") if words[0] == "worker" else words)
+
+    start = scheduling._started
+    monkeypatch.setattr(scheduling, "_started", broken)
+    monkeypatch.setattr(scheduling, "_WATCH_SECONDS", 0.1)
+    with pytest.raises(SymderivError, match=r"ended 3 times before it could work .*; try") as told:
+        run_sweep(study, OVER, tmp_path / "s.zarr", workers=1)
+    assert "(ValueError: invalid literal for int()" in str(told.value)
+    assert started == ["scheduler", "worker", "worker", "worker"]
+
+
+def test_a_scheduler_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = scheduling._started
+    monkeypatch.setattr(
+        scheduling, "_started", lambda log, words: start(log, (*words, "--no-such-option"))
+    )
+    with (
+        pytest.raises(SymderivError, match=r"does not start \(.*no-such-option"),
+        scheduling.local_cluster(0),
+    ):
+        pass
+
+
+def test_the_address_of_the_dashboard_answers_and_nobody_else_can_reach_the_cluster(
+    study: Study, tmp_path: Path
+) -> None:
+    pytest.importorskip("bokeh", reason="of the extra [cluster]")
+    psutil = pytest.importorskip("psutil")
+
+    class SeenEnoughError(Exception):
+        pass
+
+    pages: list[str] = []
+
+    def notice(line: str) -> None:
+        if not line.startswith("dashboard: "):
+            return
+        address = line.removeprefix("dashboard: ")
+        assert address.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(address, timeout=30) as page:
+            assert page.status == 200
+            pages.append(page.read().decode())
+        ours = psutil.Process().children(recursive=True)
+        listening = [c for p in ours for c in p.net_connections() if c.status == "LISTEN"]
+        assert {c.laddr.ip for c in listening} == {"127.0.0.1"}
+        raise SeenEnoughError
+
+    with pytest.raises(SeenEnoughError):
+        run_sweep(study, OVER, tmp_path / "s.zarr", workers=1, notice=notice)
+    assert "Dask" in pages[0]

@@ -183,3 +183,20 @@ def test_two_do_not_write_one_store(study: Study, tmp_path: Path, computed: list
     store = Store(tmp_path / "s.zarr", layout_of(Grid(study, OVER)))
     with store.locked(), pytest.raises(InputError, match="another process writes"):
         run_sweep(study, OVER, tmp_path / "s.zarr")
+
+
+@pytest.mark.parametrize("name", ["", "..", "x" * 250, "α" * 120])
+def test_a_store_needs_a_name_that_leaves_room_beside_it(
+    study: Study, tmp_path: Path, computed: list[Study], name: str
+) -> None:
+    path = tmp_path / "new" / name if name else Path()
+    with pytest.raises(InputError, match="name"):
+        run_sweep(study, {"initial.seed": [1, 2]}, path, workers=0)
+    assert not computed
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_sweep_that_nobody_can_compute_is_not_begun(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no Dask scheduler"):
+        run_sweep(study, {"initial.seed": [1, 2]}, tmp_path / "s.zarr", scheduler="nowhere")
+    assert not (tmp_path / "s.zarr").exists()

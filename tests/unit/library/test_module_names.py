@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from symderiv.errors import InputError
-from symderiv.learning.lowering.recipes import check_module_name
+from symderiv.learning.lowering.solver_files import FAST, RUNTIME
+from symderiv.library.module_names import TAKEN, check_module_name
 
 
 def test_a_module_may_replace_its_older_self_and_hide_no_other(
@@ -22,3 +23,17 @@ def test_a_module_may_replace_its_older_self_and_hide_no_other(
         with pytest.raises(InputError, match="can be imported already"):
             check_module_name("older_self", folder)
     check_module_name("a_name_that_is_free")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["class", "match", "_", "__", "__init__", "json", "numba", "a-b", "α", "1a", "", "two words"],
+)
+def test_names_that_no_module_should_have(name: str) -> None:
+    with pytest.raises(InputError) as told:
+        check_module_name(name)
+    assert told.value.argument == "name"
+
+
+def test_what_stands_beside_a_module_is_taken() -> None:
+    assert {FAST, Path(RUNTIME).stem} <= TAKEN

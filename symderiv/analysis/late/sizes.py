@@ -1,0 +1,22 @@
+"""How many eigenvalues late learning takes; nothing large is imported to refuse more."""
+
+from __future__ import annotations
+
+from symderiv.errors import InputError
+
+#: More eigenvalues than this are refused: finding all rates takes minutes.
+MAX_EIGENVALUES = 20_000
+
+
+def check_count(eigenvalues: int) -> None:
+    """Refuse more eigenvalues than can be treated, before they are made.
+
+    Raises:
+        InputError: the rates of so many would take too long.
+    """
+    if eigenvalues > MAX_EIGENVALUES:
+        raise InputError(
+            f"{eigenvalues} are more than the {MAX_EIGENVALUES} whose rates are computed one by "
+            "one; the time grows with the square of their number",
+            argument="distinct_eigenvalues",
+        )
