@@ -9,6 +9,13 @@ import typer
 
 from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
+from symderiv.cli.resumable import (
+    CheckpointEvery,
+    Fresh,
+    checkpoint_beside,
+    resumable,
+    write_result,
+)
 from symderiv.outputs import Output, check_apart
 
 
@@ -55,10 +62,14 @@ def map(
         typer.Option("--output", "-o", metavar="MAP.nc", help="Also the map as netCDF."),
     ] = None,
     plot: PlotOption = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    fresh: Fresh = False,
     force: Force = False,
     json_: Json = False,
 ) -> None:
     """Map a number of a run over two keys of a study, solving only where it changes.
+
+    It may be stopped in any way: the same command goes on with the runs that are known.
 
     Example:  symderiv map STUDY.toml --quantity stable --over training.learning_rate=0:20 --over
     training.label_noise=0:1
@@ -72,15 +83,20 @@ def map(
     if output is not None:
         file = Output(output, "nc", inputs=problem.files, force=force)
     check_apart(figure, file)
-    found = problem.map(
-        quantity,
-        over=ends_of(over),
-        resolution=resolution,
-        coarse=coarse,
-        change=change,
-        check=check,
-        progress=bars(json_),
-    )
-    if file is not None:
-        found.save(file)
+    beside = Path(f"{study.stem}-map.nc") if file is None else file.path
+    checkpoint = checkpoint_beside(beside, checkpoint_every, fresh)
+    with resumable(checkpoint.path.exists):
+        found = problem.map(
+            quantity,
+            over=ends_of(over),
+            resolution=resolution,
+            coarse=coarse,
+            change=change,
+            check=check,
+            checkpoint=checkpoint,
+            progress=bars(json_),
+        )
+        if file is not None:
+            write_result(checkpoint, lambda: found.save(file))
+    checkpoint.remove()
     shown(found, json_, plot=figure, output=file)

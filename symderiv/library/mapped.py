@@ -26,8 +26,15 @@ def mapped(
     """:func:`~symderiv.sweeps.study_map.map_of` of a quantity by its name.
 
     Raises:
-        InputError: there is no such quantity; see there for others.
+        InputError: there is no such quantity, or a function's values are to be kept; see there for
+            others.
     """
+    if callable(quantity) and options.get("checkpoint") is not None:
+        raise InputError(
+            "keeps quantities that have a name: of a function nobody can tell whether it is the "
+            "same later",
+            argument="checkpoint",
+        )
     tolerance = study.time.relative_tolerance
     return map_of(
         study, _measure(quantity, tolerance, options.pop("kinds", None)), over, tell=tell, **options

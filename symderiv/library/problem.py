@@ -674,6 +674,7 @@ class Problem(Shown):
         change: float | None = None,
         kinds: bool | None = None,
         check: int = 0,
+        checkpoint: Any = None,
         progress: Progress = None,
     ) -> StudyMap:
         """A number or a kind of a run over two keys, solved where it changes.
@@ -690,6 +691,8 @@ class Problem(Shown):
                 twentieth of its range when left out. Not for kinds.
             kinds: a function gives kinds, and only whether they are equal counts.
             check: points of the full grid, drawn at random, that are solved to compare.
+            checkpoint: see :meth:`solve`; for quantities with a name. Runs that it has are not
+                solved again.
             progress: see :meth:`solve`.
 
         Raises:
@@ -708,6 +711,7 @@ class Problem(Shown):
                 change=change,
                 kinds=kinds,
                 check=check,
+                checkpoint=checkpoint,
             )
 
     def sweep_files(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,46 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.drawing import drawing
-from symderiv.dynamics.ensemble import group_points, integrate_chunk
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.outputs import Output
 from symderiv.progress import Task, Tell
 from symderiv.showing import Shown, Summary
+from symderiv.sweeps.map_runs import MapRuns, Measure
 from symderiv.sweeps.refinement import Refined, refined
-from symderiv.sweeps.study_grid import Grid
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
+    from symderiv.dynamics.storage.checkpoint import Checkpoint
+
 __all__ = ["Measure", "StudyMap", "map_of"]
 
 MOST_CELLS = 2048
-# What one call integrates at most, so that memory stays bounded.
-_MOST_AT_ONCE = 1024
 # Squares are cut where values differ by more than this part of what the first ones differ.
 _SHARE = 0.05
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What is mapped.
-
-    Args:
-        name: of it.
-        words: on axes.
-        of: the value of a run, a number or a text, from its times and errors, both shape (n,), and
-            its status.
-        kinds: values are kinds, and only whether they are equal counts.
-        logarithmic: it is the logarithm whose changes count.
-    """
-
-    name: str
-    words: str
-    of: Callable[[np.ndarray, np.ndarray, str], float | str]
-    kinds: bool = False
-    logarithmic: bool = False
 
 
 @dataclass(repr=False)
@@ -229,6 +208,7 @@ def map_of(
     coarse: int = 8,
     change: float | None = None,
     check: int = 0,
+    checkpoint: Checkpoint | None = None,
     tell: Tell = lambda task, fraction: None,
 ) -> StudyMap:
     """Map a quantity of a run over two keys.
@@ -242,23 +222,51 @@ def map_of(
         change: of the quantity (of its decimal logarithm where that counts) that is none; a
             twentieth of the range of the first values when left out.
         check: points of the full grid, drawn at random, that are computed to compare.
+        checkpoint: keeps the values of runs; those that it has are not computed again.
         tell: told how many runs were made.
 
     Raises:
         InputError: not two keys, no such ends, or an end is not acceptable.
+        KeyboardInterrupt: it was interrupted; the checkpoint has what is known.
     """
     _check_sides(resolution, coarse)
     if len(over) != 2:
         raise InputError("a map is over two keys, each with its two ends", argument="over")
     first, second = over
     places = tuple(_places(study, key, over[key], resolution) for key in over)
-    runs = _Runs(study, quantity, {key: p.tolist() for key, p in zip(over, places, strict=True)})
+    runs = MapRuns(
+        study,
+        quantity,
+        {key: p.tolist() for key, p in zip(over, places, strict=True)},
+        checkpoint,
+    )
+    with runs.keeping():
+        tree, threshold = _refined(runs, resolution, coarse, change, tell)
+        found = StudyMap(
+            quantity,
+            (first, second),
+            (places[0], places[1]),
+            tree,
+            runs.kinds,
+            runs.made,
+            study_text=study.text,
+        )
+        if check:
+            found.checked = _compared(tree, runs, check, threshold)
+            found.kinds = runs.kinds
+    return found
+
+
+def _refined(
+    runs: MapRuns, resolution: int, coarse: int, change: float | None, tell: Tell
+) -> tuple[Refined, float]:
+    """The tree of the values of runs, and the change that is none."""
     most = (resolution + 1) ** 2
 
     def told(count: int) -> None:
         tell(Task("map", f"{count} runs"), min(1.0, count / most))
 
-    if quantity.kinds:
+    if runs.quantity.kinds:
         threshold = 0.0
     elif change is not None:
         threshold = change
@@ -268,76 +276,10 @@ def map_of(
         numbers = runs.values(mesh)
         numbers = numbers[np.isfinite(numbers)]
         threshold = _SHARE * float(np.ptp(numbers)) if numbers.size else 0.0
-    tree = refined(runs.values, resolution, coarse=coarse, change=threshold, tell=told)
-    found = StudyMap(
-        quantity,
-        (first, second),
-        (places[0], places[1]),
-        tree,
-        runs.kinds,
-        runs.made,
-        study_text=study.text,
-    )
-    if check:
-        found.checked = _compared(tree, runs, check, threshold)
-        found.kinds = runs.kinds
-    return found
+    return refined(runs.values, resolution, coarse=coarse, change=threshold, tell=told), threshold
 
 
-class _Runs:
-    """Values of runs at places of the lattice, each computed once."""
-
-    def __init__(self, study: Study, quantity: Measure, over: Mapping[str, list[Any]]) -> None:
-        self._grid = Grid(study, over, lazily=True)
-        # whole numbers may stand several times along a side
-        self._first = [
-            np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
-            for values in over.values()
-        ]
-        self._quantity = quantity
-        self._known: dict[int, float] = {}
-        self._kinds: dict[str, int] = {}
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds that were met, in the order of their numbers."""
-        return tuple(self._kinds)
-
-    @property
-    def made(self) -> int:
-        """How many runs were made."""
-        return len(self._known)
-
-    def values(self, places: np.ndarray) -> np.ndarray:
-        """Numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
-        first = tuple(f[p] for f, p in zip(self._first, places.T, strict=True))
-        indices = np.ravel_multi_index(first, self._grid.shape)
-        todo = [i for i in dict.fromkeys(map(int, indices)) if i not in self._known]
-        for start in range(0, len(todo), _MOST_AT_ONCE):
-            self._compute(todo[start : start + _MOST_AT_ONCE])
-        return np.array([self._known[int(index)] for index in indices])
-
-    def _compute(self, indices: list[int]) -> None:
-        studies = list(self._grid.studies(indices))
-        for group in group_points(studies):
-            chunk = integrate_chunk([studies[n] for n in group])
-            for row, n in enumerate(group):
-                status = str(chunk.status[row]).partition(":")[0]
-                if status == "interrupted":
-                    raise KeyboardInterrupt
-                value = self._quantity.of(chunk.alpha, chunk.generalization_error[row], status)
-                self._known[indices[n]] = self._number(value)
-
-    def _number(self, value: float | str) -> float:
-        if self._quantity.kinds:
-            return float(self._kinds.setdefault(str(value), len(self._kinds)))
-        number = float(value)
-        if not self._quantity.logarithmic:
-            return number
-        return math.log10(number) if number > 0.0 else math.nan
-
-
-def _compared(tree: Refined, runs: _Runs, count: int, change: float) -> dict[str, float]:
+def _compared(tree: Refined, runs: MapRuns, count: int, change: float) -> dict[str, float]:
     """Points that were not computed, drawn at random, beside what the map says there."""
     others = np.argwhere(~tree.known)
     chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]

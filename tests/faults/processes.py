@@ -21,6 +21,7 @@ import numpy as np
 
 from symderiv.dynamics import read_run
 from symderiv.errors import InputError
+from symderiv.seals import is_sealed
 
 STUDY = """
 [network]
@@ -173,6 +174,13 @@ class Started:
 
 def numbers(path: Path) -> dict[str, np.ndarray]:
     """The variables of a result; InputError if it is not whole."""
+    if path.name.endswith("-map.nc"):
+        import xarray
+
+        if not is_sealed(path.read_bytes()):
+            raise InputError(f"{path}: is not whole")
+        with xarray.open_dataset(path, engine="h5netcdf") as data:
+            return {str(name): data[name].values for name in data.variables}
     return read_run(path)[0]
 
 
@@ -202,6 +210,7 @@ LONG = {
         ("s-results/run-study.nc", "s-results/sim-study.nc"),
         2,
     ),
+    "map": ({"end": 3e3, "tolerance": 1e-10}, ("s-map.nc",), 1),
     # every one starts interpreters anew
     "sweep": ({"end": 3e4, "tolerance": 1e-11}, (), 1),
 }
@@ -214,6 +223,9 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
     words = [command, "s.toml", "--checkpoint-every", "0"]
     if command == "sweep":
         words += ["--over", "training.learning_rate=0.4,0.5", "--files"]
+    if command == "map":
+        words += ["--quantity", "final_error", "--resolution", "16", "--output", *outputs]
+        words += ["--over", "training.learning_rate=0.1:1", "--over", "training.label_noise=0:1"]
     endings: Counter[str] = Counter()
     with _folder() as whole:
         write_study(whole, **values)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from support.quick_integrations import integrated
 
+from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.mapped import ends_of, mapped
 from symderiv.report.map_plots import map_axes
-from symderiv.sweeps import study_map
+from symderiv.sweeps import map_runs, study_map
 from symderiv.sweeps.refinement import refined
 
 
@@ -69,7 +70,7 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
         made.extend(points)
         return integrated(points)
 
-    monkeypatch.setattr(study_map, "integrate_chunk", watched)
+    monkeypatch.setattr(map_runs, "integrate_chunk", watched)
     over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
     found = mapped(study, "status", over, silent, resolution=32, check=30)
     assert set(found.kinds) == {"done", "cone-left", "failed"}
@@ -129,3 +130,63 @@ def test_what_is_no_map_is_refused(
     with pytest.raises(InputError) as caught:
         mapped(study, "stable", ends_of(over), silent, **options)
     assert caught.value.argument == argument
+
+
+def test_a_map_that_is_stopped_anywhere_keeps_its_runs_and_goes_on_to_the_same(
+    study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
+    made: list[int] = []
+
+    def stopped_at(limit: int) -> None:
+        def watched(points: list[Study], **options: Any) -> Any:
+            if sum(made) + len(points) > limit:
+                raise KeyboardInterrupt
+            made.append(len(points))
+            return integrated(points)
+
+        monkeypatch.setattr(map_runs, "integrate_chunk", watched)
+
+    def found(checkpoint: Checkpoint | None, quantity: str = "status") -> study_map.StudyMap:
+        options: Any = {"resolution": 32, "check": 9, "checkpoint": checkpoint}
+        return mapped(study, quantity, over, silent, **options)
+
+    for quantity in ("status", "final_error"):
+        made.clear()
+        stopped_at(10**9)
+        whole, needed = found(None, quantity), sum(made)
+        path = tmp_path / f"{quantity}.checkpoint"
+        said: list[str] = []
+        made.clear()
+        for limit in (50, needed // 4, needed // 2, needed - 1):
+            stopped_at(limit)
+            with pytest.raises(KeyboardInterrupt):
+                found(Checkpoint(path, every=1e9, notice=said.append), quantity)
+        stopped_at(10**9)
+        again = found(Checkpoint(path, every=0.0, notice=said.append), quantity)
+        assert [line.partition(",")[0] for line in said][-1].startswith("resuming at ")
+        # nothing was lost, nothing that was known was computed again
+        assert sum(made) == needed
+        assert again.to_xarray().equals(whole.to_xarray())
+        assert again.kinds == whole.kinds
+        assert (again.runs, again.checked) == (whole.runs, whole.checked)
+
+
+def test_what_is_kept_of_another_map_is_not_used(
+    study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(map_runs, "integrate_chunk", lambda points, **_: integrated(points))
+    over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
+    path = tmp_path / "c"
+    options: Any = {"resolution": 8, "coarse": 4}
+    mapped(study, "status", over, silent, checkpoint=Checkpoint(path, every=0.0), **options)
+    for quantity, ends in (("final_error", (1.0, 5.0)), ("status", (1.0, 5.5))):
+        said: list[str] = []
+        kept = Checkpoint(path, every=0.0, notice=said.append)
+        changed = {**over, "training.learning_rate": ends}
+        found = mapped(study, quantity, changed, silent, checkpoint=kept, **options)
+        assert ["is not used" in line for line in said] == [True]
+        fresh = mapped(study, quantity, changed, silent, **options)
+        assert found.to_xarray().equals(fresh.to_xarray())
+    with pytest.raises(InputError, match="of a function nobody can tell"):
+        mapped(study, lambda a, e: e[-1], over, silent, checkpoint=Checkpoint(path))

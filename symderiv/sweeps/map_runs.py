@@ -1,0 +1,155 @@
+"""The runs of a map: a number or a kind of each, computed once, kept when the map is stopped."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.ensemble import group_points, integrate_chunk
+from symderiv.dynamics.storage.checkpoint import Checkpoint, identity
+from symderiv.dynamics.studies.study import Study
+from symderiv.kept import sources_digest
+from symderiv.sweeps.box_results import INTERRUPTED
+from symderiv.sweeps.study_grid import Grid
+
+__all__ = ["MapRuns", "Measure"]
+
+# What one call integrates: memory stays bounded, and what a kill costs.
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 1024
+_SECONDS_AT_ONCE = 1.0
+_KEPT = "values"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is mapped.
+
+    Args:
+        name: of it.
+        words: on axes.
+        of: the value of a run, a number or a text, from its times and errors, both shape (n,), and
+            its status.
+        kinds: values are kinds, and only whether they are equal counts.
+        logarithmic: it is the logarithm whose changes count.
+    """
+
+    name: str
+    words: str
+    of: Callable[[np.ndarray, np.ndarray, str], float | str]
+    kinds: bool = False
+    logarithmic: bool = False
+
+
+class MapRuns:
+    """Values of runs at places of the lattice, each computed once and kept in a checkpoint."""
+
+    def __init__(
+        self,
+        study: Study,
+        quantity: Measure,
+        over: Mapping[str, list[Any]],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        self._grid = Grid(study, over, lazily=True)
+        # whole numbers may stand several times along a side
+        self._first = [
+            np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
+            for values in over.values()
+        ]
+        self.quantity, self._checkpoint = quantity, checkpoint
+        self._known: dict[int, float | str] = {}
+        self._asked: set[int] = set()
+        self._kinds: dict[str, int] = {}
+        self._at_once = _FEWEST_AT_ONCE
+        if checkpoint is not None:
+            more = {"quantity": quantity.name, "sides": json.dumps(over)}
+            checkpoint.open(identity(study, _text_of_maps(), **more))
+            kept = checkpoint.entry(_KEPT)
+            if kept is not None:
+                places, values = kept["places"].tolist(), kept["values"].tolist()
+                self._known = dict(zip(places, values, strict=True))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds that were met, in the order of their numbers."""
+        return tuple(self._kinds)
+
+    @property
+    def made(self) -> int:
+        """How many runs were asked for."""
+        return len(self._asked)
+
+    def values(self, places: np.ndarray) -> np.ndarray:
+        """Numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
+        first = tuple(f[p] for f, p in zip(self._first, places.T, strict=True))
+        indices = np.ravel_multi_index(first, self._grid.shape).tolist()
+        todo = [index for index in dict.fromkeys(indices) if index not in self._known]
+        while todo:
+            started, count = time.monotonic(), min(self._at_once, len(todo))
+            self._compute(todo[:count])
+            del todo[:count]
+            if time.monotonic() - started < _SECONDS_AT_ONCE:
+                self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
+        self._asked.update(indices)
+        # kinds are numbered as they are asked for, however many times the map was begun
+        return np.array([self._number(self._known[index]) for index in indices])
+
+    def _compute(self, indices: list[int]) -> None:
+        studies = list(self._grid.studies(indices))
+        for group in group_points(studies):
+            chunk = integrate_chunk([studies[n] for n in group])
+            for row, n in enumerate(group):
+                status = str(chunk.status[row]).partition(":")[0]
+                if status != INTERRUPTED:
+                    self._known[indices[n]] = self.quantity.of(
+                        chunk.alpha, chunk.generalization_error[row], status
+                    )
+            if chunk.interrupted:
+                raise KeyboardInterrupt
+            if self._checkpoint is not None and self._checkpoint.due:
+                self._keep()
+                self._checkpoint.write()
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """The checkpoint has in the end what is known, and is written if it is no good end."""
+        try:
+            yield
+        except BaseException:
+            self._keep()
+            if self._checkpoint is not None:
+                self._checkpoint.write()
+            raise
+        self._keep()
+
+    def _keep(self) -> None:
+        if self._checkpoint is not None and self._known:
+            places = np.fromiter(self._known, np.int64, len(self._known))
+            kept = {"places": places, "values": np.array(list(self._known.values()))}
+            self._checkpoint.keep(_KEPT, kept, f"{places.size} runs")
+
+    def _number(self, value: float | str) -> float:
+        if self.quantity.kinds:
+            return float(self._kinds.setdefault(str(value), len(self._kinds)))
+        number = float(value)
+        if not self.quantity.logarithmic:
+            return number
+        return math.log10(number) if number > 0.0 else math.nan
+
+
+def _text_of_maps() -> str:
+    """A digest of all modules that values of a map depend on, but those of dynamics."""
+    import symderiv_codegen
+    import symderiv_kernels
+
+    rooms = ("expressions", "gaussian", "learning", "library", "numerics", "report", "sweeps")
+    packages = (Path(each.__path__[0]) for each in (symderiv_codegen, symderiv_kernels))
+    return sources_digest(*rooms, also=tuple(packages))
