@@ -5,37 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symderiv.data.blas_threads import one_blas_thread
-from symderiv.expressions import activation
 from symderiv.one_step.asymptotic import asymptotic_errors
 from symderiv.one_step.conditional import ConditionalMap, conditional_map
 from symderiv.one_step.hermite import HermiteModel, hermite_model
-from symderiv.one_step.network import (
-    ArrayActivation,
-    column_blocks,
-    gradient,
-    initial_weights,
-    ridge,
-)
+from symderiv.one_step.network import column_blocks, ridge
 from symderiv.one_step.ridge_equations import ridge_errors
 from symderiv.one_step.setting import ASYMPTOTIC, EQUATIONS
-from symderiv.one_step.spiked_mixture import Population, Samples, population
+from symderiv.one_step.spiked_mixture import population
+from symderiv.one_step.trained_layer import generators, trained_layer
 
 if TYPE_CHECKING:
     from symderiv.one_step.setting import Setting
+    from symderiv.one_step.spiked_mixture import Samples
+    from symderiv.one_step.trained_layer import TrainedLayer
     from symderiv.progress import Tell
 
     Array = np.ndarray
 
 __all__ = ["Comparison", "Estimate", "Trial", "compare", "one_trial", "trial_strengths"]
-
-# What is drawn in a trial, each from a sequence of its own: leaving a model out changes no other.
-_DRAWN = ("population", "weights", "gradient", "ridge", "test", "conditional", "hermite")
 
 
 @dataclass(frozen=True)
@@ -117,24 +109,16 @@ def compare(setting: Setting, tell: Tell) -> Comparison:
 
 def one_trial(setting: Setting, number: int) -> Trial:
     """One draw of everything, the same whatever the other trials are."""
-    random = _generators(setting, number)
-    sigma = ArrayActivation.of(activation(setting.activation))
-    drawn = population(setting, random["population"])
-    first, second = initial_weights(random["weights"], setting.n, setting.neurons, drawn.trace)
-    step_data = drawn.sample(random["gradient"], setting.samples)
-    first += setting.learning_rate * gradient(first, second, sigma, step_data)
-    direction = step_data.labels @ step_data.inputs / setting.samples
-    del step_data
-    models = _Models(setting, sigma, drawn, first, direction, random)
-    train = drawn.sample(random["ridge"], setting.samples)
-    test = drawn.sample(random["test"], setting.tests)
-    errors = _errors(models, train, test)
+    layer = trained_layer(setting, number)
+    models = _Models(layer)
+    errors = _errors(models, layer.examples("ridge"), layer.examples("test"))
     if EQUATIONS in setting.models:
         assert models.conditional is not None
-        found = ridge_errors(drawn, models.conditional, setting.samples, setting.ridge)
+        found = ridge_errors(layer.population, models.conditional, setting.samples, setting.ridge)
         errors[EQUATIONS] = found.test, found.training
     if ASYMPTOTIC in setting.models:
-        limit = asymptotic_errors(setting, np.array([c.strengths for c in drawn.components]))
+        strengths = np.array([c.strengths for c in layer.population.components])
+        limit = asymptotic_errors(setting, strengths)
         errors[ASYMPTOTIC] = limit.test, limit.training
     return Trial(
         {name: found[0] for name, found in errors.items()},
@@ -146,38 +130,25 @@ def one_trial(setting: Setting, number: int) -> Trial:
 
 def trial_strengths(setting: Setting, number: int) -> Array:
     """The spikes' strengths that a trial draws, shape (2, r)."""
-    drawn = population(setting, _generators(setting, number)["population"])
+    drawn = population(setting, generators(setting, number)["population"])
     return np.array([component.strengths for component in drawn.components])
-
-
-def _generators(setting: Setting, number: int) -> dict[str, np.random.Generator]:
-    seed = np.random.SeedSequence(setting.seed, spawn_key=(number,))
-    return {
-        name: np.random.Generator(np.random.SFC64(child))
-        for name, child in zip(_DRAWN, seed.spawn(len(_DRAWN)), strict=True)
-    }
 
 
 class _Models:
     """The feature maps of one trained first layer, by name."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        sigma: ArrayActivation,
-        drawn: Population,
-        first: Array,
-        direction: Array,
-        random: Mapping[str, np.random.Generator],
-    ) -> None:
-        self.setting, self.sigma, self.first, self.random = setting, sigma, first, random
+    def __init__(self, layer: TrainedLayer) -> None:
+        self.layer, self.setting = layer, layer.setting
         self.conditional: ConditionalMap | None = None
         self.hermite: HermiteModel | None = None
-        if {"conditional_gaussian", EQUATIONS} & set(setting.models):
-            self.conditional = conditional_map(drawn, first, direction, setting.activation)
-        if "hermite" in setting.models:
-            squared = Fraction(setting.n) / Fraction(drawn.trace)
-            self.hermite = hermite_model(setting.activation, squared, setting.hermite_degree)
+        if {"conditional_gaussian", EQUATIONS} & set(self.setting.models):
+            self.conditional = conditional_map(
+                layer.population, layer.first, layer.direction, self.setting.activation
+            )
+        if "hermite" in self.setting.models:
+            self.hermite = hermite_model(
+                self.setting.activation, layer.squared_scale, self.setting.hermite_degree
+            )
 
     @property
     def truncation(self) -> Truncation | None:
@@ -190,13 +161,14 @@ class _Models:
 
         Random numbers of a model go on where its last features ended.
         """
-        fields = self.first @ data.inputs[rows].T
-        yield "network", self.sigma.value(fields)
+        random = self.layer.random
+        fields = self.layer.first @ data.inputs[rows].T
+        yield "network", self.layer.sigma.value(fields)
         if self.conditional is not None and "conditional_gaussian" in self.setting.models:
-            made = self.conditional.features(data, rows, self.random["conditional"])
+            made = self.conditional.features(data, rows, random["conditional"])
             yield "conditional_gaussian", made
         if self.hermite is not None:
-            yield "hermite", self.hermite.features(fields, self.random["hermite"])
+            yield "hermite", self.hermite.features(fields, random["hermite"])
 
 
 def _errors(models: _Models, train: Samples, test: Samples) -> dict[str, tuple[float, float]]:

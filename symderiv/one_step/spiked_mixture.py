@@ -94,11 +94,14 @@ class Population:
         x = np.empty((count, self.teacher.size))
         x[:first] = self.components[0].sample(random, first)
         x[first:] = self.components[1].sample(random, count - first)
+        return Samples(x, self.labels(x, first), first)
+
+    def labels(self, inputs: Array, first: int) -> Array:
+        """y of inputs in rows, of which so many are of the first component, shape (count,)."""
         if self.classes:
-            y = np.where(np.arange(count) < first, -1.0, 1.0)
-        else:
-            y = np.maximum(x @ self.teacher, 0.0)
-        return Samples(x, y, first)
+            return np.where(np.arange(len(inputs)) < first, -1.0, 1.0)
+        found: Array = np.maximum(inputs @ self.teacher, 0.0)
+        return found
 
 
 def population(setting: Setting, random: np.random.Generator) -> Population:

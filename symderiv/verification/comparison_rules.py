@@ -34,6 +34,7 @@ __all__ = [
     "one_point",
     "ordered",
     "pairs",
+    "with_error",
 ]
 
 #: Of the digits computed with, so many may be lost to cancellation.
@@ -434,7 +435,7 @@ class WithinErrorBars:
         count, largest, farthest = 0, 0.0, 0.0
         for count, point in enumerate(points, start=1):
             for pair in pairs(statement, ranges, point, numbers):
-                left, right = _bar(pair.left), _bar(pair.right)
+                left, right = with_error(pair.left), with_error(pair.right)
                 spread = math.hypot(left[1], right[1])
                 size = max(abs(left[0]), abs(right[0]))
                 allowed = self.errors * spread + self.systematic * size
@@ -464,7 +465,8 @@ class WithinErrorBars:
         )
 
 
-def _bar(value: Any) -> tuple[float, float]:
+def with_error(value: Any) -> tuple[float, float]:
+    """A number and its standard error, which is 0 where it was not measured."""
     if isinstance(value, Measured):
         return float(value.mean), float(value.error)
     return float(value), 0.0

@@ -26,6 +26,7 @@ from symderiv.verification.comparison_rules import (
     WithinErrorBars,
 )
 from symderiv.verification.quantities import Reference, read_reference
+from symderiv.verification.shown_within import ShownWithin
 from symderiv.verification.size_bound import Bound
 
 __all__ = [
@@ -41,7 +42,8 @@ __all__ = [
 
 #: Rules by the name that files give them.
 RULES: Final[Mapping[str, Callable[..., Rule]]] = {
-    rule.__name__: rule for rule in (Bound, Converges, Exact, Symbolic, Within, WithinErrorBars)
+    rule.__name__: rule
+    for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
 }
 _COMMON: Final = (
     *("regime", "where", "rests_on", "rule", "indices", "symmetric", "equal", "diagonal", "uses"),

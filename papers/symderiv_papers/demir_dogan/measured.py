@@ -19,14 +19,8 @@ from symderiv.verification.claim import Point
 from symderiv.verification.comparison_rules import Measured
 from symderiv.verification.values import Values
 
-__all__ = [
-    "hermite_points", "layer_points", "map_points", "published_points", "scan", "shape_points",
-]  # fmt: skip
+__all__ = ["layer_points", "published_points", "scan", "shape_points"]
 
-#: Far from k = m and with much ridge errors vary little.
-_SMALL: dict[str, Any] = {
-    "n": 60, "m": 40, "k": 90, "ridge": 0.3, "trials": 24, "test_samples": 400,
-}  # fmt: skip
 _DRAWS = 8
 
 
@@ -41,36 +35,6 @@ def _compared(items: tuple[tuple[str, Any], ...]) -> Comparison:
 def compared(**keys: Any) -> Comparison:
     """Trials of a setting, once per process."""
     return _compared(tuple(sorted(keys.items())))
-
-
-def _pair(found: Comparison, model: str, name: str) -> dict[str, Any]:
-    """Errors of the network, taken as given, and those of a model with their paired errors."""
-    values: dict[str, Any] = {}
-    for what, training in (("error", False), ("training", True)):
-        network = found.error("network", training=training).mean
-        gap = found.difference(model, training=training)
-        values[what] = network
-        values[f"{what}_{name}"] = Measured(network + gap.mean, gap.standard_error)
-    return values
-
-
-def map_points(_: Any) -> Iterator[Point]:
-    """Network and conditional Gaussian map: error, training, error_map, training_map."""
-    for text in ("relu", "tanh"):
-        for task in ("regression", "classification"):
-            models = ("network", "conditional_gaussian")
-            found = compared(**_SMALL, activation=text, task=task, models=models)
-            yield Point(f"{text}, {task}", Values(_pair(found, models[1], "map")))
-
-
-def hermite_points(_: Any) -> Iterator[Point]:
-    """Network and Hermite model: error, training, error_hermite, training_hermite."""
-    for text in ("tanh", "sigmoid"):
-        for l, beta in ((2, 0.25), (3, 7 / 12), (4, 17 / 24)):
-            models = ("network", "hermite")
-            found = compared(**_SMALL, activation=text, beta=beta, models=models)
-            label = f"{text}, l = {l}, beta = {beta:.3f}"
-            yield Point(label, Values(_pair(found, "hermite", "hermite")))
 
 
 def shape_points(numbers: Any) -> Iterator[Point]:

@@ -22,6 +22,7 @@ from symderiv.verification.enclosed import Enclosed
 from symderiv.verification.paper_file import paper_from_toml
 from symderiv.verification.point_code import code_of
 from symderiv.verification.point_sets import RULES, read_rule
+from symderiv.verification.shown_within import ShownWithin
 from symderiv.verification.size_bound import Bound
 from symderiv.verification.standing import overturned_by, tier
 from symderiv.verification.verify import Finding, verify_claim
@@ -178,6 +179,7 @@ def _found(statement: str, rule: Rule, corrected: str = "", **values: Any) -> Fi
         (Exact(digits=20), "digits", "differ by more than 1e-12 of the larger one"),
         (Within(tolerance=0.05), "tolerance", "differ by more than 0.05 of the larger one"),
         (WithinErrorBars(systematic=0.02), "Monte Carlo", "than 4 standard errors and 0.02 of the"),
+        (ShownWithin(margin=0.5), "Monte Carlo", "4 standard errors together are more than 0.5 of"),
     ],
 )
 def test_tier_and_what_would_overturn_follow_from_the_rule(

@@ -1,0 +1,93 @@
+"""Two measured sides count as equal only where the measurement shows that they are close."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from symderiv.errors import ToleranceError
+from symderiv.precision.balls.contexts import numbers
+from symderiv.verification import claim
+from symderiv.verification.comparison_rules import Measured, WithinErrorBars
+from symderiv.verification.point_sets import read_rule
+from symderiv.verification.shown_within import ShownWithin
+from symderiv.verification.statement import parse_statement
+
+RULE = ShownWithin(margin=0.02)
+
+
+def _tested(statement: str, mean: float, error: float, rule: object = RULE) -> claim.Tested:
+    points = [claim.Point("here", {"m": Measured(mean, error), "a": 1.0})]
+    with numbers(16, "float64") as context:
+        return rule.test(parse_statement(statement), "", points, context)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "passes"),
+    [
+        (1.0, 0.0, True),
+        (1.01, 0.002, True),
+        (0.99, 0.002, True),
+        (1.01, 0.004, False),  # not precise enough
+        (1.0, 0.01, False),  # nothing is known
+        (1.05, 0.001, False),  # known to be wrong
+        (0.95, 0.001, False),
+    ],
+)
+def test_the_difference_with_its_error_must_be_small(
+    mean: float, error: float, passes: bool
+) -> None:
+    assert _tested("m == a", mean, error).passed is passes
+
+
+def test_noise_passes_the_other_rule_and_not_this_one() -> None:
+    assert _tested("m == a", 1.3, 0.1, WithinErrorBars()).passed
+    assert not _tested("m == a", 1.3, 0.1).passed
+
+
+def test_it_says_whether_the_sides_differ_or_the_measurement_is_too_coarse() -> None:
+    differ, coarse = _tested("m == a", 1.05, 0.001), _tested("m == a", 1.01, 0.01)
+    assert "differ by 0.048 with 0.0038 for its error at here: more than 0.02" in differ.summary
+    assert "are not shown to be within 0.02: 0.0099 with 0.04" in coarse.summary
+    assert differ.counterexample is not None
+    assert _tested("m == a", 1.01, 0.001).summary.startswith("shown to be within 0.014 at 1 points")
+
+
+@pytest.mark.parametrize(
+    ("statement", "mean", "passes"),
+    [
+        ("m < a", 0.5, True),
+        ("m < a", 1.01, True),
+        ("m < a", 1.05, False),
+        ("m > a", 0.5, False),
+        ("m >= a", 1.05, True),
+        ("a < m", 1.05, True),
+        ("a < m", 0.95, False),
+    ],
+)
+def test_inequalities_have_a_margin_too(statement: str, mean: float, passes: bool) -> None:
+    assert _tested(statement, mean, 0.001).passed is passes
+
+
+def test_wrong_sides_pass_as_rarely_as_it_says() -> None:
+    """At the margin a share of 3e-5 may pass at 4 errors, 0.16 at 1; equal sides then pass."""
+    random = np.random.default_rng(5)
+    rule = ShownWithin(margin=0.02, errors=1.0)
+    at_margin = [
+        _tested("m == a", mean, 0.005, rule).passed
+        for mean in 0.98 + 0.005 * random.standard_normal(2000)
+    ]
+    expected = 0.5 * math.erfc(1.0 / math.sqrt(2.0))
+    assert np.mean(at_margin) == pytest.approx(expected, abs=0.025)
+    equal = [
+        _tested("m == a", mean, 0.002).passed for mean in 1.0 + 0.002 * random.standard_normal(500)
+    ]
+    assert np.mean(equal) > 0.99
+
+
+def test_it_is_read_from_files_and_needs_points() -> None:
+    assert read_rule("ShownWithin(margin=0.02)") == RULE
+    with numbers(16, "float64") as context, pytest.raises(ToleranceError, match="no points"):
+        RULE.test(parse_statement("m == a"), "", [], context)
