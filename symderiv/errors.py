@@ -78,6 +78,21 @@ class NotYetError(InputError):
     """The request is meaningful but this version has no honest way to answer it."""
 
 
+class NotClosed(InputError):  # noqa: N818 - the name that users know
+    """The equations of a stated problem do not close in finitely many order parameters.
+
+    Args:
+        message: What does not close and why, one line.
+        average: The mean that does not close, as text.
+        statement: The line of the statement that it came from.
+    """
+
+    def __init__(self, message: str = "", average: str = "", statement: str = "") -> None:
+        super().__init__(message)
+        self.average = average
+        self.statement = statement
+
+
 class StoppedError(SymderivError):
     """A run was stopped by a signal; the message says what was kept and how to go on."""
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.errors import FormulaError
 from symderiv.expressions.bounds import measure
@@ -74,6 +74,19 @@ class Activation:
         from symderiv.expressions import parse_formula
 
         return parse_formula(self.text, ("x",))
+
+    def __call__(self, value: Any) -> Any:
+        """Return g of a SymPy expression, or of each entry of an array of them."""
+        import numpy as np
+        import sympy as sp
+
+        if isinstance(value, np.ndarray | list | tuple):
+            array = np.asarray(value, dtype=object)
+            result = np.empty(array.shape, dtype=object)
+            for place in np.ndindex(array.shape):
+                result[place] = self(array[place])
+            return result
+        return self.expression.subs(sp.Symbol("x", real=True), sp.sympify(value))
 
 
 def activation(text: str) -> Activation:

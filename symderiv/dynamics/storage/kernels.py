@@ -412,6 +412,25 @@ class WaitingModule(ModuleType):
         return self.__dict__[name]
 
 
+def kept_module(text: str, package: str = _FAST) -> ModuleType:
+    """Return the module of a printed text, kept in the cache under its digest.
+
+    Args:
+        text: As printed by this process; the file is only what numba keeps machine code by.
+        package: Whose runtime its relative imports mean.
+    """
+    digest = hashlib.sha256(f"{package}\0{text}".encode()).hexdigest()
+    path = cache_folder() / f"system_{digest[:24]}.py"
+    if _read_sealed(path) != text:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_file(path, text.encode() + _seal(text))
+        except OSError:
+            path = temporary_folder() / path.name
+            write_whole(path, text.encode() + _seal(text))
+    return _module_of(path, text, package)
+
+
 def _imported(name: str) -> ModuleType:
     """A module of the package."""
     from symderiv.code_cache import kept_code

@@ -29,7 +29,7 @@ def place_of(field: str) -> int:
 
 def places(sizes: np.ndarray) -> np.ndarray:
     """Where the fields of a flat state begin, and its length; then the same of parameters."""
-    named = dict(zip(LAYOUT["sizes"], map(int, sizes), strict=True))
+    named = dict(zip(LAYOUT["sizes"], map(int, sizes), strict=False))
     found: list[int] = []
     for vector in ("state", "parameters"):
         packing = Packing.of(LAYOUT, vector, **named)

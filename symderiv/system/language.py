@@ -1,0 +1,477 @@
+"""``System``: the language in which a learning problem is stated."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.errors import InputError, ShapeError
+from symderiv.system.statement import Constraint, Descent, Inputs, Statement, Update
+from symderiv.system.symbols import Latent, Symbols
+from symderiv.system.vectors import (
+    Episode,
+    FreshInput,
+    InputSequence,
+    SlowVector,
+    SlowVectors,
+    VectorExpression,
+    as_expression,
+)
+
+if TYPE_CHECKING:
+    from symderiv.system.solving import Solver, SystemRates, SystemRun
+
+__all__ = ["Scalars", "System"]
+
+_MOST = 64  # vectors, tokens or examples under one name: equations are written out for each
+_KINDS = ("sphere", "orthonormal")
+
+
+class Scalars(np.ndarray):
+    """An object array of the symbols of slow scalars that can be a key of a statement."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+    def __eq__(self, other: object) -> Any:
+        return np.ndarray.__eq__(self, other)
+
+
+class System:
+    """A learning problem, stated line by line.
+
+    A few slow vectors of N components and slow scalars move with every fresh example, in
+    directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
+    is checked as it is made.
+
+    Example:
+        >>> import symderiv as sd
+        >>> P = sd.System()
+        >>> x = P.inputs("x")
+        >>> w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+        >>> eta = P.parameter("eta", 0.5)
+        >>> g = sd.activation("erf")
+        >>> s, t = g(w @ x).sum(), g(B @ x).sum()
+        >>> P.descend((s - t)**2 / 2, {w: eta})
+        >>> P.observe(error=(s - t)**2 / 2)
+    """
+
+    def __init__(self) -> None:
+        self._symbols = Symbols()
+        self._inputs: list[Inputs] = []
+        self._vectors: list[SlowVector] = []
+        self._lines: list[Descent | Update] = []
+        self._constraints: list[Constraint] = []
+        self._observables: dict[str, sp.Expr] = {}
+        self._solver: Solver | None = None
+        self._solved = (0, 0, 0)
+
+    # declarations
+
+    def inputs(
+        self,
+        name: str,
+        model: Any = None,
+        length: int | None = None,
+        correlation: Any = None,
+        episode: int | None = None,
+    ) -> Any:
+        """Declare a fresh Gaussian input vector of every step.
+
+        Args:
+            name: Its name.
+            model: Its law, an input model such as ``sd.Isotropic()`` (the default) or
+                ``sd.Spectrum([2, 0.5])``. Models of several inputs share their eigenspaces.
+            length: L tokens ``x[0]`` … ``x[L-1]`` instead of one vector.
+            correlation: Of the tokens, shape (L, L), symmetric, unit diagonal, positive
+                semidefinite; None for independent tokens.
+            episode: T independent copies of the input per step.
+
+        Returns:
+            A vector; a sequence of tokens; or, with ``episode``, an example over which ``sum``,
+            ``mean`` and ``all`` run.
+
+        Raises:
+            InputError: A name that is taken, a number out of range, a correlation that is none.
+        """
+        from symderiv.dynamics.studies.input_models import Isotropic
+
+        model = Isotropic() if model is None else model
+        if not hasattr(model, "build"):
+            raise InputError(
+                f"is no input model: {type(model).__name__}; give sd.Isotropic(), sd.Spectrum(…), …",
+                argument="model",
+            )
+        if length is not None and episode is not None:
+            raise InputError("inputs have a length or an episode, not both", argument="episode")
+        size = _count(length, "length") or _count(episode, "episode")
+        if correlation is not None and length is None:
+            raise InputError("needs a length", argument="correlation")
+        matrix = None if correlation is None else _correlation(correlation, int(length or 0))
+        name = self._symbols.take(name, "inputs")
+        if size is None:
+            atom = FreshInput(self._symbols, name, 0, None, name)
+            self._inputs.append(Inputs(name, model, (atom,), None, False))
+            return atom
+        many = episode is not None
+        atoms = tuple(
+            FreshInput(self._symbols, name, 0 if many else i, i if many else None, f"{name}{i + 1}")
+            for i in range(size)
+        )
+        for atom in atoms:
+            self._symbols.take(atom.name, f"inputs of {name}")
+        self._inputs.append(Inputs(name, model, atoms, matrix, many))
+        return Episode(self._symbols, name, atoms) if many else InputSequence(name, atoms)
+
+    def vectors(self, name: str, number: int | None = None, fixed: bool = False) -> Any:
+        """Declare slow vectors of N components with |w|² = O(N).
+
+        Args:
+            name: Their name.
+            number: K; one vector, not an array, if it is left out.
+            fixed: They never move.
+
+        Returns:
+            One vector, or an array of K, for ``w @ x``, ``w.dot(B)``, ``s @ v``.
+        """
+        size = _count(number, "number")
+        name = self._symbols.take(name, "vectors")
+        members = tuple(
+            SlowVector(self._symbols, name, i, bool(fixed))
+            for i in (range(size) if size is not None else (None,))
+        )
+        if size is not None:
+            for member in members:
+                self._symbols.take(member.name, f"one of the vectors {name}")
+        self._symbols.declared(members)
+        self._vectors += members
+        return members[0] if size is None else SlowVectors(members)
+
+    def scalars(self, name: str, number: int | None = None) -> Any:
+        """Declare slow scalars u = O(1): a SymPy symbol, or an array of K symbols."""
+        size = _count(number, "number")
+        name = self._symbols.take(name, "scalars")
+        names = [name] if size is None else [f"{name}{i + 1}" for i in range(size)]
+        symbols = [sp.Symbol(each, real=True) for each in names]
+        for symbol in symbols:
+            if size is not None:
+                self._symbols.take(symbol.name, f"one of the scalars {name}")
+            self._symbols.scalars[symbol] = name
+        if size is None:
+            return symbols[0]
+        return np.array(symbols, dtype=object).view(Scalars)
+
+    def latents(self, name: str, law: Any = "gaussian", number: int | None = None) -> Any:
+        """Declare fresh scalars of every step.
+
+        Args:
+            name: Their name.
+            law: ``"gaussian"`` (mean 0, variance 1), ``"rademacher"`` (±1 with probability ½) or a
+                dictionary of values and probabilities that sum to one.
+            number: How many independent ones; one symbol if it is left out.
+
+        Returns:
+            A SymPy symbol, or an array of symbols.
+        """
+        size = _count(number, "number")
+        read = _law(law)
+        name = self._symbols.take(name, "latents")
+        names = [name] if size is None else [f"{name}{i + 1}" for i in range(size)]
+        if size is not None:
+            for each in names:
+                self._symbols.take(each, f"one of the latents {name}")
+        symbols = [self._symbols.latent(Latent(each, read)) for each in names]
+        return symbols[0] if size is None else np.array(symbols, dtype=object)
+
+    def parameter(self, name: str, value: Any = None) -> sp.Symbol:
+        """Declare a number that sweeps, sensitivities and protocols can vary.
+
+        Args:
+            name: Its name.
+            value: Its value if nothing else is said; None if it must be given.
+        """
+        default = sp.nan if value is None else as_expression(value, f"the value of {name}")
+        if default.free_symbols:
+            raise InputError(f"the value of {name} must be a number, not {default}")
+        symbol = sp.Symbol(self._symbols.take(name, "a parameter"), real=True)
+        self._symbols.parameters[symbol] = default
+        return symbol
+
+    # statements
+
+    def descend(self, loss: Any, rates: Mapping[Any, Any]) -> None:
+        """State that vectors move by −η times the gradient of a loss, scalars by −(η/N) times.
+
+        Args:
+            loss: An expression in fields, overlaps, scalars, latents and parameters.
+            rates: For every family, vector or scalar that is trained, its learning rate.
+
+        Raises:
+            InputError: A symbol that belongs to nothing, a target that cannot move.
+            NotClosed: The part of order N of the loss depends on what is trained, or it jumps.
+        """
+        self._descent("descend", loss, rates, 1)
+
+    def ascend(self, loss: Any, rates: Mapping[Any, Any]) -> None:
+        """State that vectors and scalars move along the gradient; arguments as ``descend``."""
+        self._descent("ascend", loss, rates, -1)
+
+    def update(self, changes: Mapping[Any, Any]) -> None:
+        """State what a step adds: Δw = F ξ/√N + G B/N for ``w: F * x + G * B``, Δu = g/N.
+
+        Args:
+            changes: For every family, vector or scalar that moves, its change.
+        """
+        where = f"statement {len(self._lines) + 1} (update)"
+        read: dict[SlowVector | sp.Symbol, VectorExpression | sp.Expr] = {}
+        for target, change in self._targets(changes, where):
+            if isinstance(target, SlowVector):
+                if isinstance(change, sp.Expr | int) and change == 0:
+                    continue
+                if not isinstance(change, VectorExpression):
+                    raise InputError(
+                        f"{where}: the change of the vector {target.name} must be a vector such as "
+                        f"F * x + G * B, not {change}"
+                    )
+                for atom, coefficient in change.terms.items():
+                    self._symbols.checked(coefficient, where)
+                    if isinstance(atom, Episode):
+                        raise InputError(
+                            f"{where}: {atom.name} is an example of an episode; say "
+                            f"{atom.name}.mean(…) or {atom.name}.sum(…) of the change"
+                        )
+                read[target] = change
+            else:
+                value = as_expression(change, f"{where}: the change of {target}")
+                read[target] = self._symbols.checked(value, where)
+        self._add(Update(read))
+
+    def constrain(self, vectors: Any, kind: str) -> None:
+        """State that vectors are brought back to a condition after every step.
+
+        Args:
+            vectors: A family or a vector that moves.
+            kind: ``"sphere"`` (every |w|² keeps its initial value) or ``"orthonormal"``
+                (w_a·w_b = N δ_ab, by W ← (W Wᵀ/N)^(−1/2) W).
+        """
+        if kind not in _KINDS:
+            raise InputError(_unknown(kind, _KINDS), argument="kind")
+        members = self._members(vectors, "constrain")
+        for member in members:
+            self._may_move(member, "constrain")
+        self._constraints.append(Constraint(members, kind))
+
+    def observe(self, **averages: Any) -> None:
+        """State averages over a fresh example that results carry, by name."""
+        for name, value in averages.items():
+            where = f"observe({name}=…)"
+            expression = self._symbols.checked(as_expression(value, where), where)
+            if name in self._observables:
+                raise InputError(f"{name} is observed already; choose another name")
+            self._observables[name] = expression
+
+    # what follows
+
+    @property
+    def statement(self) -> Statement:
+        """The statement as data that does not change any more."""
+        return Statement(
+            self._symbols,
+            tuple(self._inputs),
+            tuple(self._vectors),
+            tuple(self._lines),
+            tuple(self._constraints),
+            dict(self._observables),
+        )
+
+    @property
+    def solver(self) -> Solver:
+        """The derived and compiled equations of what has been stated so far.
+
+        Raises:
+            NotClosed: The equations do not close.
+        """
+        from symderiv.system.derivation import derived
+        from symderiv.system.lowering import closed
+        from symderiv.system.solving import Solver
+
+        said = len(self._lines), len(self._constraints), len(self._observables)
+        if self._solver is None or self._solved != said:
+            if not self._lines:
+                raise InputError("nothing moves yet: say how with descend, ascend or update")
+            self._solver, self._solved = Solver(closed(derived(self.statement))), said
+        return self._solver
+
+    def rates(self, state: Mapping[str, Any], **parameters: Any) -> SystemRates:
+        """Return the derivatives of all order parameters by α at a state.
+
+        Args:
+            state: Overlaps by name (``"w.B"``, shape (K, M), a leading axis of eigenvalue classes
+                where inputs have several) and slow scalars; or vectors of shape (K, N) under the
+                name of their family. What the equations do not need may be left out.
+            parameters: Values that differ from the defaults.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown.
+        """
+        return self.solver.rates(state, parameters)
+
+    def solve(
+        self,
+        end: float | None = None,
+        *,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        relative_tolerance: float = 1e-9,
+        absolute_tolerance: float = 1e-14,
+        progress: Any = None,
+        **parameters: Any,
+    ) -> SystemRun:
+        """Integrate the equations from α = 0.
+
+        Args:
+            end: The last α; 200 times are then returned.
+            alpha: The ascending times at which results are wanted, instead of ``end``.
+            initial: The state at α = 0, as in ``rates``.
+            relative_tolerance, absolute_tolerance: Of the result.
+            progress: Called about ten times a second with the time and the number of steps.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            A run with ``run.alpha`` and, by name, order parameters and observables with α first.
+        """
+        times = _times(end, alpha)
+        return self.solver.solve(
+            times, initial, parameters, relative_tolerance, absolute_tolerance, progress
+        )
+
+    def _descent(self, kind: str, loss: Any, rates: Mapping[Any, Any], sign: int) -> None:
+        where = f"statement {len(self._lines) + 1} ({kind})"
+        expression = self._symbols.checked(as_expression(loss, f"{where}: the loss"), where)
+        read: dict[SlowVector | sp.Symbol, sp.Expr] = {}
+        for target, rate in self._targets(rates, where):
+            value = as_expression(rate, f"{where}: the learning rate")
+            read[target] = self._symbols.checked(value, where)
+        self._add(Descent(expression, read, sign))
+
+    def _add(self, line: Descent | Update) -> None:
+        from symderiv.system.statement import changes_of
+
+        changes_of(line, self._symbols)  # refuses now what cannot be derived later
+        self._lines.append(line)
+
+    def _targets(self, given: Mapping[Any, Any], where: str) -> list[tuple[Any, Any]]:
+        """Return pairs of one vector or scalar and its value."""
+        if not isinstance(given, Mapping) or not given:
+            raise InputError(f"{where}: say what moves as a dictionary {{w: …}}")
+        pairs: list[tuple[Any, Any]] = []
+        for key, value in given.items():
+            members = self._members(key, where)
+            values = _spread(value, len(members), where)
+            for member, each in zip(members, values, strict=True):
+                self._may_move(member, where)
+                pairs.append((member, each))
+        return pairs
+
+    def _members(self, key: Any, where: str) -> tuple[Any, ...]:
+        if isinstance(key, SlowVectors):
+            return tuple(key)
+        if isinstance(key, np.ndarray):
+            return tuple(key.ravel())
+        if isinstance(key, SlowVector | sp.Symbol):
+            return (key,)
+        raise InputError(
+            f"{where}: {key!r} cannot move; name vectors or scalars that were declared"
+        )
+
+    def _may_move(self, member: SlowVector | sp.Symbol, where: str) -> None:
+        if isinstance(member, SlowVector):
+            if member.symbols is not self._symbols:
+                raise InputError(f"{where}: {member.name} belongs to another system")
+            if member.fixed:
+                raise InputError(
+                    f"{where}: {member.name} was declared with fixed=True and cannot move"
+                )
+        elif member not in self._symbols.scalars:
+            raise InputError(f"{where}: {member} is no scalar of this system and cannot move")
+
+
+def _times(end: float | None, alpha: Any) -> np.ndarray:
+    if (end is None) == (alpha is None):
+        raise InputError("give either end or alpha", argument="end")
+    times = np.linspace(0.0, float(end), 200) if end is not None else np.asarray(alpha, float)
+    if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or times[0] < 0:
+        raise InputError("must be finite ascending times, none negative", argument="alpha")
+    if np.any(np.diff(times) <= 0):
+        raise InputError("must ascend", argument="alpha")
+    return times
+
+
+def _spread(value: Any, size: int, where: str) -> list[Any]:
+    """Return one value for each member."""
+    if isinstance(value, SlowVectors):
+        value = value.array
+    if isinstance(value, np.ndarray | list | tuple) and np.asarray(value, dtype=object).ndim:
+        entries = list(np.asarray(value, dtype=object).ravel())
+        if len(entries) != size:
+            raise ShapeError(f"{where}: {len(entries)} values for {size} targets")
+        return entries
+    return [value] * size
+
+
+def _count(number: Any, argument: str) -> int | None:
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise InputError(
+            f"must be a whole number, not {number!r}; a number of units that grows with N leads to "
+            "infinitely many order parameters",
+            argument=argument,
+        )
+    if not 1 <= number <= _MOST:
+        raise InputError(f"must be from 1 to {_MOST}, not {number}", argument=argument)
+    return int(number)
+
+
+def _correlation(given: Any, length: int) -> sp.ImmutableMatrix:
+    rows = given.tolist() if hasattr(given, "tolist") else list(given)
+    matrix = sp.ImmutableMatrix([[as_expression(e, "correlation") for e in row] for row in rows])
+    if matrix.shape != (length, length):
+        raise ShapeError(f"must be {length} x {length}", argument="correlation")
+    if matrix != matrix.T or any(matrix[i, i] != 1 for i in range(length)):
+        raise InputError("must be symmetric with ones on the diagonal", argument="correlation")
+    if not matrix.free_symbols and min(np.linalg.eigvalsh(np.array(matrix, float))) < -1e-12:
+        raise InputError("is not positive semidefinite", argument="correlation")
+    return matrix
+
+
+def _law(law: Any) -> str | tuple[tuple[sp.Expr, Fraction], ...]:
+    if law == "gaussian":
+        return "gaussian"
+    if law == "rademacher":
+        return ((sp.Integer(-1), Fraction(1, 2)), (sp.Integer(1), Fraction(1, 2)))
+    if not isinstance(law, Mapping) or not law:
+        raise InputError(
+            'must be "gaussian", "rademacher" or {value: probability}', argument="law"
+        )
+    pairs = []
+    for value, probability in law.items():
+        p = as_expression(probability, "a probability")
+        if not p.is_Rational or not 0 <= p <= 1:
+            raise InputError(f"{probability} is no probability", argument="law")
+        pairs.append((as_expression(value, "a value"), Fraction(int(p.p), int(p.q))))
+    if sum(p for _, p in pairs) != 1:
+        raise InputError("the probabilities must sum to 1 exactly (use fractions)", argument="law")
+    return tuple(pairs)
+
+
+def _unknown(word: Any, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(str(word), known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; choose one of {', '.join(known)}"
+    return f"{word!r} is unknown{hint}"

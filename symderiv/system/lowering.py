@@ -1,0 +1,303 @@
+"""Equations as an indexed program: closed functions, then every overlap's and scalar's rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
+from sympy.core.function import AppliedUndef
+
+from symderiv.errors import NotClosed
+from symderiv.numerics import GAUSSIAN
+from symderiv.system.averages import Averages
+from symderiv.system.derivation import ALL, Equations
+from symderiv.system.slot_means import SlotMeans
+from symderiv.system.symbols import Overlap
+from symderiv.system.vectors import SlowVector
+
+__all__ = ["Closed", "closed"]
+
+_K = sp.Idx("k", sp.Symbol("L", integer=True))
+_ONE = sp.Idx("one", sp.Symbol("I", integer=True))
+_WEIGHT = Array("weight", ("L",), "multiplicities of the eigenvalues over N")
+
+Pair = tuple[SlowVector, SlowVector]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Equations whose averages are functions of covariances, scalars and parameters.
+
+    Args:
+        equations: As derived.
+        drift, noise, scalars, observables: As there, with averages taken.
+        means: The functions that occur.
+    """
+
+    equations: Equations
+    drift: Mapping[SlowVector, Mapping[tuple[str, SlowVector], sp.Expr]]
+    noise: Mapping[Pair, Mapping[str, sp.Expr]]
+    scalars: Mapping[sp.Symbol, sp.Expr]
+    observables: Mapping[str, sp.Expr]
+    means: SlotMeans
+
+    @cached_property
+    def spectral(self) -> tuple[str, ...]:
+        """Names of the inputs whose covariance is not the identity."""
+        law, inputs = self.equations.law, self.equations.statement.inputs
+        return tuple(each.name for each in inputs if not law.isotropic(each.name))
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """All pairs of vectors in the order of their declaration."""
+        vectors = self.equations.statement.vectors
+        return tuple((a, b) for n, a in enumerate(vectors) for b in vectors[n:])
+
+    @cached_property
+    def moving(self) -> tuple[Pair, ...]:
+        """The pairs of which at least one vector moves."""
+        return tuple(pair for pair in self.pairs if any(v in self.drift for v in pair))
+
+    @cached_property
+    def needed(self) -> frozenset[Pair]:
+        """The overlaps on which the motion of what is observed or fed back depends.
+
+        Completion: those that averages need, then those that their equations need, until nothing
+        is new.
+        """
+        expressions = [
+            *(rate for rates in self.drift.values() for rate in rates.values()),
+            *(rate for rates in self.noise.values() for rate in rates.values()),
+            *self.scalars.values(),
+            *self.observables.values(),
+        ]
+        found = set(self._pairs_in(expressions))
+        while True:
+            more = set()
+            for a, b in found:
+                for one, other in ((a, b), (b, a)):
+                    more |= {self.ordered(c, other) for _, c in self.drift.get(one, {})}
+            if more <= found:
+                return frozenset(found)
+            found |= more
+
+    def ordered(self, first: SlowVector, second: SlowVector) -> Pair:
+        """Return a pair in the order of declaration."""
+        place = self.equations.law.symbols.place
+        return (first, second) if place(first) <= place(second) else (second, first)
+
+    def _pairs_in(self, expressions: Iterable[sp.Expr]) -> Iterable[Pair]:
+        law = self.equations.law
+        for symbol in set().union(*(e.free_symbols for e in expressions)):
+            meaning = law.symbols.meaning.get(symbol)
+            if isinstance(meaning, Overlap):
+                yield meaning.first, meaning.second
+            elif symbol in law.covariances:
+                covariance = law.covariances[symbol]
+                yield covariance.first, covariance.second
+
+    @cached_property
+    def program(self) -> Program:
+        """The equations as an indexed program."""
+        return _Writer(self).program()
+
+
+def closed(equations: Equations) -> Closed:
+    """Return the equations with all averages taken.
+
+    Raises:
+        NotClosed: A mean does not exist or is not to be had.
+    """
+    means = SlotMeans()
+    averages = Averages(equations.law, means)
+
+    def source(target: SlowVector | sp.Symbol) -> str:
+        return "; ".join(equations.sources.get(target, ()))
+
+    # the noise first: where a mean of squares diverges the message should name it
+    noise = {
+        pair: {key: averages.lowered(rate, source(pair[0])) for key, rate in rates.items()}
+        for pair, rates in equations.noise.items()
+    }
+    drift = {
+        vector: {key: averages.lowered(rate, source(vector)) for key, rate in rates.items()}
+        for vector, rates in equations.drift.items()
+    }
+    scalars = {u: averages.lowered(rate, source(u)) for u, rate in equations.scalars.items()}
+    observables = {
+        name: averages.lowered(value, f"observe({name}=…)")
+        for name, value in equations.observables.items()
+    }
+    return Closed(equations, drift, noise, scalars, observables, means)
+
+
+class _Writer:
+    """Writes the program: one local for every mean, coefficient and covariance."""
+
+    def __init__(self, closed: Closed) -> None:
+        self.closed = closed
+        self.law = closed.equations.law
+        self.symbols = self.law.symbols
+
+    def program(self) -> Program:
+        closed = self.closed
+        state = [self._overlap(pair) for pair in closed.moving]
+        state += [Array(str(u), ("I",), "slow scalar") for u in self.symbols.scalars]
+        fixed = [self._overlap(pair) for pair in closed.pairs if pair not in closed.moving]
+        parameters = [*fixed, _WEIGHT]
+        parameters += [self._eigenvalue(name) for name in closed.spectral]
+        parameters += [Array(str(p), (), "parameter") for p in self.symbols.parameters]
+        return Program(
+            name="system",
+            title="Order parameters of a stated learning problem.",
+            recipe={},
+            equations=(),
+            ranges=("K", "M", "L", "I"),
+            small=("I",),
+            functions=tuple(closed.means.functions.values()),
+            procedures=(*self._observations((*state, *parameters)), self._rates(state, parameters)),
+            state=Vector("state", tuple(state)),
+            parameters=Vector("parameters", tuple(parameters)),
+            extension=GAUSSIAN,
+        )
+
+    def _overlap(self, pair: Pair, prefix: str = "o") -> Array:
+        a, b = pair
+        return Array(f"{prefix}_{a.name}_{b.name}", ("L",), f"{a.name}·{b.name}/N")
+
+    def _eigenvalue(self, inputs: str) -> Array:
+        return Array(f"rho_{inputs}", ("L",), f"eigenvalues of the inputs {inputs}")
+
+    def _element(self, array: Array) -> sp.Expr:
+        return sp.IndexedBase(array.name)[_K]
+
+    def _of_pair(self, first: SlowVector, second: SlowVector) -> sp.Expr:
+        return self._element(self._overlap(self.closed.ordered(first, second)))
+
+    def _observations(self, inputs: tuple[Array, ...]) -> list[Procedure]:
+        found = []
+        for name, value in self.closed.observables.items():
+            body = _Body(self)
+            output = Array(f"{name}_mean", (), f"the average {name}")
+            body.assign(sp.Symbol(output.name), value)
+            found.append(body.procedure(f"observe_{name}", f"The average {name}.", inputs, (output,)))
+        return found
+
+    def _rates(self, state: list[Array], parameters: list[Array]) -> Procedure:
+        body, closed = _Body(self), self.closed
+        drift = {
+            vector: {key: body.local(f"drift_{vector.name}_{c.name}_{inputs or 'all'}", rate)
+                     for key, rate in rates.items() for inputs, c in [key]}
+            for vector, rates in closed.drift.items()
+        }
+        noise = {
+            pair: {inputs: body.local(f"noise_{pair[0].name}_{pair[1].name}_{inputs}", rate)
+                   for inputs, rate in rates.items()}
+            for pair, rates in closed.noise.items()
+        }
+        outputs = []
+        for pair in closed.moving:
+            a, b = pair
+            total = sp.S.Zero
+            for one, other in ((a, b), (b, a)):
+                for (inputs, c), rate in drift.get(one, {}).items():
+                    total += self._scale(inputs) * rate * self._of_pair(c, other)
+            for inputs, rate in (noise.get((a, b)) or noise.get((b, a)) or {}).items():
+                total += self._scale(inputs) * rate
+            output = self._overlap(pair, "d")
+            outputs.append(output)
+            body.assign(self._element(output), total)
+        for u in self.symbols.scalars:
+            output = Array(f"d_{u}", ("I",), "rate of a slow scalar")
+            outputs.append(output)
+            rate = closed.scalars.get(u, sp.S.Zero)
+            body.assign(sp.IndexedBase(output.name)[_ONE], rate)
+        return body.procedure(
+            "right_hand_side",
+            "Rates of change; time is steps over input dimension.",
+            (*state, *parameters),
+            tuple(outputs),
+        )
+
+    def _scale(self, inputs: str) -> sp.Expr:
+        if inputs == ALL or inputs not in self.closed.spectral:
+            return sp.S.One
+        return self._element(self._eigenvalue(inputs))
+
+    def definition(self, symbol: sp.Symbol) -> sp.Expr | None:
+        """Return what a symbol of the equations is in terms of the arrays of the program."""
+        meaning = self.symbols.meaning.get(symbol)
+        k = sp.Idx("l", sp.Symbol("L", integer=True))
+        if isinstance(meaning, Overlap):
+            value = self._of_pair(meaning.first, meaning.second)
+            weight = sp.IndexedBase(_WEIGHT.name)[k]
+            return sp.Sum(weight * value.xreplace({_K: k}), k)
+        if symbol in self.law.covariances:
+            covariance = self.law.covariances[symbol]
+            value = self._of_pair(covariance.first, covariance.second).xreplace({_K: k})
+            scale = self._scale(covariance.inputs).xreplace({_K: k})
+            return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale * value, k)
+        if symbol.name.startswith("trace__"):
+            scale = self._scale(symbol.name.removeprefix("trace__")).xreplace({_K: k})
+            return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale, k)
+        if symbol in self.symbols.scalars:
+            return sp.IndexedBase(str(symbol))[0]
+        return None
+
+
+class _Body:
+    """The assignments of a procedure, with a local for each mean and covariance."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer = writer
+        self.steps: list[Assignment] = []
+        self.locals: list[Array] = []
+        self._known: dict[sp.Expr, sp.Expr] = {}
+        self._number = 0
+
+    def local(self, name: str, value: sp.Expr) -> sp.Expr:
+        """Return a local scalar with a value, or the value where it is a number or a symbol."""
+        value = self._expressed(value)
+        if value.is_number or value.is_Symbol:
+            return value
+        array = Array(name, ())
+        self.locals.append(array)
+        self.steps.append(Assignment(sp.Symbol(name, real=True), value))
+        return sp.Symbol(name, real=True)
+
+    def assign(self, target: sp.Expr, value: sp.Expr) -> None:
+        """Assign an output."""
+        self.steps.append(Assignment(target, self._expressed(value)))
+
+    def _expressed(self, value: sp.Expr) -> sp.Expr:
+        for symbol in sorted(value.free_symbols, key=str):
+            if symbol in self._known or isinstance(symbol, sp.Idx | sp.Indexed):
+                continue
+            definition = self.writer.definition(symbol)
+            if definition is None:
+                continue
+            if isinstance(definition, sp.Sum):
+                name = symbol.name.replace("__", "_")
+                self.locals.append(Array(name, ()))
+                self.steps.append(Assignment(sp.Symbol(name, real=True), definition))
+                definition = sp.Symbol(name, real=True)
+            self._known[symbol] = definition
+        value = value.xreplace(self._known)
+        calls = sorted(value.atoms(AppliedUndef), key=str)
+        for call in calls:
+            if call not in self._known:
+                self._number += 1
+                name = f"m{self._number}"
+                self.locals.append(Array(name, ()))
+                self.steps.append(Assignment(sp.Symbol(name, real=True), call))
+                self._known[call] = sp.Symbol(name, real=True)
+        return value.xreplace({call: self._known[call] for call in calls})
+
+    def procedure(
+        self, name: str, doc: str, inputs: tuple[Array, ...], outputs: tuple[Array, ...]
+    ) -> Procedure:
+        """Return the procedure, with the inputs that it reads if it is none of rates."""
+        return Procedure(name, doc, inputs, outputs, tuple(self.locals), tuple(self.steps))

@@ -1,0 +1,47 @@
+"""Derivatives of expressions in fields, as distributions where they have kinks or jumps."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+__all__ = ["slope"]
+
+
+def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
+    """Return the derivative by a symbol, without delta functions whose factors vanish there.
+
+    (x H(x))' is H(x), and no x δ(x) is left of it: delta functions stay only where a force jumps.
+    """
+    rough = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
+    if not any(e.has(symbol) for e in expression.atoms(*rough)):
+        return sp.diff(expression, symbol)
+    expression = _idempotent(expression)
+    found = sp.diff(expression, symbol)
+    if not found.has(sp.DiracDelta):
+        return found
+    terms = sp.Add.make_args(sp.expand_mul(found))
+    return sp.Add(*(term for term in terms if not _vanishes(term, symbol)))
+
+
+def _idempotent(expression: sp.Expr) -> sp.Expr:
+    """Return the expression with H(x)^n = H(x), products of sums written out where that needs it."""
+    steps = expression.atoms(sp.Heaviside)
+    if any(sum(f.has(step) for f in sp.Mul.make_args(expression)) > 1 for step in steps):
+        expression = sp.expand_mul(expression)
+    return expression.replace(
+        lambda e: e.is_Pow and isinstance(e.base, sp.Heaviside) and e.exp.is_positive,
+        lambda e: e.base,
+    )
+
+
+def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
+    """Return whether what a delta function multiplies is zero where the delta function is not."""
+    for factor in sp.Mul.make_args(term):
+        if isinstance(factor, sp.DiracDelta) and len(factor.args) == 1:
+            argument = sp.expand(factor.args[0])
+            rate = sp.diff(argument, symbol)
+            if rate != 0 and not rate.has(symbol):
+                place = symbol - argument / rate
+                if sp.expand((term / factor).subs(symbol, sp.expand(place))) == 0:
+                    return True
+    return False

@@ -1,0 +1,238 @@
+"""A learning problem as data: what moves, what is drawn, and the lines that say how.
+
+The lines keep what was said (a loss and its rates, or the changes themselves); the increments of
+one step, which the derivation and the simulation both read, follow from them here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+from symderiv.errors import InputError, NotClosed
+from symderiv.system.slopes import slope as slope_of
+from symderiv.system.symbols import Field, Latent, Overlap, Size, Symbols
+from symderiv.system.vectors import FreshInput, SlowVector, VectorExpression
+
+__all__ = ["Change", "Constraint", "Descent", "Inputs", "Statement", "Step", "Update"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Fresh inputs under one name.
+
+    Args:
+        name: As declared.
+        model: The input model, of which one token has the law.
+        atoms: Tokens of a sequence, or copies of an episode.
+        correlation: Of the tokens, exact, shape (L, L); None for independent ones.
+        episode: Whether the atoms are independent examples of an episode, in which all are alike.
+    """
+
+    name: str
+    model: Any
+    atoms: tuple[FreshInput, ...]
+    correlation: sp.ImmutableMatrix | None
+    episode: bool
+
+
+@dataclass(frozen=True)
+class Descent:
+    """``descend(loss, rates)``; with sign −1 ``ascend``."""
+
+    loss: sp.Expr
+    rates: Mapping[SlowVector | sp.Symbol, sp.Expr]
+    sign: int = 1
+
+    @property
+    def text(self) -> str:
+        """The line as it was said."""
+        names = ", ".join(f"{_name(key)}: {rate}" for key, rate in self.rates.items())
+        return f"{'descend' if self.sign > 0 else 'ascend'}({self.loss}, {{{names}}})"
+
+
+@dataclass(frozen=True)
+class Update:
+    """``update(changes)``: Δw = F ξ/√N + G B/N for vectors, Δu = g/N for scalars."""
+
+    changes: Mapping[SlowVector | sp.Symbol, VectorExpression | sp.Expr]
+
+    @property
+    def text(self) -> str:
+        """The line as it was said."""
+        names = ", ".join(f"{_name(key)}: {change}" for key, change in self.changes.items())
+        return f"update({{{names}}})"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A condition that vectors are brought back to after every step.
+
+    Args:
+        vectors: On which it is.
+        kind: ``"sphere"``: every |w|² keeps its value; ``"orthonormal"``: w_a·w_b = N δ_ab.
+    """
+
+    vectors: tuple[SlowVector, ...]
+    kind: str
+
+
+@dataclass
+class Change:
+    """What one line adds to a vector (Σ F ξ/√N + Σ G w/N) or a scalar (g/N) in one step."""
+
+    inputs: dict[FreshInput, sp.Expr] = field(default_factory=dict)
+    vectors: dict[SlowVector, sp.Expr] = field(default_factory=dict)
+    scalar: sp.Expr = sp.S.Zero
+
+
+@dataclass(frozen=True)
+class Step:
+    """The changes of one step, all lines together, on the state before it.
+
+    Args:
+        vectors: By slow vector that moves.
+        scalars: By scalar that moves.
+        source: For every target the texts of the lines that move it.
+    """
+
+    vectors: Mapping[SlowVector, Change]
+    scalars: Mapping[sp.Symbol, Change]
+    source: Mapping[SlowVector | sp.Symbol, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Everything that was said of a learning problem.
+
+    Args:
+        symbols: What the symbols mean.
+        inputs: By name.
+        vectors: All slow vectors in the order of their declaration.
+        lines: Descents and updates, in order; they act together.
+        constraints: Applied after every step.
+        observables: Averages that results carry, by name.
+    """
+
+    symbols: Symbols
+    inputs: tuple[Inputs, ...]
+    vectors: tuple[SlowVector, ...]
+    lines: tuple[Descent | Update, ...]
+    constraints: tuple[Constraint, ...]
+    observables: Mapping[str, sp.Expr]
+
+    def step(self) -> Step:
+        """Return the changes of one step.
+
+        Raises:
+            NotClosed: A part of order N of a loss depends on what is trained; a force is the
+                gradient of a jump.
+        """
+        vectors: dict[SlowVector, Change] = {}
+        scalars: dict[sp.Symbol, Change] = {}
+        source: dict[SlowVector | sp.Symbol, tuple[str, ...]] = {}
+        for line in self.lines:
+            for target, change in changes_of(line, self.symbols).items():
+                source[target] = (*source.get(target, ()), line.text)
+                if isinstance(target, SlowVector):
+                    _add(vectors.setdefault(target, Change()), change)
+                else:
+                    _add(scalars.setdefault(target, Change()), change)
+        return Step(vectors, scalars, source)
+
+
+def _name(key: SlowVector | sp.Symbol) -> str:
+    return key.name if isinstance(key, SlowVector) else str(key)
+
+
+def _add(total: Change, change: Change) -> None:
+    for atom, force in change.inputs.items():
+        total.inputs[atom] = total.inputs.get(atom, sp.S.Zero) + force
+    for vector, rate in change.vectors.items():
+        total.vectors[vector] = total.vectors.get(vector, sp.S.Zero) + rate
+    total.scalar = total.scalar + change.scalar
+
+
+def changes_of(line: Descent | Update, symbols: Symbols) -> dict[SlowVector | sp.Symbol, Change]:
+    """Return what a line does to each of its targets in one step."""
+    if isinstance(line, Update):
+        return {target: _stated(target, change) for target, change in line.changes.items()}
+    return {target: _gradient(line, target, rate, symbols) for target, rate in line.rates.items()}
+
+
+def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) -> Change:
+    if not isinstance(target, SlowVector):
+        return Change(scalar=sp.sympify(change))
+    result = Change()
+    if isinstance(change, VectorExpression):
+        for atom, value in change.terms.items():
+            if isinstance(atom, FreshInput):
+                result.inputs[atom] = value
+            else:
+                result.vectors[atom] = value
+    elif change != 0:
+        raise InputError(f"the change of the vector {target.name} must be a vector, not {change}")
+    return result
+
+
+def _gradient(
+    line: Descent, target: SlowVector | sp.Symbol, rate: sp.Expr, symbols: Symbols
+) -> Change:
+    """Return −η times the gradient of a loss: by w of fields and overlaps, by u of all of it."""
+    result = Change()
+    step = -line.sign * rate
+    if not isinstance(target, SlowVector):
+        result.scalar = step * _checked(slope_of(line.loss, target), line, target, symbols)
+        return result
+    for symbol in sorted(line.loss.free_symbols, key=str):
+        meaning = symbols.meaning.get(symbol)
+        if isinstance(meaning, Field) and meaning.vector is target:
+            slope = _checked(slope_of(line.loss, symbol), line, target, symbols)
+            result.inputs[meaning.input] = result.inputs.get(meaning.input, sp.S.Zero) + (
+                step * slope
+            )
+        elif isinstance(meaning, Overlap) and target in (meaning.first, meaning.second):
+            slope = _checked(slope_of(line.loss, symbol), line, target, symbols)
+            # ∂(w·v/N)/∂w = v/N, and ∂(w·w/N)/∂w = 2 w/N
+            for one, other in (
+                (meaning.first, meaning.second),
+                (meaning.second, meaning.first),
+            ):
+                if one is target:
+                    result.vectors[other] = result.vectors.get(other, sp.S.Zero) + step * slope
+    return result
+
+
+def _checked(
+    slope: sp.Expr, line: Descent, target: SlowVector | sp.Symbol, symbols: Symbols
+) -> sp.Expr:
+    """Return a derivative of the loss that is a force of order one and no jump."""
+    sizes = [s for s in slope.free_symbols if isinstance(symbols.meaning.get(s), Size)]
+    name = _name(target)
+    if sizes:
+        meaning = symbols.meaning[sizes[0]]
+        assert isinstance(meaning, Size)
+        part = f"{meaning.first.name}·{meaning.second.name}"
+        raise NotClosed(
+            f"the derivative of the loss by {name} contains {part}, which is of order N: parts of "
+            f"order N of a loss must not depend on what is trained; divide that part by N, give "
+            f"{name} a change of its own with update, or take it out of the loss",
+            average=f"E[{slope}]",
+            statement=line.text,
+        )
+    if slope.has(sp.DiracDelta) or slope.atoms(sp.Derivative, sp.Subs):
+        raise NotClosed(
+            f"the loss jumps, so its gradient by {name} is no function and the mean of its square "
+            "does not exist; descend a continuous loss, or state the change with update",
+            average=f"E[({slope})**2]",
+            statement=line.text,
+        )
+    return slope
+
+
+def latents_of(symbols: Symbols) -> Mapping[sp.Symbol, Latent]:
+    """Return the latents by symbol."""
+    return symbols.of(Latent)

@@ -1,0 +1,299 @@
+"""States of a system by name, and the vectors in which compiled code keeps them.
+
+Users name overlaps by families in the order of their declaration: ``"w.B"`` is an array of shape
+(K, M), without the axis of a family that is one vector, and with a leading axis of eigenvalue
+classes where there are several. Slow scalars have the name and shape of their declaration.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.errors import InputError, NotClosed, ShapeError
+from symderiv.packing import Packing
+from symderiv.system.lowering import Closed
+from symderiv.system.vectors import SlowVector
+
+__all__ = ["Layout"]
+
+
+class Layout:
+    """How the state of a system lies in vectors.
+
+    Args:
+        closed: The equations.
+    """
+
+    def __init__(self, closed: Closed) -> None:
+        self.closed = closed
+        self.statement = closed.equations.statement
+        self.symbols = self.statement.symbols
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The weights of the eigenvalue classes, shape (L,), and the eigenvalues by inputs.
+
+        Raises:
+            NotClosed: Inputs whose covariances do not have their eigenspaces in common.
+        """
+        law = self.closed.equations.law
+        weight, eigenvalues, first = np.ones(1), {}, ""
+        for inputs in self.statement.inputs:
+            if law.isotropic(inputs.name):
+                continue
+            component = inputs.model.build(Path()).single()
+            if first and not _same_weights(component.weight, weight):
+                raise NotClosed(
+                    f"the covariances of {first} and {inputs.name} have no eigenspaces in common: "
+                    "their products generate new overlaps without end",
+                    average=f"w·Ω_{first} Ω_{inputs.name} v/N",
+                    statement=f'inputs("{inputs.name}")',
+                )
+            first = first or inputs.name
+            weight = np.asarray(component.weight)
+            eigenvalues[inputs.name] = np.asarray(component.eigenvalue)
+        return weight, eigenvalues
+
+    @property
+    def classes(self) -> int:
+        """L, the number of eigenvalue classes."""
+        return int(self.spectrum[0].size)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes as compiled code takes them: no cone of fields is tested by the stepper."""
+        return np.array([0, 0, self.classes, 1], dtype=np.int64)
+
+    @cached_property
+    def families(self) -> dict[str, tuple[SlowVector, ...]]:
+        """The vectors by the name of their family."""
+        found: dict[str, tuple[SlowVector, ...]] = {}
+        for vector in self.statement.vectors:
+            found[vector.family] = (*found.get(vector.family, ()), vector)
+        return found
+
+    @cached_property
+    def scalars(self) -> dict[str, tuple[sp.Symbol, ...]]:
+        """The slow scalars by the name under which they were declared."""
+        found: dict[str, tuple[sp.Symbol, ...]] = {}
+        for symbol, name in self.symbols.scalars.items():
+            found[name] = (*found.get(name, ()), symbol)
+        return found
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all overlaps and scalars that the equations need, in order."""
+        families = list(self.families)
+        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
+        return (*(name for name in pairs if self._needed(name)), *self.scalars)
+
+    def _needed(self, name: str) -> bool:
+        return any(pair in self.closed.needed for _, pair in self._places(name))
+
+    def moves(self, name: str) -> bool:
+        """Return whether an order parameter changes."""
+        return name in self.scalars or any(p in self.closed.moving for _, p in self._places(name))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an order parameter without the axis of eigenvalue classes."""
+        if name in self.scalars:
+            return self._axis(self.scalars[name], name)
+        first, second = name.split(".")
+        return (
+            *self._axis(self.families[first], first),
+            *self._axis(self.families[second], second),
+        )
+
+    def _axis(self, members: tuple[Any, ...], name: str) -> tuple[int, ...]:
+        alone = len(members) == 1 and str(getattr(members[0], "name", members[0])) == name
+        return () if alone else (len(members),)
+
+    def _places(self, name: str) -> Iterable[tuple[tuple[int, ...], tuple[SlowVector, SlowVector]]]:
+        """Return the indices of the entries of an overlap with the pair of each."""
+        first, second = name.split(".")
+        for i, a in enumerate(self.families[first]):
+            for j, b in enumerate(self.families[second]):
+                index = (
+                    *((i,) if self._axis(self.families[first], first) else ()),
+                    *((j,) if self._axis(self.families[second], second) else ()),
+                )
+                yield index, self.closed.ordered(a, b)
+
+    # packing
+
+    def packing(self, vector: str) -> Packing:
+        """Return how the state or the parameters lie in a vector."""
+        program = self.closed.program
+        fields = program.state if vector == "state" else program.parameters
+        assert fields is not None
+        sizes = {"L": self.classes, "I": 1}
+        return Packing({f.name: tuple(sizes[s] for s in f.shape) for f in fields.fields})
+
+    def packed(
+        self, given: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a state and parameters by name as vectors.
+
+        Args:
+            given: Overlaps and scalars by name; or, under the name of a family, the vectors
+                themselves, shape (K, N).
+            parameters: Values of parameters that differ from their defaults.
+
+        Raises:
+            InputError: A name is unknown or missing, a value is not finite.
+            ShapeError: An array of the wrong shape.
+        """
+        given = self._from_vectors(dict(given))
+        self._check_names(given)
+        weight, eigenvalues = self.spectrum
+        values: dict[str, Any] = {"weight": weight}
+        values |= {f"rho_{name}": value for name, value in eigenvalues.items()}
+        values |= self.parameter_values(parameters)
+        for name in self.scalars:
+            array = self._array(name, given[name])
+            for symbol, value in zip(self.scalars[name], array.ravel(), strict=True):
+                values[str(symbol)] = np.array([value])
+        families = list(self.families)
+        for n, a in enumerate(families):
+            for b in families[n:]:
+                name = f"{a}.{b}"
+                array = self._overlap(name, given.get(name))
+                for index, (one, other) in self._places(name):
+                    values[f"o_{one.name}_{other.name}"] = array[(slice(None), *index)]
+        vectors = []
+        for vector in ("state", "parameters"):
+            packing = self.packing(vector)
+            vectors.append(packing.packed(**{key: values[key] for key in packing.shapes}))
+        return vectors[0], vectors[1]
+
+    def parameter_values(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """Return the value of every parameter, as given or by default."""
+        names = [str(p) for p in self.symbols.parameters]
+        for name in given:
+            if name not in names:
+                raise InputError(_unknown(name, names, "a parameter"))
+        found = {}
+        for symbol, default in self.symbols.parameters.items():
+            value = given.get(str(symbol), default)
+            if value is sp.nan:
+                raise InputError("has no value; give one", argument=str(symbol))
+            number = float(value)
+            if not np.isfinite(number):
+                raise InputError(f"must be a finite number, not {value}", argument=str(symbol))
+            found[str(symbol)] = number
+        return found
+
+    def unpacked(self, states: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """Return order parameters by name from vectors of states (…, n)."""
+        fields = self.packing("state").views(states)
+        fixed = self.packing("parameters").views(parameters)
+        found = {}
+        lead = states.shape[:-1]
+        many = self.classes > 1
+        for name in self.names:
+            if name in self.scalars:
+                columns = [fields[str(s)][..., 0] for s in self.scalars[name]]
+                found[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
+                continue
+            result = np.empty((*lead, self.classes, *self.shape(name)))
+            for index, (one, other) in self._places(name):
+                key = f"o_{one.name}_{other.name}"
+                value = fields[key] if key in fields else np.broadcast_to(
+                    fixed[key], (*lead, self.classes)
+                )
+                result[(..., slice(None), *index)] = value
+            found[name] = result if many else result[(*(slice(None),) * len(lead), 0)]
+        return found
+
+    def _overlap(self, name: str, value: Any) -> np.ndarray:
+        """Return an overlap with its axis of eigenvalue classes in front."""
+        shape = self.shape(name)
+        if value is None:
+            return np.zeros((self.classes, *shape))
+        array = np.asarray(value, dtype=np.float64)
+        if array.shape == (self.classes, *shape) and (self.classes > 1 or array.ndim > len(shape)):
+            result = array
+        elif array.shape == shape or array.size == int(np.prod(shape)):
+            result = np.broadcast_to(array.reshape(shape), (self.classes, *shape))
+        else:
+            classes = f" or {(self.classes, *shape)}" if self.classes > 1 else ""
+            raise ShapeError(f"has the shape {array.shape}, not {shape}{classes}", argument=name)
+        if not np.all(np.isfinite(result)):
+            raise InputError("must be finite numbers", argument=name)
+        a, b = name.split(".")
+        if a == b and len(shape) == 2 and not np.allclose(result, np.swapaxes(result, -1, -2)):
+            raise InputError("is not symmetric", argument=name)
+        return np.array(result)
+
+    def _array(self, name: str, value: Any) -> np.ndarray:
+        array = np.asarray(value, dtype=np.float64)
+        shape = self.shape(name)
+        if array.size != int(np.prod(shape)):
+            array = np.broadcast_to(array, shape)
+        if not np.all(np.isfinite(array)):
+            raise InputError("must be finite numbers", argument=name)
+        return array.reshape(shape)
+
+    def _from_vectors(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return overlaps in the place of vectors that were given themselves."""
+        vectors = {name: np.atleast_2d(given.pop(name)) for name in self.families if name in given}
+        if not vectors:
+            return given
+        dimension = next(iter(vectors.values())).shape[1]
+        bounds = self.class_bounds(dimension)
+        families = list(self.families)
+        for n, a in enumerate(families):
+            for b in families[n:]:
+                if a in vectors and b in vectors:
+                    parts = [
+                        vectors[a][:, start:stop] @ vectors[b][:, start:stop].T / (stop - start)
+                        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+                    ]
+                    given.setdefault(f"{a}.{b}", np.array(parts))
+        return given
+
+    def class_bounds(self, dimension: int) -> list[int]:
+        """Return where the eigenspaces of N coordinates begin and end."""
+        counts = self.spectrum[0] * dimension
+        ends = np.rint(np.cumsum(counts)).astype(int)
+        if np.any(np.abs(np.cumsum(counts) - ends) > 1e-6) or np.any(np.diff([0, *ends]) < 1):
+            raise InputError(
+                f"{dimension} coordinates do not divide into {self.classes} eigenspaces with these "
+                "weights; choose a multiple",
+                argument="dimension",
+            )
+        return [0, *(int(e) for e in ends)]
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        families = list(self.families)
+        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
+        for name in given:
+            if name not in pairs and name not in self.scalars:
+                hint = _unknown(name, [*self.names, *pairs], "an order parameter")
+                if "." in name and ".".join(reversed(name.split("."))) in pairs:
+                    hint = f"is named {'.'.join(reversed(name.split('.')))!r} here"
+                raise InputError(hint, argument=name)
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise InputError(
+                f"{', '.join(missing)} must be given: the equations need "
+                f"{', '.join(self.names)}",
+                argument="initial",
+            )
+
+
+def _same_weights(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool(np.allclose(one, other))
+
+
+def _unknown(name: str, known: Iterable[str], what: str) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+    return f"{name!r} is not {what} of this system{hint}"

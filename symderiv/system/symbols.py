@@ -1,0 +1,162 @@
+"""The register of the names of a system: what every symbol in its expressions stands for."""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from symderiv.errors import InputError
+from symderiv.system.vectors import Atom, Episode, FreshInput, SlowVector
+
+__all__ = ["Field", "Latent", "Overlap", "Size", "Symbols"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The field w·ξ/√N of a slow vector and a fresh input."""
+
+    vector: SlowVector
+    input: FreshInput
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The overlap w·v/N of two slow vectors, in the order of their declaration."""
+
+    first: SlowVector
+    second: SlowVector
+
+
+@dataclass(frozen=True)
+class Size:
+    """The inner product ξ·ξ' of two fresh inputs of a step, of order N where they correlate."""
+
+    first: FreshInput
+    second: FreshInput
+
+
+@dataclass(frozen=True)
+class Latent:
+    """A fresh scalar of every step.
+
+    Args:
+        name: Its name.
+        law: ``"gaussian"``, or pairs of value and probability.
+    """
+
+    name: str
+    law: str | tuple[tuple[sp.Expr, Fraction], ...]
+
+
+class Symbols:
+    """What the symbols of a system mean; made as expressions are built, never changed after."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+        self._order: dict[str, int] = {}
+        self.meaning: dict[sp.Symbol, Field | Overlap | Size | Latent] = {}
+        self.scalars: dict[sp.Symbol, str] = {}
+        self.parameters: dict[sp.Symbol, sp.Expr] = {}
+
+    def take(self, name: Any, what: str) -> str:
+        """Reserve a name for a vector, an input, a scalar, a latent or a parameter.
+
+        Raises:
+            InputError: The name is no identifier, is taken or is one that symderiv uses itself.
+        """
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+            raise InputError(f"{name!r} is no name: use letters, digits and _, a letter first")
+        if keyword.iskeyword(name) or "__" in name or name in ("pi", "E", "I"):
+            raise InputError(f"{name!r} cannot be the name of {what}; choose another")
+        if name in self._taken:
+            raise InputError(f"{name!r} is the name of {self._taken[name]} already; choose another")
+        self._taken[name] = what
+        return name
+
+    def declared(self, vectors: Iterable[SlowVector]) -> None:
+        """Note the order of declaration of vectors."""
+        for vector in vectors:
+            self._order[vector.name] = len(self._order)
+
+    def place(self, vector: SlowVector) -> int:
+        """Return the place of a vector in the order of declaration."""
+        return self._order[vector.name]
+
+    def product(self, first: Atom, second: Atom) -> sp.Symbol:
+        """Return the symbol of the inner product of two atoms of vector expressions."""
+        if isinstance(first, FreshInput) and isinstance(second, FreshInput):
+            one, two = sorted((first, second), key=lambda each: each.name)
+            return self._symbol(f"n__{one.name}__{two.name}", Size(one, two))
+        if isinstance(first, FreshInput):
+            first, second = second, first
+        assert isinstance(first, SlowVector)
+        if isinstance(second, FreshInput):
+            return self._symbol(f"h__{first.name}__{second.name}", Field(first, second))
+        if self.place(second) < self.place(first):
+            first, second = second, first
+        return self._symbol(f"q__{first.name}__{second.name}", Overlap(first, second))
+
+    def _symbol(self, name: str, meaning: Field | Overlap | Size) -> sp.Symbol:
+        symbol = sp.Symbol(name, real=True)
+        self.meaning.setdefault(symbol, meaning)
+        return symbol
+
+    def latent(self, latent: Latent) -> sp.Symbol:
+        """Return the symbol of a latent."""
+        symbol = sp.Symbol(latent.name, real=True)
+        self.meaning[symbol] = latent
+        return symbol
+
+    def in_copy(self, expression: sp.Expr, episode: Episode, copy: FreshInput) -> sp.Expr:
+        """Return an expression about an example of an episode as one about one of its copies."""
+        renamed: dict[sp.Symbol, sp.Symbol] = {}
+        for symbol in expression.free_symbols:
+            meaning = self.meaning.get(symbol)
+            if isinstance(meaning, Field) and meaning.input is episode:
+                renamed[symbol] = self.product(meaning.vector, copy)
+            if isinstance(meaning, Size) and episode in (meaning.first, meaning.second):
+                one, two = (copy if each is episode else each for each in vars(meaning).values())
+                renamed[symbol] = self.product(one, two)
+        return expression.xreplace(renamed)
+
+    def checked(self, expression: sp.Expr, where: str) -> sp.Expr:
+        """Return the expression if all its symbols belong to the system.
+
+        Raises:
+            InputError: A symbol is unknown (the message offers the nearest name), or an example
+                of an episode stands outside of its sum, mean or all.
+        """
+        for symbol in sorted(expression.free_symbols, key=str):
+            meaning = self.meaning.get(symbol)
+            inputs = (
+                (meaning.input,)
+                if isinstance(meaning, Field)
+                else (meaning.first, meaning.second)
+                if isinstance(meaning, Size)
+                else ()
+            )
+            for each in inputs:
+                if isinstance(each, Episode):
+                    raise InputError(
+                        f"{where}: {each.name} is an example of an episode; say {each.name}.sum(…), "
+                        f"{each.name}.mean(…) or {each.name}.all(…) of what is meant"
+                    )
+            if meaning is None and symbol not in self.scalars and symbol not in self.parameters:
+                known = [str(s) for s in (*self.scalars, *self.parameters, *self.meaning)]
+                near = difflib.get_close_matches(str(symbol), known, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise InputError(
+                    f"{where}: the symbol {symbol} belongs to nothing that was declared{hint}"
+                )
+        return expression
+
+    def of(self, kind: type) -> Mapping[sp.Symbol, Any]:
+        """Return the symbols of one kind with their meanings."""
+        return {symbol: each for symbol, each in self.meaning.items() if isinstance(each, kind)}

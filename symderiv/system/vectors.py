@@ -1,0 +1,370 @@
+r"""Vectors of the input space as sums of fresh inputs and slow vectors, and their inner products.
+
+A vector expression is Σ_t f_t ξ^t + Σ_b g_b w_b/√N with SymPy coefficients. Inner products of its
+parts are symbols: a field w·ξ/√N, an overlap w·v/N, and a size ξ·ξ' of order N. A slow vector w
+stands for w/√N wherever it is part of a vector expression, so that all sizes agree: ``w @ x`` is
+the field w·ξ/√N, ``w @ B`` the overlap w·B/N and ``x + c * U`` the input ξ + c U/√N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.errors import InputError, ShapeError
+from symderiv.questions.numbers import without_floats
+
+if TYPE_CHECKING:
+    from symderiv.system.symbols import Symbols
+
+__all__ = [
+    "Episode",
+    "FreshInput",
+    "InputSequence",
+    "SlowVector",
+    "SlowVectors",
+    "VectorExpression",
+    "as_expression",
+    "norm2",
+]
+
+
+def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
+    """Return the value as an exact SymPy expression; floats become the decimals printed for them.
+
+    Raises:
+        InputError: The value is no finite real scalar.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | str) or not isinstance(value, int | float | sp.Basic):
+        raise InputError(f"{what} must be a SymPy expression, not {type(value).__name__}")
+    expression = sp.sympify(value)
+    if not isinstance(expression, sp.Expr) or expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
+        raise InputError(f"{what} must be a finite real expression, not {expression}")
+    return without_floats(expression)
+
+
+def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
+    """Return an object array of the function of each entry."""
+    array = np.asarray(values, dtype=object)
+    result = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        result[place] = function(array[place])
+    return result
+
+
+class VectorExpression:
+    """A vector of the input space: fresh inputs and slow vectors (over √N) with coefficients.
+
+    Args:
+        symbols: The register of the system that the vectors belong to.
+        terms: Coefficients by atom; zeros are left out.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves products with arrays to __rmul__ and its kin
+
+    def __init__(self, symbols: Symbols, terms: Mapping[Atom, sp.Expr]) -> None:
+        self.symbols = symbols
+        self._terms = {atom: value for atom, value in terms.items() if value != 0}
+
+    @property
+    def terms(self) -> Mapping[Atom, sp.Expr]:
+        """Coefficients by fresh input or slow vector."""
+        return self._terms
+
+    def map(self, function: Callable[[sp.Expr], sp.Expr]) -> VectorExpression:
+        """Return the vector with a function applied to every coefficient."""
+        return VectorExpression(self.symbols, {a: function(f) for a, f in self.terms.items()})
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return _elementwise(self.__add__, other)
+        if isinstance(other, int | sp.Integer) and other == 0:
+            return self
+        if not isinstance(other, VectorExpression):
+            return NotImplemented
+        terms = dict(self.terms)
+        for atom, value in other.terms.items():
+            terms[atom] = terms.get(atom, sp.S.Zero) + value
+        return VectorExpression(self.symbols, terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> VectorExpression:
+        return self.map(lambda value: -value)
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return _elementwise(self.__sub__, other)
+        return self + (-other) if isinstance(other, VectorExpression) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, factor: Any) -> Any:
+        if isinstance(factor, np.ndarray):
+            return _elementwise(self.__mul__, factor)
+        if isinstance(factor, VectorExpression | SlowVectors | InputSequence):
+            return NotImplemented
+        value = as_expression(factor, "a factor of a vector")
+        return self.map(lambda coefficient: value * coefficient)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        return self * (1 / as_expression(divisor, "a divisor of a vector"))
+
+    def __matmul__(self, other: Any) -> Any:
+        """Return the inner product: a SymPy expression in fields, overlaps and sizes."""
+        if isinstance(other, np.ndarray | SlowVectors | InputSequence):
+            return _elementwise(self.__matmul__, list(other))
+        if not isinstance(other, VectorExpression):
+            return NotImplemented
+        if other.symbols is not self.symbols:
+            raise InputError("the vectors belong to different systems")
+        return sp.Add(
+            *(
+                f * g * self.symbols.product(a, b)
+                for a, f in self.terms.items()
+                for b, g in other.terms.items()
+            )
+        )
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _elementwise(lambda each: each @ self, other)
+
+    def __repr__(self) -> str:
+        return " + ".join(f"({f})*{atom.name}" for atom, f in self.terms.items()) or "0"
+
+
+class _Atom(VectorExpression):
+    """A vector that is no sum: it knows its name and is its own only term."""
+
+    def __init__(self, symbols: Symbols, name: str) -> None:
+        super().__init__(symbols, {})
+        self.name = name
+
+    @property
+    def terms(self) -> Mapping[Atom, sp.Expr]:
+        """Itself, with coefficient one."""
+        return {self: sp.S.One}  # type: ignore[dict-item]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class SlowVector(_Atom):
+    """A vector of N components that moves a little with every example, or not at all.
+
+    Args:
+        symbols: The register of its system.
+        family: The name under which it was declared.
+        index: Its place in the family; None if it is alone.
+        fixed: It never moves.
+    """
+
+    def __init__(self, symbols: Symbols, family: str, index: int | None, fixed: bool) -> None:
+        super().__init__(symbols, family if index is None else f"{family}{index + 1}")
+        self.family, self.index, self.fixed = family, index, fixed
+
+    def dot(self, other: Any) -> Any:
+        """Return the overlap w·v/N with a slow vector, an array with several."""
+        return self @ other
+
+    def __iter__(self) -> Iterator[SlowVector]:
+        raise TypeError(f"{self.name} is one vector; declare several with vectors({self.name!r}, K)")
+
+
+class SlowVectors:
+    """Several slow vectors under one name; arithmetic works on each."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, members: tuple[SlowVector, ...]) -> None:
+        self._members = members
+        self.family = members[0].family
+        self.fixed = members[0].fixed
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[SlowVector]:
+        return iter(self._members)
+
+    def __getitem__(self, place: int) -> SlowVector:
+        return self._members[place]
+
+    @property
+    def array(self) -> np.ndarray:
+        """The vectors as an object array of shape (K,)."""
+        return _elementwise(lambda each: each, list(self._members))
+
+    def __matmul__(self, other: Any) -> np.ndarray:
+        """Return the inner products with a vector, shape (K,), or with several, shape (K, L)."""
+        rows = [each @ other for each in self._members]
+        return np.array(rows, dtype=object)
+
+    def dot(self, other: Any) -> np.ndarray:
+        """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""
+        return self @ other
+
+    def __rmatmul__(self, coefficients: Any) -> Any:
+        """Return Σ_k s_k v_k/√N for coefficients of shape (K,), an array of sums for (n, K)."""
+        values = np.asarray(coefficients, dtype=object)
+        if values.ndim == 0 or values.shape[-1] != len(self):
+            raise ShapeError(
+                f"{self.family} has {len(self)} vectors, the coefficients have shape {values.shape}"
+            )
+        if values.ndim > 1:
+            return _elementwise(
+                lambda place: values[place] @ self, np.arange(values.shape[0])
+            )
+        total: Any = self._members[0] * values[0]
+        for value, member in zip(values[1:], self._members[1:], strict=True):
+            total = total + value * member
+        return total
+
+    def __mul__(self, factors: Any) -> np.ndarray:
+        """Return the array of f_k v_k/√N."""
+        result: np.ndarray = self.array * np.asarray(factors, dtype=object)
+        return result
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> np.ndarray:
+        return self * -1
+
+    def __add__(self, other: Any) -> np.ndarray:
+        result: np.ndarray = self.array + (other.array if isinstance(other, SlowVectors) else other)
+        return result
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> np.ndarray:
+        result: np.ndarray = self.array - (other.array if isinstance(other, SlowVectors) else other)
+        return result
+
+    def __rsub__(self, other: Any) -> np.ndarray:
+        return -self + other
+
+    def __repr__(self) -> str:
+        return f"{self.family}[{len(self)}]"
+
+
+class FreshInput(_Atom):
+    """One Gaussian input vector of a step.
+
+    Args:
+        symbols: The register of its system.
+        source: The name under which its inputs were declared.
+        position: Its token, 0 for the only one.
+        copy: Its example in an episode, None if there is no episode.
+        name: How it is called in names of symbols.
+    """
+
+    def __init__(
+        self, symbols: Symbols, source: str, position: int, copy: int | None, name: str
+    ) -> None:
+        super().__init__(symbols, name)
+        self.source, self.position, self.copy = source, position, copy
+
+
+class InputSequence:
+    """The tokens x[0] … x[L − 1] of one step."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, name: str, tokens: tuple[FreshInput, ...]) -> None:
+        self.name, self._tokens = name, tokens
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __iter__(self) -> Iterator[FreshInput]:
+        return iter(self._tokens)
+
+    def __getitem__(self, place: int) -> FreshInput:
+        return self._tokens[place]
+
+    @property
+    def array(self) -> np.ndarray:
+        """The tokens as an object array of shape (L,)."""
+        return _elementwise(lambda each: each, list(self._tokens))
+
+    def __add__(self, other: Any) -> np.ndarray:
+        """Return the array of the tokens plus a vector, or plus one vector for each token."""
+        result: np.ndarray = self.array + other
+        return result
+
+    __radd__ = __add__
+
+    def __mul__(self, factors: Any) -> np.ndarray:
+        result: np.ndarray = self.array * np.asarray(factors, dtype=object)
+        return result
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"{self.name}[{len(self)}]"
+
+
+class Episode(FreshInput):
+    """An example of an episode: T independent copies per step, over which sums and means run."""
+
+    def __init__(self, symbols: Symbols, name: str, copies: tuple[FreshInput, ...]) -> None:
+        super().__init__(symbols, name, 0, -1, name)
+        self.copies = copies
+
+    def _of_copy(self, value: Any, copy: FreshInput) -> Any:
+        """Return an expression, or a vector, with this example replaced by one of the copies."""
+        if isinstance(value, VectorExpression):
+            renamed = value.map(lambda f: self.symbols.in_copy(f, self, copy))
+            terms = {copy if atom is self else atom: f for atom, f in renamed.terms.items()}
+            return VectorExpression(self.symbols, terms)
+        return self.symbols.in_copy(as_expression(value), self, copy)
+
+    def sum(self, value: Any) -> Any:
+        """Return the sum over the examples of an expression, a vector, or an array of these."""
+        if isinstance(value, np.ndarray):
+            return _elementwise(self.sum, value)
+        total: Any = sp.S.Zero
+        for copy in self.copies:
+            total = self._of_copy(value, copy) + total
+        return total
+
+    def mean(self, value: Any) -> Any:
+        """Return the mean over the examples of an expression, a vector, or an array of these."""
+        return self.sum(value) * sp.Rational(1, len(self.copies))
+
+    def all(self, condition: Any) -> sp.Expr:
+        """Return 1 if the condition holds for every example, else 0, as an expression."""
+        from symderiv.system.conditions import indicator
+
+        one = indicator(condition)
+        return sp.Mul(*(self._of_copy(one, copy) for copy in self.copies))
+
+
+Atom = SlowVector | FreshInput
+
+
+def norm2(vector: VectorExpression) -> sp.Expr:
+    """Return the squared norm of a vector expression.
+
+    Args:
+        vector: A sum of inputs and slow vectors with coefficients, e.g. ``x - s @ v``.
+
+    Returns:
+        A SymPy expression in fields, overlaps and the squared norms of the inputs, which are of
+        order N. A loss may contain these only where they multiply nothing that is trained.
+
+    Raises:
+        InputError: The argument is no vector.
+    """
+    if not isinstance(vector, VectorExpression):
+        raise InputError(f"norm2 takes a vector expression, not {type(vector).__name__}")
+    result: sp.Expr = vector @ vector
+    return result
