@@ -24,6 +24,7 @@ from symderiv.system.vectors import (
 )
 
 if TYPE_CHECKING:
+    from symderiv.system.simulating import SystemSimulation
     from symderiv.system.solving import Solver, SystemRates, SystemRun
 
 __all__ = ["Scalars", "System"]
@@ -34,6 +35,11 @@ _KINDS = ("sphere", "orthonormal")
 
 class Scalars(np.ndarray):
     """An object array of the symbols of slow scalars that can be a key of a statement."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return results of arithmetic as plain arrays and expressions."""
+        plain = np.asarray(array)
+        return plain if plain.ndim else plain.item()
 
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
@@ -349,6 +355,43 @@ class System:
         times = _times(end, alpha)
         return self.solver.solve(
             times, initial, parameters, relative_tolerance, absolute_tolerance, progress
+        )
+
+    def simulate(
+        self,
+        dimension: int,
+        *,
+        runs: int = 4,
+        end: float | None = None,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        seed: int = 0,
+        **parameters: Any,
+    ) -> SystemSimulation:
+        """Do at finite N what was stated, on explicit vectors.
+
+        Args:
+            dimension: N.
+            runs: Independent runs, each with vectors drawn to have exactly the initial overlaps.
+            end, alpha: As in ``solve``.
+            initial: The state at α = 0, as in ``rates``.
+            seed: Of the random numbers.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            Runs with ``mean["w.B"]`` and ``standard_error["w.B"]``, α first.
+        """
+        from symderiv.system.simulating import simulated
+
+        return simulated(
+            self.statement,
+            self.solver,
+            initial,
+            parameters,
+            dimension=dimension,
+            runs=runs,
+            alpha=_times(end, alpha),
+            seed=seed,
         )
 
     def _descent(self, kind: str, loss: Any, rates: Mapping[Any, Any], sign: int) -> None:

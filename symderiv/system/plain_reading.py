@@ -1,0 +1,81 @@
+"""One step of a statement in plain NumPy, slow and obvious: the reference of all other readings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import sympy as sp
+from scipy import special
+
+from symderiv.system.statement import Statement
+from symderiv.system.symbols import Field, Latent, Overlap
+
+__all__ = ["plain_step"]
+
+_FUNCTIONS = [
+    {
+        "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
+        "erf": special.erf,
+        "sign": np.sign,
+    },
+    "scipy",
+]
+
+
+def plain_step(
+    statement: Statement,
+    vectors: Mapping[str, np.ndarray],
+    scalars: Mapping[str, float],
+    inputs: Mapping[str, np.ndarray],
+    latents: Mapping[str, float],
+    parameters: Mapping[str, float],
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Return vectors and scalars after one step.
+
+    Args:
+        statement: What a step does.
+        vectors: By name, each of shape (N,).
+        scalars, latents, parameters: By name.
+        inputs: Drawn inputs by name of token or copy, each of shape (N,).
+    """
+    N = next(iter(vectors.values())).size
+    symbols = statement.symbols
+
+    def value_of(symbol: sp.Symbol) -> float:
+        meaning = symbols.meaning.get(symbol)
+        if isinstance(meaning, Field):
+            return float(vectors[meaning.vector.name] @ inputs[meaning.input.name] / np.sqrt(N))
+        if isinstance(meaning, Overlap):
+            return float(vectors[meaning.first.name] @ vectors[meaning.second.name] / N)
+        if isinstance(meaning, Latent):
+            return float(latents[meaning.name])
+        return float({**scalars, **parameters}[str(symbol)])
+
+    def value(expression: sp.Expr) -> float:
+        names = sorted(expression.free_symbols, key=str)
+        return float(sp.lambdify(names, expression, _FUNCTIONS)(*map(value_of, names)))
+
+    step = statement.step()
+    new_vectors, new_scalars = dict(vectors), dict(scalars)
+    for vector, change in step.vectors.items():
+        added = np.zeros(N)
+        for atom, force in change.inputs.items():
+            added += value(force) * inputs[atom.name] / np.sqrt(N)
+        for other, rate in change.vectors.items():
+            added += value(rate) * vectors[other.name] / N
+        new_vectors[vector.name] = vectors[vector.name] + added
+    for symbol, change in step.scalars.items():
+        new_scalars[str(symbol)] = scalars[str(symbol)] + value(change.scalar) / N
+    for constraint in statement.constraints:
+        names = [v.name for v in constraint.vectors]
+        if constraint.kind == "sphere":
+            for name in names:
+                size = np.linalg.norm(vectors[name]) / np.linalg.norm(new_vectors[name])
+                new_vectors[name] = size * new_vectors[name]
+        else:
+            W = np.array([new_vectors[name] for name in names])
+            scale, turn = np.linalg.eigh(W @ W.T / N)
+            W = (turn / np.sqrt(scale)) @ turn.T @ W
+            new_vectors |= dict(zip(names, W, strict=True))
+    return new_vectors, new_scalars
