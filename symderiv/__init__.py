@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.input_models import Spectrum as Spectrum
     from symderiv.dynamics.studies.state import State as State
     from symderiv.errors import InputError as InputError
+    from symderiv.errors import NotClosed as NotClosed
     from symderiv.errors import SymderivError as SymderivError
     from symderiv.errors import ToleranceError as ToleranceError
     from symderiv.expressions import Activation as Activation
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from symderiv.questions import i4 as i4
     from symderiv.questions import integral as integral
     from symderiv.questions import mean as mean
+    from symderiv.system.language import System as System
+    from symderiv.system.vector_expressions import norm2 as norm2
 
     open = _opening.open_file
 
@@ -74,6 +77,9 @@ _PUBLIC = {
     "State": "symderiv.dynamics.studies.state",
     "Trajectory": "symderiv.dynamics.stepping.trajectory",
     "InputError": "symderiv.errors",
+    "NotClosed": "symderiv.errors",
+    "System": "symderiv.system.language",
+    "norm2": "symderiv.system.vector_expressions",
     "SymderivError": "symderiv.errors",
     "ToleranceError": "symderiv.errors",
     "LearningDerivation": "symderiv.library.derived",

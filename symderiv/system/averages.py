@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv.errors import DivergentError, NotClosed, NotYetError
-from symderiv.system.law import Law
+from symderiv.system.field_law import Law
 
 __all__ = ["Average", "Averages", "Slot"]
 
@@ -86,7 +86,7 @@ class Averages:
         if not latents:
             return self._mean(expression)
         total = sp.S.Zero
-        for values in itertools.product(*(latent.law for _, latent in latents)):
+        for values in itertools.product(*(latent.values for _, latent in latents)):
             probability = sp.S.One
             chosen = {}
             for (symbol, _), (value, p) in zip(latents, values, strict=True):
@@ -117,9 +117,7 @@ class Averages:
                 return sp.Add(*(self._mean(term * rest) for term in factor.args))
         groups = _joined(touched)
         if len(groups) > 1:
-            return sp.Mul(
-                *(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups)
-            )
+            return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if any(isinstance(factor, sp.Add) for factor in inside):
             expanded = sp.Add(*_distributed(inside))
             return sp.Add(*(self._mean(_even_signs(t)) for t in sp.Add.make_args(expanded)))
@@ -142,9 +140,7 @@ class Averages:
         for factor in factors:
             slot = self._slot(factor)
             if slot is None:
-                raise NotYetError(
-                    f"{factor} is no function of one affine combination of fields"
-                )
+                raise NotYetError(f"{factor} is no function of one affine combination of fields")
             found.append(slot)
         return found
 
@@ -174,8 +170,10 @@ class Averages:
         if isinstance(expression, sp.Add | sp.Mul):
             # parts that are affine together stand together
             affine = [
-                e for e in expression.args
-                if isinstance(expression, sp.Add) and self.law.gaussian(e)
+                e
+                for e in expression.args
+                if isinstance(expression, sp.Add)
+                and self.law.gaussian(e)
                 and _affine(e, self.law.gaussian(e))
             ]
             if len(affine) > 1:
@@ -191,7 +189,7 @@ class Averages:
 
 
 class MeanTable:
-    """What turns products of slots into calls; see :mod:`symderiv.system.mean_functions`."""
+    """What turns products of slots into calls; see :mod:`symderiv.system.slot_means`."""
 
     def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
         """Return the call that is the mean of the product."""

@@ -11,9 +11,9 @@ import numpy as np
 import sympy as sp
 
 from symderiv.errors import InputError, ShapeError
-from symderiv.system.statement import Constraint, Descent, Inputs, Statement, Update
-from symderiv.system.symbols import Latent, Symbols
-from symderiv.system.vectors import (
+from symderiv.system.register import Latent, Symbols
+from symderiv.system.stated_problem import Constraint, Descent, Inputs, Statement, Update
+from symderiv.system.vector_expressions import (
     Episode,
     FreshInput,
     InputSequence,
@@ -24,8 +24,8 @@ from symderiv.system.vectors import (
 )
 
 if TYPE_CHECKING:
-    from symderiv.system.simulating import SystemSimulation
-    from symderiv.system.solving import Solver, SystemRates, SystemRun
+    from symderiv.system.system_runs import Solver, SystemRates, SystemRun
+    from symderiv.system.system_sgd import SystemSimulation
 
 __all__ = ["Scalars", "System"]
 
@@ -110,7 +110,7 @@ class System:
         model = Isotropic() if model is None else model
         if not hasattr(model, "build"):
             raise InputError(
-                f"is no input model: {type(model).__name__}; give sd.Isotropic(), sd.Spectrum(…), …",
+                f"is no input model but {type(model).__name__}; give sd.Isotropic() or another",
                 argument="model",
             )
         if length is not None and episode is not None:
@@ -302,9 +302,9 @@ class System:
         Raises:
             NotClosed: The equations do not close.
         """
-        from symderiv.system.derivation import derived
-        from symderiv.system.lowering import closed
-        from symderiv.system.solving import Solver
+        from symderiv.system.closed_motion import closed
+        from symderiv.system.stated_motion import derived
+        from symderiv.system.system_runs import Solver
 
         said = len(self._lines), len(self._constraints), len(self._observables)
         if self._solver is None or self._solved != said:
@@ -381,7 +381,7 @@ class System:
         Returns:
             Runs with ``mean["w.B"]`` and ``standard_error["w.B"]``, α first.
         """
-        from symderiv.system.simulating import simulated
+        from symderiv.system.system_sgd import simulated
 
         return simulated(
             self.statement,
@@ -404,7 +404,7 @@ class System:
         self._add(Descent(expression, read, sign))
 
     def _add(self, line: Descent | Update) -> None:
-        from symderiv.system.statement import changes_of
+        from symderiv.system.stated_problem import changes_of
 
         changes_of(line, self._symbols)  # refuses now what cannot be derived later
         self._lines.append(line)
@@ -500,9 +500,7 @@ def _law(law: Any) -> str | tuple[tuple[sp.Expr, Fraction], ...]:
     if law == "rademacher":
         return ((sp.Integer(-1), Fraction(1, 2)), (sp.Integer(1), Fraction(1, 2)))
     if not isinstance(law, Mapping) or not law:
-        raise InputError(
-            'must be "gaussian", "rademacher" or {value: probability}', argument="law"
-        )
+        raise InputError('must be "gaussian", "rademacher" or {value: probability}', argument="law")
     pairs = []
     for value, probability in law.items():
         p = as_expression(probability, "a probability")

@@ -24,7 +24,7 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
 
 
 def _idempotent(expression: sp.Expr) -> sp.Expr:
-    """Return the expression with H(x)^n = H(x), products of sums written out where that needs it."""
+    """Return the expression with H(x)^n = H(x), products written out where that needs it."""
     steps = expression.atoms(sp.Heaviside)
     if any(sum(f.has(step) for f in sp.Mul.make_args(expression)) > 1 for step in steps):
         expression = sp.expand_mul(expression)

@@ -14,7 +14,7 @@ from symderiv.gaussian.distributions import reduced
 from symderiv.learning.lowering.regularity import has_edge
 from symderiv.learning.lowering.stable import stable
 from symderiv.system.averages import MeanTable, Slot, X
-from symderiv.system.law import Law
+from symderiv.system.field_law import Law
 
 __all__ = ["MOST_FIELDS", "SlotMeans"]
 
@@ -115,7 +115,9 @@ def _function(functions: tuple[sp.Expr, ...], shifted: tuple[bool, ...]) -> Scal
     size = len(functions)
     fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(size)]
     covariance = covariance_symbols(size)
-    biases = [sp.Symbol(f"b{n + 1}", real=True) if has else sp.S.Zero for n, has in enumerate(shifted)]
+    biases = [
+        sp.Symbol(f"b{n + 1}", real=True) if has else sp.S.Zero for n, has in enumerate(shifted)
+    ]
     triangle = [covariance[i, j] for i in range(size) for j in range(i, size)]
     parameters = _parameters(functions)
     arguments = (*triangle, *(b for b in biases if b != 0), *parameters)

@@ -49,8 +49,9 @@ LEVELS = {
     "verification": 11,
     "questions": 12,
     "report": 12,
-    "library": 13,
-    "cli": 14,
+    "system": 13,
+    "library": 14,
+    "cli": 15,
 }
 # The same inside a room; a file that stands beside the inner rooms has its place like one of them.
 INNER = {

@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.errors import InputError
-from symderiv.system.vectors import Atom, Episode, FreshInput, SlowVector
+from symderiv.system.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
 __all__ = ["Field", "Latent", "Overlap", "Size", "Symbols"]
 
@@ -53,6 +53,11 @@ class Latent:
 
     name: str
     law: str | tuple[tuple[sp.Expr, Fraction], ...]
+
+    @property
+    def values(self) -> tuple[tuple[sp.Expr, Fraction], ...]:
+        """Values and probabilities; none for a Gaussian one."""
+        return () if isinstance(self.law, str) else self.law
 
 
 class Symbols:
@@ -145,8 +150,8 @@ class Symbols:
             for each in inputs:
                 if isinstance(each, Episode):
                     raise InputError(
-                        f"{where}: {each.name} is an example of an episode; say {each.name}.sum(…), "
-                        f"{each.name}.mean(…) or {each.name}.all(…) of what is meant"
+                        f"{where}: {each.name} is an example of an episode; say "
+                        f"{each.name}.sum(…), {each.name}.mean(…) or {each.name}.all(…)"
                     )
             if meaning is None and symbol not in self.scalars and symbol not in self.parameters:
                 known = [str(s) for s in (*self.scalars, *self.parameters, *self.meaning)]

@@ -15,8 +15,8 @@ from symderiv.dynamics.stepping.flat_run import integrate_flat
 from symderiv.dynamics.storage.kernels import kept_module
 from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
-from symderiv.system.lowering import Closed
-from symderiv.system.states import Layout
+from symderiv.system.closed_motion import Closed
+from symderiv.system.named_states import Layout
 
 __all__ = ["Solver", "SystemRates", "SystemRun"]
 

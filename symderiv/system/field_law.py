@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.system.statement import Inputs, Statement
-from symderiv.system.symbols import Field, Latent
-from symderiv.system.vectors import FreshInput, SlowVector
+from symderiv.system.register import Field, Latent
+from symderiv.system.stated_problem import Inputs, Statement
+from symderiv.system.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["Covariance", "Law"]
 
@@ -83,9 +83,7 @@ class Law:
         correlation = self.correlation(one.input, two.input)
         if correlation == 0:
             return sp.S.Zero
-        return correlation * self.covariance_of_vectors(
-            one.input.source, one.vector, two.vector
-        )
+        return correlation * self.covariance_of_vectors(one.input.source, one.vector, two.vector)
 
     def gaussian(self, expression: sp.Expr) -> list[sp.Symbol]:
         """Return the Gaussian symbols of an expression, in the order of their names."""

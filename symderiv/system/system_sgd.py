@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from symderiv.dynamics.storage.kernels import kept_module
 from symderiv.errors import InputError
 from symderiv.numerics import GAUSSIAN
 from symderiv.showing import Shown, Summary
-from symderiv.system.solving import Solver
-from symderiv.system.statement import Statement
-from symderiv.system.symbols import Field, Latent, Overlap
+from symderiv.system.register import Field, Latent, Overlap
+from symderiv.system.stated_problem import Statement
+from symderiv.system.system_runs import Solver
 
 __all__ = ["Simulator", "SystemSimulation"]
 
@@ -144,9 +145,7 @@ class Simulator:
             ranges=("S", "I"),
             small=("I",),
             functions=(),
-            procedures=(
-                Procedure("right_hand_side", "The changes.", inputs, outputs, (), body),
-            ),
+            procedures=(Procedure("right_hand_side", "The changes.", inputs, outputs, (), body),),
             state=Vector("state", state),
             parameters=Vector("parameters", inputs),
             extension=GAUSSIAN,
@@ -200,7 +199,7 @@ class Simulator:
         Returns:
             ``"done"`` or ``"not-a-number"``.
         """
-        from symderiv.system.sgd_kernel import learn
+        from symderiv.system.step_kernel import learn
 
         N, A = vectors.shape[1], len(self.atoms)
         block = max(1, _BLOCK_NUMBERS // (A * N))
@@ -225,9 +224,23 @@ class Simulator:
                 z = random.standard_normal((many * A, N))
                 latents = self._drawn(many, random)
                 bad = learn(
-                    self._changes, sizes, vectors, z, mixing, roots, latents, scalars, values,
-                    results, rows["fields"], rows["overlaps"], rows["forces"], rows["drifts"],
-                    moving, constraints, room,
+                    self._changes,
+                    sizes,
+                    vectors,
+                    z,
+                    mixing,
+                    roots,
+                    latents,
+                    scalars,
+                    values,
+                    results,
+                    rows["fields"],
+                    rows["overlaps"],
+                    rows["forces"],
+                    rows["drifts"],
+                    moving,
+                    constraints,
+                    room,
                 )
                 if bad >= 0:
                     return "not-a-number"
@@ -257,8 +270,8 @@ class Simulator:
             if isinstance(latent.law, str):
                 found[:, n] = random.standard_normal(many)
             else:
-                values = np.array([float(v) for v, _ in latent.law])
-                chances = np.array([float(p) for _, p in latent.law])
+                values = np.array([float(v) for v, _ in latent.values])
+                chances = np.array([float(p) for _, p in latent.values])
                 found[:, n] = random.choice(values, size=many, p=chances)
         return found
 
@@ -282,7 +295,8 @@ def simulated(
     layout = solver.layout
     if runs < 1 or dimension < len(statement.vectors):
         raise InputError(
-            f"must be at least {len(statement.vectors)}, the number of vectors", argument="dimension"
+            f"must be at least {len(statement.vectors)}, the number of vectors",
+            argument="dimension",
         )
     bounds = layout.class_bounds(dimension)
     state, constants = layout.packed(given, parameters)
@@ -321,7 +335,8 @@ def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndar
     """Return the overlaps of all vectors in every eigenspace, shape (L, V, V)."""
     layout = solver.layout
     fields = {
-        **layout.packing("parameters").views(constants), **layout.packing("state").views(state)
+        **layout.packing("parameters").views(constants),
+        **layout.packing("state").views(state),
     }
     vectors = layout.statement.vectors
     result = np.zeros((layout.classes, len(vectors), len(vectors)))
@@ -339,7 +354,7 @@ def drawn_vectors(gram: np.ndarray, bounds: list[int], random: np.random.Generat
     """
     V = gram.shape[1]
     result = np.empty((V, bounds[-1]))
-    for k, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for k, (begin, end) in enumerate(pairwise(bounds)):
         values, turn = np.linalg.eigh(gram[k])
         if values[0] < -1e-9 * max(values[-1], 1e-300):
             raise InputError(
@@ -368,7 +383,7 @@ def measured(
     packing = layout.packing("state")
     flat = np.empty(packing.size)
     views = packing.views(flat)
-    for k, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for k, (begin, end) in enumerate(pairwise(bounds)):
         part = vectors[:, begin:end]
         gram = part @ part.T / (end - begin)
         for a, b in solver.closed.moving:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.packing import Packing
-from symderiv.system.lowering import Closed
-from symderiv.system.vectors import SlowVector
+from symderiv.system.closed_motion import Closed
+from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Layout"]
 
@@ -166,7 +167,8 @@ class Layout:
                 name = f"{a}.{b}"
                 array = self._overlap(name, given.get(name))
                 for index, (one, other) in self._places(name):
-                    values[f"o_{one.name}_{other.name}"] = array[(slice(None), *index)]
+                    place: Any = (slice(None), *index)
+                    values[f"o_{one.name}_{other.name}"] = array[place]
         vectors = []
         for vector in ("state", "parameters"):
             packing = self.packing(vector)
@@ -205,11 +207,14 @@ class Layout:
             result = np.empty((*lead, self.classes, *self.shape(name)))
             for index, (one, other) in self._places(name):
                 key = f"o_{one.name}_{other.name}"
-                value = fields[key] if key in fields else np.broadcast_to(
-                    fixed[key], (*lead, self.classes)
+                value = (
+                    fields[key]
+                    if key in fields
+                    else np.broadcast_to(fixed[key], (*lead, self.classes))
                 )
-                result[(..., slice(None), *index)] = value
-            found[name] = result if many else result[(*(slice(None),) * len(lead), 0)]
+                place: Any = (..., slice(None), *index)
+                result[place] = value
+            found[name] = result if many else np.take(result, 0, axis=len(lead))
         return found
 
     def _overlap(self, name: str, value: Any) -> np.ndarray:
@@ -254,7 +259,7 @@ class Layout:
                 if a in vectors and b in vectors:
                     parts = [
                         vectors[a][:, start:stop] @ vectors[b][:, start:stop].T / (stop - start)
-                        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+                        for start, stop in pairwise(bounds)
                     ]
                     given.setdefault(f"{a}.{b}", np.array(parts))
         return given
@@ -283,8 +288,7 @@ class Layout:
         missing = [name for name in self.names if name not in given]
         if missing:
             raise InputError(
-                f"{', '.join(missing)} must be given: the equations need "
-                f"{', '.join(self.names)}",
+                f"{', '.join(missing)} must be given: the equations need {', '.join(self.names)}",
                 argument="initial",
             )
 

@@ -9,16 +9,13 @@ the field w·ξ/√N, ``w @ B`` the overlap w·B/N and ``x + c * U`` the input �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import sympy as sp
 
 from symderiv.errors import InputError, ShapeError
 from symderiv.questions.numbers import without_floats
-
-if TYPE_CHECKING:
-    from symderiv.system.symbols import Symbols
 
 __all__ = [
     "Episode",
@@ -57,6 +54,16 @@ def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
     return result
 
 
+class Register(Protocol):
+    """What knows the symbols of a system; see :class:`symderiv.system.register.Symbols`."""
+
+    def product(self, first: Atom, second: Atom) -> sp.Symbol:
+        """Return the symbol of an inner product."""
+
+    def in_copy(self, expression: sp.Expr, episode: Episode, copy: FreshInput) -> sp.Expr:
+        """Return an expression about an example of an episode as one about a copy."""
+
+
 class VectorExpression:
     """A vector of the input space: fresh inputs and slow vectors (over √N) with coefficients.
 
@@ -67,7 +74,7 @@ class VectorExpression:
 
     __array_ufunc__ = None  # NumPy leaves products with arrays to __rmul__ and its kin
 
-    def __init__(self, symbols: Symbols, terms: Mapping[Atom, sp.Expr]) -> None:
+    def __init__(self, symbols: Register, terms: Mapping[Atom, sp.Expr]) -> None:
         self.symbols = symbols
         self._terms = {atom: value for atom, value in terms.items() if value != 0}
 
@@ -144,7 +151,7 @@ class VectorExpression:
 class _Atom(VectorExpression):
     """A vector that is no sum: it knows its name and is its own only term."""
 
-    def __init__(self, symbols: Symbols, name: str) -> None:
+    def __init__(self, symbols: Register, name: str) -> None:
         super().__init__(symbols, {})
         self.name = name
 
@@ -167,7 +174,7 @@ class SlowVector(_Atom):
         fixed: It never moves.
     """
 
-    def __init__(self, symbols: Symbols, family: str, index: int | None, fixed: bool) -> None:
+    def __init__(self, symbols: Register, family: str, index: int | None, fixed: bool) -> None:
         super().__init__(symbols, family if index is None else f"{family}{index + 1}")
         self.family, self.index, self.fixed = family, index, fixed
 
@@ -176,7 +183,9 @@ class SlowVector(_Atom):
         return self @ other
 
     def __iter__(self) -> Iterator[SlowVector]:
-        raise TypeError(f"{self.name} is one vector; declare several with vectors({self.name!r}, K)")
+        raise TypeError(
+            f"{self.name} is one vector; declare several with vectors({self.name!r}, K)"
+        )
 
 
 class SlowVectors:
@@ -210,7 +219,7 @@ class SlowVectors:
 
     def dot(self, other: Any) -> np.ndarray:
         """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""
-        return self @ other
+        return self.__matmul__(other)
 
     def __rmatmul__(self, coefficients: Any) -> Any:
         """Return Σ_k s_k v_k/√N for coefficients of shape (K,), an array of sums for (n, K)."""
@@ -220,9 +229,7 @@ class SlowVectors:
                 f"{self.family} has {len(self)} vectors, the coefficients have shape {values.shape}"
             )
         if values.ndim > 1:
-            return _elementwise(
-                lambda place: values[place] @ self, np.arange(values.shape[0])
-            )
+            return _elementwise(lambda place: values[place] @ self, np.arange(values.shape[0]))
         total: Any = self._members[0] * values[0]
         for value, member in zip(values[1:], self._members[1:], strict=True):
             total = total + value * member
@@ -236,7 +243,7 @@ class SlowVectors:
     __rmul__ = __mul__
 
     def __neg__(self) -> np.ndarray:
-        return self * -1
+        return self.__mul__(-1)
 
     def __add__(self, other: Any) -> np.ndarray:
         result: np.ndarray = self.array + (other.array if isinstance(other, SlowVectors) else other)
@@ -249,7 +256,8 @@ class SlowVectors:
         return result
 
     def __rsub__(self, other: Any) -> np.ndarray:
-        return -self + other
+        result: np.ndarray = -self + other
+        return result
 
     def __repr__(self) -> str:
         return f"{self.family}[{len(self)}]"
@@ -267,7 +275,7 @@ class FreshInput(_Atom):
     """
 
     def __init__(
-        self, symbols: Symbols, source: str, position: int, copy: int | None, name: str
+        self, symbols: Register, source: str, position: int, copy: int | None, name: str
     ) -> None:
         super().__init__(symbols, name)
         self.source, self.position, self.copy = source, position, copy
@@ -315,7 +323,7 @@ class InputSequence:
 class Episode(FreshInput):
     """An example of an episode: T independent copies per step, over which sums and means run."""
 
-    def __init__(self, symbols: Symbols, name: str, copies: tuple[FreshInput, ...]) -> None:
+    def __init__(self, symbols: Register, name: str, copies: tuple[FreshInput, ...]) -> None:
         super().__init__(symbols, name, 0, -1, name)
         self.copies = copies
 
@@ -342,7 +350,7 @@ class Episode(FreshInput):
 
     def all(self, condition: Any) -> sp.Expr:
         """Return 1 if the condition holds for every example, else 0, as an expression."""
-        from symderiv.system.conditions import indicator
+        from symderiv.system.indicators import indicator
 
         one = indicator(condition)
         return sp.Mul(*(self._of_copy(one, copy) for copy in self.copies))

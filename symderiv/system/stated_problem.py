@@ -13,9 +13,9 @@ from typing import Any
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed
+from symderiv.system.register import Field, Latent, Overlap, Size, Symbols
 from symderiv.system.slopes import slope as slope_of
-from symderiv.system.symbols import Field, Latent, Overlap, Size, Symbols
-from symderiv.system.vectors import FreshInput, SlowVector, VectorExpression
+from symderiv.system.vector_expressions import FreshInput, SlowVector, VectorExpression
 
 __all__ = ["Change", "Constraint", "Descent", "Inputs", "Statement", "Step", "Update"]
 

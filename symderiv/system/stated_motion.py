@@ -21,11 +21,11 @@ import sympy as sp
 
 from symderiv.errors import NotClosed
 from symderiv.system.averages import Average
-from symderiv.system.law import Law
+from symderiv.system.field_law import Law
+from symderiv.system.register import Field, Size
 from symderiv.system.slopes import slope
-from symderiv.system.statement import Change, Statement, Step
-from symderiv.system.symbols import Field, Size
-from symderiv.system.vectors import FreshInput, SlowVector
+from symderiv.system.stated_problem import Change, Statement, Step
+from symderiv.system.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["ALL", "Equations", "derived"]
 

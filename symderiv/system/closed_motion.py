@@ -10,13 +10,12 @@ import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
 from sympy.core.function import AppliedUndef
 
-from symderiv.errors import NotClosed
 from symderiv.numerics import GAUSSIAN
 from symderiv.system.averages import Averages
-from symderiv.system.derivation import ALL, Equations
+from symderiv.system.register import Overlap
 from symderiv.system.slot_means import SlotMeans
-from symderiv.system.symbols import Overlap
-from symderiv.system.vectors import SlowVector
+from symderiv.system.stated_motion import ALL, Equations
+from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Closed", "closed"]
 
@@ -183,19 +182,26 @@ class _Writer:
             body = _Body(self)
             output = Array(f"{name}_mean", (), f"the average {name}")
             body.assign(sp.Symbol(output.name), value)
-            found.append(body.procedure(f"observe_{name}", f"The average {name}.", inputs, (output,)))
+            found.append(
+                body.procedure(f"observe_{name}", f"The average {name}.", inputs, (output,))
+            )
         return found
 
     def _rates(self, state: list[Array], parameters: list[Array]) -> Procedure:
         body, closed = _Body(self), self.closed
         drift = {
-            vector: {key: body.local(f"drift_{vector.name}_{c.name}_{inputs or 'all'}", rate)
-                     for key, rate in rates.items() for inputs, c in [key]}
+            vector: {
+                key: body.local(f"drift_{vector.name}_{c.name}_{inputs or 'all'}", rate)
+                for key, rate in rates.items()
+                for inputs, c in [key]
+            }
             for vector, rates in closed.drift.items()
         }
         noise = {
-            pair: {inputs: body.local(f"noise_{pair[0].name}_{pair[1].name}_{inputs}", rate)
-                   for inputs, rate in rates.items()}
+            pair: {
+                inputs: body.local(f"noise_{pair[0].name}_{pair[1].name}_{inputs}", rate)
+                for inputs, rate in rates.items()
+            }
             for pair, rates in closed.noise.items()
         }
         outputs = []

@@ -1,0 +1,6 @@
+"""Learning problems stated line by line: the language, its derivation and its experiment.
+
+A statement has two readings. The derivation (``stated_motion``, ``averages``, ``slot_means``,
+``closed_motion``) gives the equations of the order parameters in the limit N → ∞; the experiment
+(``plain_reading``, ``step_kernel``, ``system_sgd``) does at finite N what was stated.
+"""
