@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs quadrature-errors rounding mutants claim-foundations wrong-models \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding mutants claim-foundations wrong-models \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -80,6 +80,10 @@ exports: $(VENV)/.installed
 # Every pair of activations against the definition of the update; goes on where it was stopped.
 pairs: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m pairs --results ../pairs-results/results.jsonl
+
+# Every pair of keys of learning rules: solved, or refused when the problem is stated (about an hour).
+rule-pairs: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m rule_pairs --results ../rule-pairs-results.txt
 
 # True errors of means by quadrature beside the stated ones, over random and hard covariances.
 quadrature-errors: $(VENV)/.installed

@@ -13,6 +13,7 @@ for a loss are roots of ``loss_kink`` along the variable. Labels that are the si
 field are averaged exactly given the students; the variables are then turned so that the label
 depends on the first one. Label noise is one more variable. Odd activations and a loss that does
 not change with the signs of both of its arguments (``EVEN``) need half of the first variable.
+With dropout the means are sums over all choices of units that are kept.
 
 Constants of the module: ``FORCE_STEPS`` (0 step in units of the fields, 1 step in u, 2 reach in u),
 ``FORCE_PANELS`` (as in ``kinked_mean``, 7 number of intervals in which roots are looked for).
@@ -138,6 +139,7 @@ def _equal_steps_of(
 def _outputs_at(
     u: np.ndarray,
     factor: np.ndarray,
+    biases: np.ndarray,
     fields: int,
     K: int,
     v: np.ndarray,
@@ -146,7 +148,7 @@ def _outputs_at(
     """Outputs of student and teacher; that of a teacher which is not integrated is 0."""
     student, teacher = 0.0, 0.0
     for i in range(fields):
-        field = 0.0
+        field = biases[i]
         for k in range(fields):
             field += factor[i, k] * u[k]
         if i < K:
@@ -164,6 +166,7 @@ def _kink_at(
     label: float,
     noise: float,
     factor: np.ndarray,
+    biases: np.ndarray,
     fields: int,
     K: int,
     v: np.ndarray,
@@ -171,7 +174,7 @@ def _kink_at(
 ) -> float:
     """``loss_kink`` with one of the variables somewhere."""
     u[level] = place
-    student, teacher = _outputs_at(u, factor, fields, K, v, v_teacher)
+    student, teacher = _outputs_at(u, factor, biases, fields, K, v, v_teacher)
     if label != 0.0:
         teacher = label
     if u.size > fields:
@@ -188,6 +191,7 @@ def _with_roots(
     label: float,
     noise: float,
     factor: np.ndarray,
+    biases: np.ndarray,
     fields: int,
     K: int,
     v: np.ndarray,
@@ -199,7 +203,7 @@ def _with_roots(
     """
     intervals = int(FORCE_PANELS[7])
     reach = FORCE_PANELS[2]
-    others = (noise, factor, fields, K, v, v_teacher)
+    others = (noise, factor, biases, fields, K, v, v_teacher)
     following = level + 1 < u.size
     for c in range(_CONTOURS.size if following else 1):
         if following:
@@ -228,10 +232,11 @@ def _with_roots(
 def _panels_of(
     level: int,
     u: np.ndarray,
-    steep: float,
+    edge: tuple[float, float],
     noise: float,
     sharp: float,
     factor: np.ndarray,
+    biases: np.ndarray,
     fields: int,
     K: int,
     v: np.ndarray,
@@ -239,14 +244,17 @@ def _panels_of(
     layers: np.ndarray,
     row: np.ndarray,
 ) -> int:
-    """Points and weights of one variable, given the earlier ones, between kinks and layers."""
+    """Points and weights of one variable, given the earlier ones, between kinks and layers.
+
+    Labels change at ``edge[0]`` of the first variable, in a layer that is as wide as 1/``edge[1]``.
+    """
     for later in range(level, u.size):
         u[later] = 0.0
     count, longest = 0, abs(noise)
     if level < fields:
         longest = 0.0
         for i in range(fields):
-            mean, rest = 0.0, 0.0
+            mean, rest = biases[i], 0.0
             for k in range(level):
                 mean += factor[i, k] * u[k]
             for k in range(level + 1, fields):
@@ -255,10 +263,11 @@ def _panels_of(
             kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
             count = _with_layers(layers, count, kinks, mean, factor[i, level], rest, FORCE_PANELS)
     if level == 0 and (SIGN_TARGET or EVEN):
-        layers[count, 0], layers[count, 1] = 0.0, 0.0
+        layers[count, 0], layers[count, 1] = edge[0], 0.0
         count += 1
-        if steep > 0.0:
-            layers[count, 0], layers[count, 1] = 0.0, 1.0 / steep
+        # only around zero numbers are as dense as the narrowest layers want
+        if edge[1] > 0.0 and (edge[0] == 0.0 or edge[1] * FORCE_PANELS[4] < 1.0):
+            layers[count, 0], layers[count, 1] = edge[0], 1.0 / edge[1]
             count += 1
     if longest > 0.0:
         for number in range(LOSS_KINKS):
@@ -273,6 +282,7 @@ def _panels_of(
                         1.0 * sign * SIGN_TARGET,
                         noise,
                         factor,
+                        biases,
                         fields,
                         K,
                         v,
@@ -282,11 +292,12 @@ def _panels_of(
 
 
 def _upper_half(row: np.ndarray, count: int) -> int:
-    """Keeps points above zero, with twice their weights."""
+    """Keeps points above zero, with twice their weights, and zero itself."""
     kept = 0
     for n in range(count):
-        if row[0, n] > 0.0:
-            row[0, kept], row[1, kept] = row[0, n], 2.0 * row[1, n]
+        if row[0, n] >= 0.0:
+            twice = 2.0 if row[0, n] > 0.0 else 1.0
+            row[0, kept], row[1, kept] = row[0, n], twice * row[1, n]
             kept += 1
     return kept
 
@@ -298,6 +309,7 @@ def _along_last(
     K: int,
     u: np.ndarray,
     factor: np.ndarray,
+    biases: np.ndarray,
     v_teacher: np.ndarray,
     noise: float,
     flip: float,
@@ -313,6 +325,7 @@ def _along_last(
     of_field = level < fields
     mean = 0.0
     if of_field:
+        mean = biases[level]
         for k in range(level):
             mean += factor[level, k] * u[k]
     slope = factor[level, level] if of_field else 0.0
@@ -382,6 +395,7 @@ def _add_students(
     sums: np.ndarray,
     moments: np.ndarray,
     dv: np.ndarray,
+    db: np.ndarray,
     Gamma: np.ndarray,
 ) -> None:
     """Adds the sums over all that is drawn beside the students' fields, times their functions."""
@@ -389,6 +403,7 @@ def _add_students(
     for i in range(K):
         dv[i] += added * values[i] * sums[0]
         force = added * slopes[i]
+        db[i] += force * sums[0]
         for c in range(K):
             moments[i, c] += force * u[c] * sums[0]
         for c in range(K, fields):
@@ -420,34 +435,46 @@ def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
 
 def _forces(
     covariance: np.ndarray,
+    biases: np.ndarray,
     v: np.ndarray,
     v_teacher: np.ndarray,
     noise: float,
     flip: float,
     moments: np.ndarray,
     dv: np.ndarray,
+    db: np.ndarray,
     Gamma: np.ndarray,
     valued: bool,
 ) -> tuple[float, float]:
-    """A and B side by side in ``moments``, dv and Gamma; returns mean squared error/2 and loss.
+    """A and B side by side in ``moments``, dv, db, Gamma; returns mean squared error/2 and loss.
 
-    The covariance is that of students and teachers; where labels are signs, of one teacher. The
-    mean loss is computed where it is ``valued``. Not a number where a variable has too many points.
+    Covariance and biases are those of students and teachers; where labels are signs, of one
+    teacher. The mean loss is computed where it is ``valued``. Not a number where a variable has too
+    many points.
     """
     K, n = v.size, covariance.shape[0]
     factor = _triangle_of(covariance)
     fields = K if SIGN_TARGET else n
     levels = fields + (1 if noise != 0.0 else 0)
     turned, axis, lean, steep = factor, np.zeros(K), 0.0, 0.0
+    centre, threshold = 0.0, 0.0
     if SIGN_TARGET:
         axis = _axis_to_first(factor[K], K)
         turned = factor.copy()
         _turn(turned, axis)
         lean = turned[K, 0]
-        steep = abs(lean) / factor[K, K] if factor[K, K] > 1e-150 else 1e150
-        lean = math.copysign(steep, lean) if lean != 0.0 else 0.0
+        width = max(factor[K, K], 1e-150)
+        steep = min(abs(lean) / width, 1e150)
+        threshold = min(max(biases[K] / width, -1e150), 1e150)
+        if lean != 0.0:
+            # where both labels are equally probable
+            centre = -biases[K] / lean
+            lean = math.copysign(steep, lean)
+            if steep == 1e150:
+                threshold = -lean * centre
     moments[:] = 0.0
     dv[:] = 0.0
+    db[:] = 0.0
     Gamma[:] = 0.0
     rows = np.empty((levels, 2, _MOST_IN_PANELS if KINKED or SIGN_TARGET else _MOST_STEPS))
     layers = np.empty((256, 2))
@@ -475,10 +502,11 @@ def _forces(
                 counts[level] = _panels_of(
                     level,
                     u,
-                    steep,
+                    (centre, steep),
                     noise,
                     sharp,
                     turned,
+                    biases,
                     fields,
                     K,
                     v,
@@ -501,6 +529,7 @@ def _forces(
                     K,
                     u,
                     turned,
+                    biases,
                     v_teacher,
                     noise,
                     flip,
@@ -523,13 +552,14 @@ def _forces(
             weight[level + 1] = weight[level] * rows[level, 1, at[level]]
             output[0, level + 1], output[1, level + 1] = output[0, level], output[1, level]
             if SIGN_TARGET and level == 0:
-                upper = 0.5 * math.erfc(-lean * place / math.sqrt(2.0))
-                density = math.exp(-0.5 * (lean * place) ** 2) / math.sqrt(2.0 * math.pi)
+                above = lean * place + threshold
+                upper = 0.5 * math.erfc(-above / math.sqrt(2.0))
+                density = math.exp(-0.5 * above * above) / math.sqrt(2.0 * math.pi)
             first = level
             if SIGN_TARGET and level < fields:
                 first = 0 if level == fields - 1 else level + 1
             for i in range(first, min(level + 1, fields)):
-                field = 0.0
+                field = biases[i]
                 for k in range(level + 1):
                     field += turned[i, k] * u[k]
                 if i < K:
@@ -551,13 +581,109 @@ def _forces(
             added = of_students if levels > K else weight[K]
             error += added * sums[2]
             loss += added * sums[3]
-            _add_students(added, u, fields, values, slopes, density, sums, moments, dv, Gamma)
+            _add_students(added, u, fields, values, slopes, density, sums, moments, dv, db, Gamma)
         if last:
             level -= 1
+    if EVEN:
+        db[:] = 0.0  # forces are odd
     if SIGN_TARGET:
         _turn(moments, axis)
     _solved(factor, moments)
     return error, loss
+
+
+def _of_kept(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    kept: np.ndarray,
+    noise: float,
+    flip: float,
+    share: float,
+    A: np.ndarray,
+    B: np.ndarray,
+    dv: np.ndarray,
+    Gamma: np.ndarray,
+    db: np.ndarray,
+    valued: bool,
+) -> tuple[float, float]:
+    """Adds ``share`` times what :func:`_forces` gives of as few fields as outputs depend on.
+
+    Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
+    """
+    K, M = R.shape[0], R.shape[1]
+    units = int(kept[K])
+    one_student = STUDENT_LINEAR == 1
+    one_teacher = TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
+    # without any unit one is left that puts out nothing
+    k, m = 1 if one_student else max(1, units), 1 if one_teacher else M
+    students, teachers = np.zeros((k, K)), np.zeros((m, M))
+    biases, weights = np.zeros(k + m), np.zeros(k)
+    for a in range(max(1, units)):
+        i = int(kept[a])
+        output = v[i] if a < units else 0.0
+        students[0 if one_student else a, i] = output if one_student else 1.0
+        biases[0 if one_student else a] += (output if one_student else 1.0) * b[i]
+        weights[0 if one_student else a] = 1.0 if one_student else output
+    for a in range(M):
+        teachers[0 if one_teacher else a, a] = v_teacher[a] if one_teacher else 1.0
+        biases[k if one_teacher else k + a] += (v_teacher[a] if one_teacher else 1.0) * c[a]
+    covariance = np.zeros((k + m, k + m))
+    for a in range(k):
+        for e in range(k):
+            for i in range(K):
+                for j in range(K):
+                    covariance[a, e] += students[a, i] * Q[i, j] * students[e, j]
+        for e in range(m):
+            for i in range(K):
+                for j in range(M):
+                    part = students[a, i] * R[i, j] * teachers[e, j]
+                    covariance[a, k + e] += part
+                    covariance[k + e, a] += part
+    for a in range(m):
+        for e in range(m):
+            for i in range(M):
+                for j in range(M):
+                    covariance[k + a, k + e] += teachers[a, i] * T[i, j] * teachers[e, j]
+    known = math.nan if SIGN_TARGET and m > 1 else 0.0
+    if TEACHER_LINEAR and not SIGN_TARGET:
+        # the sum of the teacher's fields and of the label noise is one Gaussian
+        covariance[k, k] += noise * noise
+        known, noise = 0.5 * noise * noise, 0.0
+    moments, force, square = np.empty((k, k + m)), np.empty(k), np.empty((k, k))
+    mean = np.empty(k)
+    ones = np.ones(1) if one_teacher else v_teacher
+    error, loss = _forces(
+        covariance, biases, weights, ones, noise, flip, moments, force, mean, square, valued
+    )
+    for first in range(units):
+        i = int(kept[first])
+        a, scale = (0, v[i]) if one_student else (first, 1.0)
+        for second in range(units):
+            j = int(kept[second])
+            e, other = (0, v[j]) if one_student else (second, 1.0)
+            A[i, j] += share * scale * other * moments[a, e]
+            Gamma[i, j] += share * scale * other * square[a, e]
+        for j in range(M):
+            along = v_teacher[j] * moments[a, k] if one_teacher else moments[a, k + j]
+            B[i, j] += share * scale * along
+        db[i] += share * scale * mean[a]
+        if one_student:
+            dv[i] += share * b[i] * mean[0]
+            for second in range(units):
+                j = int(kept[second])
+                dv[i] += share * Q[i, j] * v[j] * moments[0, 0]
+            for j in range(M):
+                e = k if one_teacher else k + j
+                along = (v_teacher[j] if one_teacher else 1.0) * moments[0, e]
+                dv[i] += share * R[i, j] * along
+        else:
+            dv[i] += share * force[a]
+    return error - known, loss
 
 
 def _all_forces(
@@ -566,67 +692,56 @@ def _all_forces(
     T: np.ndarray,
     v: np.ndarray,
     v_teacher: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
     noise: float,
     flip: float,
+    keep: float,
+    scale: float,
     A: np.ndarray,
     B: np.ndarray,
     dv: np.ndarray,
     Gamma: np.ndarray,
+    db: np.ndarray,
     valued: bool,
 ) -> tuple[float, float]:
-    """:func:`_forces` of as few fields as the outputs are functions of."""
-    K, M = R.shape
-    one_student = STUDENT_LINEAR == 1
-    one_teacher = TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
-    k, m = 1 if one_student else K, 1 if one_teacher else M
-    students, teachers = np.zeros((k, K)), np.zeros((m, M))
-    for i in range(K):
-        students[0 if one_student else i, i] = v[i] if one_student else 1.0
-    for a in range(M):
-        teachers[0 if one_teacher else a, a] = v_teacher[a] if one_teacher else 1.0
-    covariance = np.zeros((k + m, k + m))
-    for a in range(k):
-        for b in range(k):
-            for i in range(K):
-                for j in range(K):
-                    covariance[a, b] += students[a, i] * Q[i, j] * students[b, j]
-        for b in range(m):
-            for i in range(K):
-                for j in range(M):
-                    share = students[a, i] * R[i, j] * teachers[b, j]
-                    covariance[a, k + b] += share
-                    covariance[k + b, a] += share
-    for a in range(m):
-        for b in range(m):
-            for i in range(M):
-                for j in range(M):
-                    covariance[k + a, k + b] += teachers[a, i] * T[i, j] * teachers[b, j]
-    known = math.nan if SIGN_TARGET and m > 1 else 0.0
-    if TEACHER_LINEAR and not SIGN_TARGET:
-        # the sum of the teacher's fields and of the label noise is one Gaussian
-        covariance[k, k] += noise * noise
-        known, noise = 0.5 * noise * noise, 0.0
-    weights = np.ones(1) if one_student else v
-    moments, force, square = np.empty((k, k + m)), np.empty(k), np.empty((k, k))
-    ones = np.ones(1) if one_teacher else v_teacher
-    error, loss = _forces(covariance, weights, ones, noise, flip, moments, force, square, valued)
-    for i in range(K):
-        a, scale = (0, v[i]) if one_student else (i, 1.0)
-        for j in range(K):
-            b, other = (0, v[j]) if one_student else (j, 1.0)
-            A[i, j] = scale * other * moments[a, b]
-            Gamma[i, j] = scale * other * square[a, b]
-        for j in range(M):
-            B[i, j] = scale * (v_teacher[j] * moments[a, k] if one_teacher else moments[a, k + j])
-        dv[i] = force[a]
-        if one_student:
-            dv[i] = 0.0
-            for j in range(K):
-                dv[i] += Q[i, j] * v[j] * moments[0, 0]
-            for j in range(M):
-                b = k if one_teacher else k + j
-                dv[i] += R[i, j] * (v_teacher[j] if one_teacher else 1.0) * moments[0, b]
-    return error - known, loss
+    """Means over all choices of units that are kept, each with probability ``keep``.
+
+    The error is that of all units with output weights times ``scale``.
+    """
+    K = v.size
+    A[:] = 0.0
+    B[:] = 0.0
+    dv[:] = 0.0
+    Gamma[:] = 0.0
+    db[:] = 0.0
+    error, loss = 0.0, 0.0
+    kept = np.zeros(K + 1, np.int64)
+    one = 1
+    for mask in range(1 if keep == 1.0 else one << K):
+        units, share = 0, 1.0
+        for i in range(K):
+            if keep == 1.0 or (mask >> i) & 1:
+                kept[units] = i
+                units += 1
+                share *= keep
+            else:
+                share *= 1.0 - keep
+        kept[K] = units
+        if units == 0 and not valued:
+            continue
+        found = _of_kept(
+            Q, R, T, v, v_teacher, b, c, kept, noise, flip, share, A, B, dv, Gamma, db, valued
+        )
+        error = found[0]
+        loss += share * found[1]
+    if keep < 1.0 or scale != 1.0:
+        # the last choice was that of all units; what is added here has the weight zero
+        found = _of_kept(
+            Q, R, T, scale * v, v_teacher, b, c, kept, 0.0, 0.0, 0.0, A, B, dv, Gamma, db, False
+        )
+        error = found[0]
+    return error, loss
 
 
 def mean_forces(
@@ -635,45 +750,22 @@ def mean_forces(
     T: np.ndarray,
     v: np.ndarray,
     v_teacher: np.ndarray,
+    student_biases: np.ndarray,
+    teacher_biases: np.ndarray,
     label_noise: float,
     label_flip: float,
+    keep: float,
+    evaluation_scale: float,
     A: np.ndarray,
     B: np.ndarray,
     dv: np.ndarray,
     Gamma: np.ndarray,
+    db: np.ndarray,
 ) -> float:
     """Means of forces; returns the generalisation error."""
-    return _all_forces(Q, R, T, v, v_teacher, label_noise, label_flip, A, B, dv, Gamma, False)[0]
-
-
-def mean_forces_without_flips(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    label_noise: float,
-    A: np.ndarray,
-    B: np.ndarray,
-    dv: np.ndarray,
-    Gamma: np.ndarray,
-) -> float:
-    """Means of forces; returns the generalisation error."""
-    return _all_forces(Q, R, T, v, v_teacher, label_noise, 0.0, A, B, dv, Gamma, False)[0]
-
-
-def mean_loss_without_flips(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    label_noise: float,
-) -> float:
-    """The mean of the loss over inputs and label noise."""
-    K, M = R.shape
-    A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
-    return _all_forces(Q, R, T, v, v_teacher, label_noise, 0.0, A, B, dv, Gamma, True)[1]
+    b, c = student_biases, teacher_biases
+    numbers = label_noise, label_flip, keep, evaluation_scale
+    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, False)[0]
 
 
 def mean_loss(
@@ -682,10 +774,15 @@ def mean_loss(
     T: np.ndarray,
     v: np.ndarray,
     v_teacher: np.ndarray,
+    student_biases: np.ndarray,
+    teacher_biases: np.ndarray,
     label_noise: float,
     label_flip: float,
+    keep: float,
 ) -> float:
-    """The mean of the loss over inputs, label noise and flips."""
+    """The mean of the loss over inputs, label noise, flips and the units that are kept."""
     K, M = R.shape
     A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
-    return _all_forces(Q, R, T, v, v_teacher, label_noise, label_flip, A, B, dv, Gamma, True)[1]
+    b, c, db = student_biases, teacher_biases, np.empty(K)
+    numbers = label_noise, label_flip, keep, 1.0
+    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, True)[1]

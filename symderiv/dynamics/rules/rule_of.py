@@ -7,33 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from symderiv.dynamics.rules.timetable import heads
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.named_losses import loss
-
-DERIVED = (
-    "training.loss",
-    "training.target",
-    "training.label_flip",
-    "training.keep",
-    "training.evaluation_scale",
-    "training.input_noise",
-    "training.update_noise",
-    "training.batch",
-    "training.momentum",
-    "training.schedule",
-    "training.momentum_rate",
-    "training.batch_ratio",
-    "training.normalise",
-    "task",
-    "network.student_biases",
-    "network.teacher_biases",
-    "network.train_biases",
-    "training.bias_learning_rate",
-)
-"""Keys whose rules have equations; what is not here is refused by its name."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +28,7 @@ class StudyRule:
 
 
 def rule_of(study: Study) -> StudyRule:
-    """The rule of a study.
-
-    Raises:
-        InputError: The equations of one of its keys are not derived; with the key's name.
-    """
-    for key in study.rule_keys:
-        if key not in DERIVED:
-            raise InputError("its equations are not derived; remove the key", argument=key)
-    _check_momentum(study)
+    """The rule of a study; what is not derived together was refused when the study was read."""
     training = study.training
     trained = study.network.train_biases
     rule = LearningRule(
@@ -76,7 +44,6 @@ def rule_of(study: Study) -> StudyRule:
         batches=training.batch_ratio is not None,
         normalise=training.normalise,
     )
-    _check_motion(study, rule)
     scale, eta_b = training.evaluation_scale, training.bias_learning_rate
     sizes: dict[str, float | np.ndarray] = {
         "label_flip": training.label_flip,
@@ -95,19 +62,6 @@ def rule_of(study: Study) -> StudyRule:
     return StudyRule(rule, sizes, {**state, **_no_velocities(rule)})
 
 
-def _check_momentum(study: Study) -> None:
-    """Refuse what is not derived together with overlaps of velocities."""
-    if study.training.momentum_rate is None:
-        return
-    # idle heads keep their values, but a velocity would go on
-    if study.network.train_second_layer and len(set(heads(study).values())) > 1:
-        raise InputError(
-            "several heads are not derived together with training.momentum_rate and "
-            "network.train_second_layer; share one",
-            argument="task",
-        )
-
-
 def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
     """Velocities at alpha = 0, and their overlaps."""
     names = (*_OVERLAPS, "v_velocity", *(("b_velocity",) if rule.trained_biases else ()))
@@ -115,25 +69,3 @@ def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
 
 
 _OVERLAPS = ("momentum_overlap", "momentum_square", "momentum_cross")
-
-
-def _check_motion(study: Study, rule: LearningRule) -> None:
-    """Refuse keys that change how weights move and are not derived together."""
-    training = study.training
-    if rule.plain_motion:
-        return
-    own = next(key for key in _MOTIONS if key in study.rule_keys)
-    others = [key for key in _MOTIONS if key in study.rule_keys and key != own]
-    if rule.batches:
-        others += [key for key in ("training.momentum", "task") if key in study.rule_keys]
-        decays = ("weight_decay", "second_layer_weight_decay")
-        others += [f"training.{name}" for name in decays if getattr(training, name)]
-    if training.normalise == "gradient" and any(task.mixture for task in study.task):
-        others.append("task")
-    if training.normalise == "gradient" and training.order != "full":
-        others.append("training.order")
-    if others:
-        raise InputError(f"not derived together with {others[0]}; remove one", argument=own)
-
-
-_MOTIONS = ("training.momentum_rate", "training.batch_ratio", "training.normalise")

@@ -112,26 +112,13 @@ def simulate_rule(
 
 def _check(study: Study, start: Initial) -> None:
     """Refuse what is not simulated together, by name."""
-    training, trained = study.training, study.network.train_second_layer
-    data = start.data
+    training, data = study.training, start.data
     if data is not None and (data.latent is not None or len(data.components) > 1):
         raise NotYetError(
             f"inputs of this model are not simulated together with {study.rule_keys[0]}; "
             "Gaussian inputs that the teacher sees itself are",
             argument="data.model",
         )
-    tasks = tasks_of(study, start.state.teacher_weights)
-    if training.momentum_rate is not None and trained and tasks.heads > 1:
-        raise NotYetError(
-            "does not go with network.train_second_layer and several heads, of which idle ones "
-            "keep their values; remove one",
-            argument="training.momentum_rate",
-        )
-    for key in ("weight_decay", "second_layer_weight_decay"):
-        if training.batch_ratio is not None and getattr(training, key):
-            raise NotYetError(
-                "does not go with training.batch_ratio; remove one", argument=f"training.{key}"
-            )
     if training.normalise == "sphere" and np.min(np.diag(start.state.Q)) <= 0.0:
         raise InputError("a student of length 0 has no sphere", argument="training.normalise")
 

@@ -17,7 +17,6 @@ from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.initial import Initial, initial
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
 
 
 def solve_rule(
@@ -37,9 +36,6 @@ def solve_rule(
         study: a study without [sweep].
         kernel, start, check, max_steps, progress, notice, checkpoint: see
             :func:`symderiv.dynamics.stepping.integrate.solve`.
-
-    Raises:
-        InputError: the rule is not derived for this; with the name of the key.
     """
     start = start or initial(study)
     check_equations(start)
@@ -60,21 +56,8 @@ def flow_of(
     Args:
         study, kernel, notice, checkpoint: see :func:`solve_rule`.
         start: what is known of its inputs.
-
-    Raises:
-        InputError: the rule is not derived for this; with the name of the key.
     """
     rule = rule_of(study)
-    if start.data is not None and len(start.data.components) > 1:
-        raise InputError(
-            "not derived together with inputs of several classes; remove the key",
-            argument=study.rule_keys[0],
-        )
-    if study.time.method == "implicit":
-        raise InputError(
-            'implicit steps are for plain descent of the squared loss; use "auto"',
-            argument="time.method",
-        )
     chosen = kernel or kernel_for(study, notice=notice, rule=rule.rule)
     flow: type[RuleFlow] = RuleFlow
     if any(key in study.rule_keys for key in IN_PHASES):

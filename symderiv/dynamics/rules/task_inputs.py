@@ -12,12 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from symderiv.dynamics.studies.initial import require_linear_teacher
+from symderiv.dynamics.studies.rule_pairs import task_eigenvalues
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
 from symderiv.packing import Packing
-
-_NOT_TOGETHER = ("training.input_noise", "training.normalise")
 
 
 @dataclass(frozen=True)
@@ -63,69 +61,13 @@ def inputs_of_tasks(study: Study, state: State) -> dict[int, TaskInputs]:
     """The inputs of those entries of [[task]] that have their own, by the numbers of entries.
 
     Raises:
-        InputError: they are not derived for the study, or not in its eigenspaces; the message
-            starts with the key.
+        InputError: they are not in the eigenspaces of the state; the message starts with the key.
     """
     found = {}
     for number, task in enumerate(study.task):
         if task.data is None:
             continue
-        key = f"task[{number}].data"
-        _check(study, number, key)
         require_linear_teacher(state)
-        eigenvalue = _in_eigenspaces(study, state, number, key)
+        eigenvalue = task_eigenvalues(study, number, state.eigenvalue, state.weight)
         found[number] = TaskInputs(state.eigenvalue, state.weight, eigenvalue)
     return found
-
-
-def _check(study: Study, number: int, key: str) -> None:
-    """Refuse what is not derived together, by name."""
-    for other in _NOT_TOGETHER:
-        if other in study.rule_keys:
-            raise InputError(f"not derived together with {other}; remove one", argument=key)
-    data = study.data_model
-    if data is not None and (data.latent is not None or len(data.components) > 1):
-        raise InputError(
-            "not derived together with inputs of several classes, or that the teacher does not "
-            "see itself; remove it",
-            argument=key,
-        )
-    mixtures = [n for n, task in enumerate(study.task) if task.mixture is not None]
-    for mixed in mixtures:
-        names = study.task[mixed].mixture or {}
-        if mixed == number or str(number) in names:
-            raise InputError(
-                f"not derived together with task[{mixed}].mixture: examples of a phase have one "
-                "input model; remove one",
-                argument=key,
-            )
-
-
-def _in_eigenspaces(study: Study, state: State, number: int, key: str) -> np.ndarray:
-    """The eigenvalues of a task's inputs in the eigenspaces of the study's."""
-    given = study.task[number].data
-    assert given is not None
-    try:
-        model = given.built(study.base)
-    except InputError as error:
-        raise error.renamed(f"{key}.{error.argument}") from None
-    component, usual = model.single(), study.data_model
-    if model.dimension is not None and usual is not None and model.dimension != usual.dimension:
-        raise InputError("differs from that of the study", argument=f"{key}.dimension")
-    if np.any(state.eigenvalue <= 0.0) or np.any(component.eigenvalue <= 0.0):
-        raise InputError(
-            "an eigenvalue is 0: overlaps with teachers cannot be carried over; make it small",
-            argument=key,
-        )
-    if model.name == "isotropic":
-        return np.ones_like(state.eigenvalue)
-    L = state.eigenvalue.size
-    if component.eigenvalue.size != L:
-        raise InputError(
-            f"{component.eigenvalue.size} eigenvalues, but the study's inputs have {L}: they "
-            "belong to its eigenspaces, in its order",
-            argument=key,
-        )
-    if not np.allclose(component.weight, state.weight, rtol=1e-9, atol=0.0):
-        raise InputError("the weights are not those of the study's inputs", argument=key)
-    return component.eigenvalue

@@ -1,7 +1,7 @@
 """STUDY.toml: the keys of a study, their checks, sweeps and the canonical text.
 
 Every refusal is an :class:`~symderiv.errors.InputError` of one line that starts with the full name
-of the key. Reading a study imports neither SymPy nor numba.
+of the key. Reading a study does not import numba, and SymPy only if its loss has to be looked at.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from symderiv.data.given import Given
 from symderiv.dynamics.studies.checked import Table, known_keys
 from symderiv.dynamics.studies.input_models import Data
 from symderiv.dynamics.studies.rule_checks import check_rule
+from symderiv.dynamics.studies.rule_pairs import check_pairs
 from symderiv.dynamics.studies.study_tables import (
     REPLACED_BY_STATE,
     REPLACED_BY_VALUES,
@@ -333,6 +334,8 @@ class Study(Table):
                 )
         if model is None and self.initial.state is None:
             raise InputError("missing; give [data] or initial.state", argument="data")
+        if self.rule_keys:
+            check_pairs(self)
 
 
 @lru_cache(maxsize=16)

@@ -44,8 +44,11 @@ def kept_units(term: Term) -> list[Term]:
     A mean is a sum over all ways to put its factors into groups, of products of joint cumulants;
     that of a group is κ_n(p) if all of its units are one, and 0 otherwise. If it names two units i
     and j besides those that are summed over, it is ⟨θ_i θ_j⟩ times a mean given that both are kept,
-    in which unit p is kept with the probability π_ijp.
+    in which unit p is kept with the probability π_ijp. Slopes of a loss depend on θ as well: beside
+    one they stay in the mean.
     """
+    if sp.sympify(term.factor).has(s.LossSlope):
+        return [term]
     units: list[Any] = []
     rest = sp.Integer(1)
     for factor in sp.Mul.make_args(term.factor):

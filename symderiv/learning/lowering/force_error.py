@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from symderiv.learning.lowering.quadrature_error import LARGEST_BIAS
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +45,8 @@ class Place:
     v_teacher: float
     noise: float
     flip: float
+    b: float = 0.0
+    c: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,26 @@ class Trial:
 
     names: SimpleNamespace
     flips: bool
+    biases: bool = False
 
     def means(self, rule: Rule, place: Place) -> Floats:
-        """E[F u] for both independent variables, dv, Γ, error and loss, by a rule."""
+        """E[F u] for both independent variables, dv, Γ, E[F], error and loss, by a rule."""
         self.names.FORCE_STEPS[:] = rule.steps
         self.names.FORCE_PANELS[:] = rule.panels
         R = place.correlation * math.sqrt(place.Q * place.T)
         fields = [np.array([[each]]) for each in (place.Q, R, place.T)]
         weights = np.array([place.v]), np.array([place.v_teacher])
-        numbers = (place.noise, place.flip) if self.flips else (place.noise,)
-        A, B, Gamma, dv = (np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1))
-        error = self.names.mean_forces(*fields, *weights, *numbers, A, B, dv, Gamma)
-        loss = self.names.mean_loss(*fields, *weights, *numbers)
+        biases = np.array([place.b]), np.array([place.c])
+        numbers = (place.noise, place.flip, 1.0)
+        A, B, Gamma = (np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
+        dv, db = np.zeros(1), np.zeros(1)
+        drawn = (*fields, *weights, *biases, *numbers)
+        error = self.names.mean_forces(*drawn, 1.0, A, B, dv, Gamma, db)
+        loss = self.names.loss_of_examples(*drawn)
         rest = math.sqrt(max(1 - place.correlation**2, 0.0) * place.T)
         first = A[0, 0] * math.sqrt(place.Q)
         first += B[0, 0] * place.correlation * math.sqrt(place.T)
-        return np.array([first, B[0, 0] * rest, dv[0], Gamma[0, 0], error, loss])
+        return np.array([first, B[0, 0] * rest, dv[0], Gamma[0, 0], db[0], error, loss])
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,12 @@ def found(trial: Trial, rule: Rule, enough: float, flags: Mapping[str, Any]) -> 
     tried = list(places(trial.flips, noisy))
     if flags["KINKED"] and not flags["SIGN_TARGET"]:
         tried = tried[:9:2] + tried[9:11]  # each takes a second
+    if trial.biases:
+        drawn = np.random.default_rng(_SEED).uniform(-LARGEST_BIAS, LARGEST_BIAS, (len(tried), 2))
+        # half of them at the ends
+        drawn[::2] = LARGEST_BIAS * np.sign(drawn[::2])
+        pairs = zip(tried, drawn.tolist(), strict=True)
+        tried = [replace(place, b=b, c=c) for place, (b, c) in pairs]
     for place in tried:
         error = off(place)
         if error >= largest:
@@ -133,7 +147,7 @@ def found(trial: Trial, rule: Rule, enough: float, flags: Mapping[str, Any]) -> 
         assert worst is not None
         kicked = [value * math.exp(0.2 * rng.normal()) for value in (worst.Q, worst.T)]
         Q, T = (min(value, LARGEST_VARIANCE) for value in kicked)
-        place = Place(Q, worst.correlation, T, worst.v, worst.v_teacher, worst.noise, worst.flip)
+        place = replace(worst, Q=Q, T=T)
         error = off(place)
         if error > largest:
             largest, worst = error, place

@@ -22,11 +22,8 @@ SMOOTH_VARIABLES, KINKED_VARIABLES = 4, 2
 
 Kinks of a loss are curves in the fields of several students, which panels do not follow."""
 
-_APART = {
-    "dropout": "keep",
-    "biases": "biases",
-}
-"""Features that are not derived together with means over fields, and their keys."""
+MOST_MASKED = 8
+"""Most units with dropout: means are sums over all choices of those that are kept."""
 
 
 def over_fields(problem: LearningProblem) -> bool:
@@ -40,21 +37,12 @@ class ForceFields:
 
     Raises:
         DivergentError: A mean force or the noise of the update does not exist.
-        NotYetError: The loss or an activation has jumps that cannot be treated, or a feature of the
-            rule is not derived together with the loss.
+        NotYetError: The loss has jumps that cannot be treated.
     """
 
     problem: LearningProblem
 
     def __post_init__(self) -> None:
-        rule = self.problem.rule
-        for feature, key in _APART.items():
-            if feature in rule.features:
-                raise NotYetError(
-                    f"not yet: {key} together with the loss {self.problem.loss.name!r} and "
-                    f'target = "{rule.target}"; choose loss = "squared" and target = "sum"',
-                    argument="loss",
-                )
         if self.student.jumps:
             raise DivergentError(
                 f"Γ_ii, the noise of the update, diverges for the student activation "
@@ -104,6 +92,8 @@ class ForceFields:
 
     @cached_property
     def _even(self) -> bool:
+        if self.problem.rule.biases:
+            return False
         odd = [_odd(self.student.expression)]
         odd.append(self.teacher_keeps_sign if self.sign_target else _odd(self.teacher.expression))
         return all(odd) and self.loss.even
@@ -122,6 +112,19 @@ class ForceFields:
             "TEACHER_LINEAR": int(self.teacher.expression == X),
             "TEACHER_KEEPS_SIGN": int(self.sign_target and self.teacher_keeps_sign),
         }
+
+    def check_masks(self, K: int) -> None:
+        """Refuse dropout of too many units.
+
+        Raises:
+            NotYetError: They are more than :data:`MOST_MASKED`.
+        """
+        if self.problem.rule.dropout and K > MOST_MASKED:
+            raise NotYetError(
+                f"not derived together with the loss {self.problem.loss.name!r} for {K} students: "
+                f"means are sums over all choices of units; at most {MOST_MASKED} are affordable",
+                argument="keep",
+            )
 
     def variables(self, K: int, M: int, noisy: bool) -> int:
         """Over how many variables the means of so many units are integrated.

@@ -13,22 +13,36 @@ from functools import cached_property
 
 import numpy as np
 import sympy as sp
-from symderiv_codegen import Constant, Function, Procedure, Program, ScalarFunction, print_numba
+from symderiv_codegen import (
+    Array,
+    Constant,
+    Function,
+    Procedure,
+    Program,
+    ScalarFunction,
+    print_numba,
+)
 
 from symderiv.errors import NotYetError, ToleranceError
 from symderiv.learning.lowering import force_error
 from symderiv.learning.lowering.force_fields import ForceFields
 from symderiv.learning.lowering.numeric_activation import X
+from symderiv.learning.lowering.quadrature_error import LARGEST_BIAS
 from symderiv.learning.lowering.solver_arrays import (
+    B_STUDENT,
+    B_TEACHER,
+    DB,
     DV,
     ERROR,
+    EVALUATION_SCALE,
+    FIELDS,
     GAMMA,
+    KEEP,
     LABEL_FLIP,
     LABEL_NOISE,
     LOSS,
     A,
     B,
-    arrays_of,
 )
 from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -40,6 +54,29 @@ SAFETY = 3.0
 STEPS = (0.9, 0.7, 0.55, 0.45, 0.4, 0.35, 0.3, 0.26, 0.22, 0.18, 0.14)
 KINKED_PANELS = (1.3, 0.75, 0.5)
 PANELS = (2.8, 2.4, 2.0, 1.7, 1.5, 1.3, 1.1, 0.9, 0.75, 0.6, 0.5)
+
+
+NUMBERS: tuple[Array, ...] = (LABEL_NOISE, LABEL_FLIP, KEEP)
+DRAWN = (*FIELDS, B_STUDENT, B_TEACHER, *NUMBERS)
+FORCES = Procedure(
+    "mean_forces",
+    "A, B, dv, Gamma and db in one pass; the generalisation error is returned.",
+    (*DRAWN, EVALUATION_SCALE),
+    (A, B, DV, GAMMA, DB, ERROR),
+    (),
+    (),
+    template="mean_forces",
+)
+LOSSES = Procedure(
+    "loss_of_examples",
+    "Mean of the loss over examples.",
+    DRAWN,
+    (LOSS,),
+    (),
+    (),
+    template="mean_loss",
+)
+"""What modules compute means with; a rule without a feature has zero, or one, in its place."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +141,7 @@ class LossMeans:
             "ACTIVATION_PAIR_ERROR": self.error,
             "ACTIVATION_METHOD": "quadrature",
             "ACTIVATION_LARGEST_VARIANCE": force_error.LARGEST_VARIANCE,
+            **({"ACTIVATION_LARGEST_BIAS": LARGEST_BIAS} if self.problem.rule.biases else {}),
             "FORCE_STEPS": self.rule.steps,
             "FORCE_PANELS": self.rule.panels,
             **self.fields.flags,
@@ -128,7 +166,8 @@ class LossMeans:
             f"    {how}; A and B from",
             "    means of forces with independent Gaussian variables, by Stein's rule.",
             f"    Absolute error of these for one student and one teacher, variances up to "
-            f"{force_error.LARGEST_VARIANCE:g},",
+            f"{force_error.LARGEST_VARIANCE:g},"
+            + (f" biases up to {LARGEST_BIAS:g}," if self.problem.rule.biases else ""),
             f"    output weights up to {force_error.LARGEST_WEIGHT:g}, aligned fields too: "
             f"{self.error:.1e} (the largest found, times {SAFETY:g})",
         ]
@@ -152,34 +191,6 @@ class LossMeans:
         own = [ScalarFunction(n, (X,), (), value, doc, as_value=True) for n, value, doc in named]
         return (*own, *self.fields.loss.functions())
 
-    def procedures(self) -> tuple[Procedure, Procedure]:
-        """``mean_forces``, of which the equations are made, and ``mean_loss``."""
-        arrays = arrays_of(self.problem.rule)
-        # other numbers of a rule change what is done with forces, not the forces
-        drawn = tuple(array for array in arrays.numbers if array == LABEL_FLIP)
-        inputs = (*arrays.fields, LABEL_NOISE, *drawn)
-        without = "" if self.problem.rule.flips else "_without_flips"
-        return (
-            Procedure(
-                "mean_forces",
-                "A, B, dv and Gamma in one pass; the generalisation error is returned.",
-                inputs,
-                (A, B, DV, GAMMA, ERROR),
-                (),
-                (),
-                template=f"mean_forces{without}",
-            ),
-            Procedure(
-                "mean_loss",
-                "Mean of the loss over examples, which is what descent decreases.",
-                inputs,
-                (LOSS,),
-                (),
-                (),
-                template=f"mean_loss{without}",
-            ),
-        )
-
     @cached_property
     def _reach(self) -> float:
         """The t beyond which squared forces and outputs of aligned fields add nothing."""
@@ -199,8 +210,10 @@ class LossMeans:
         largest = np.ones_like(t)
         weight = force_error.LARGEST_WEIGHT
         with np.errstate(all="ignore"):
-            for first in (x, -x):
-                for second in (x, -x):
+            moved = (-LARGEST_BIAS, LARGEST_BIAS) if self.problem.rule.biases else (0.0,)
+            shifted = [sign * x + shift for sign in (1, -1) for shift in moved]
+            for first in shifted:
+                for second in shifted:
                     s, size = weight * g(first), np.abs(weight * slope(first))
                     u = np.sign(second) if self.fields.sign_target else weight * h(second)
                     force = np.abs(f(s, u))
@@ -248,9 +261,10 @@ class LossMeans:
                 (),
                 ("K", "M"),
                 self.functions(),
-                self.procedures(),
+                (FORCES, LOSSES),
                 constants=constants,
                 extension=GAUSSIAN,
             )
         )
-        return force_error.Trial(uncompiled(text, NO_OVERFLOW), self.problem.rule.flips)
+        rule = self.problem.rule
+        return force_error.Trial(uncompiled(text, NO_OVERFLOW), rule.flips, rule.biases)

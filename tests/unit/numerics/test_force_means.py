@@ -4,6 +4,7 @@ A and B are means of second derivatives of the loss, with delta functions where 
 jump; here these are integrated on grids of NumPy, with the delta functions written out.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -63,15 +64,19 @@ def module(monkeypatch):
     return made
 
 
-def computed(C, v, w, noise=0.0, flip=0.0):
-    """A, B, dv, Γ, error and mean loss."""
+def computed(C, v, w, noise=0.0, flip=0.0, biases=None, keep=1.0, scale=1.0):
+    """A, B, dv, Γ, error and mean loss; with biases the mean forces behind them."""
     K = len(v)
     C, v, w = np.array(C, float), np.array(v, float), np.array(w, float)
+    moved = np.zeros(len(C)) if biases is None else np.array(biases)
     A, B = np.empty((K, K)), np.empty((K, len(w)))
-    dv, Gamma = np.empty(K), np.empty((K, K))
+    dv, Gamma, db = np.empty(K), np.empty((K, K)), np.empty(K)
     fields = C[:K, :K].copy(), C[:K, K:].copy(), C[K:, K:].copy()
-    found = force_mean._all_forces(*fields, v, w, noise, flip, A, B, dv, Gamma, True)
-    return A, B, dv, Gamma, *found
+    drawn = (*fields, v, w, moved[:K], moved[K:], noise, flip, keep)
+    # the loss is not computed in the same pass
+    loss = force_mean.mean_loss(*drawn)
+    error = force_mean.mean_forces(*drawn, scale, A, B, dv, Gamma, db)
+    return A, B, dv, Gamma, error, loss, *(() if biases is None else (db,))
 
 
 def covariance(seed, size, scale=1.0):
@@ -79,9 +84,22 @@ def covariance(seed, size, scale=1.0):
     return scale * rows @ rows.T / (size + 1)
 
 
-def expected(C, v, w, noise=0.0, flip=0.0, student=ERF, teacher=ERF, points=Z, weights=W):
+def expected(
+    C,
+    v,
+    w,
+    noise=0.0,
+    flip=0.0,
+    student=ERF,
+    teacher=ERF,
+    points=Z,
+    weights=W,
+    biases=None,
+    keep=1.0,
+    scale=1.0,
+):
     """The same by second derivatives, on a product grid of independent variables."""
-    v, w = np.array(v), np.array(w)
+    weighted, w = np.array(v), np.array(w)
     K, size = len(v), len(C) + (noise > 0)
     L = np.zeros((size, size))
     L[: len(C), : len(C)] = np.linalg.cholesky(C)
@@ -90,32 +108,39 @@ def expected(C, v, w, noise=0.0, flip=0.0, student=ERF, teacher=ERF, points=Z, w
     grids = np.meshgrid(*[points] * size, indexing="ij")
     weight = math.prod(np.meshgrid(*[weights] * size, indexing="ij"))
     fields = [sum(L[i, k] * grids[k] for k in range(i + 1)) for i in range(size)]
+    if biases is not None:
+        fields = [each + b for each, b in zip(fields, [*biases, 0.0], strict=False)]
     x, y = fields[:K], fields[K : len(C)]
     g, dg, ddg = ([f(each) for each in x] for f in student)
     h, dh = ([f(each) for each in y] for f in teacher[:2])
-    s, u = (
-        sum(a * b for a, b in zip(v, g, strict=True)),
-        sum(a * b for a, b in zip(w, h, strict=True)),
-    )
+    u = sum(a * b for a, b in zip(w, h, strict=True))
 
     def mean(values):
         return float((weight * values).sum())
 
     A, B = np.zeros((K, K)), np.zeros((K, len(w)))
-    dv, Gamma, loss = np.zeros(K), np.zeros((K, K)), 0.0
-    for share, sign in ((1 - flip, 1.0), (flip, -1.0)):
+    dv, Gamma, db, loss = np.zeros(K), np.zeros((K, K)), np.zeros(K), 0.0
+    choices = [((1 - flip), 1.0), (flip, -1.0)]
+    for (flipped, sign), kept in itertools.product(choices, itertools.product((0, 1), repeat=K)):
+        share = flipped * math.prod(keep if each else 1 - keep for each in kept)
+        if share == 0.0:
+            continue
+        v = np.array(kept) * weighted
+        s = sum(a * b for a, b in zip(v, g, strict=True)) + 0 * u
         t = sign * u + (fields[-1] if noise else 0.0)
         slope, ss, st = (logistic(order, s, t) for order in ("s", "ss", "st"))
         loss += share * mean(logistic("", s, t))
         for i in range(K):
-            dv[i] += share * mean(g[i] * slope)
+            dv[i] += share * kept[i] * mean(g[i] * slope)
+            db[i] += share * v[i] * mean(dg[i] * slope)
             A[i, i] += share * v[i] * mean(ddg[i] * slope)
             for j in range(K):
                 A[i, j] += share * v[i] * v[j] * mean(dg[i] * dg[j] * ss)
                 Gamma[i, j] += share * v[i] * v[j] * mean(dg[i] * dg[j] * slope**2)
             for n in range(len(w)):
                 B[i, n] += share * v[i] * w[n] * sign * mean(dg[i] * dh[n] * st)
-    return A, B, dv, Gamma, mean((s - u) ** 2) / 2, loss
+    s = scale * sum(a * b for a, b in zip(weighted, g, strict=True))
+    return A, B, dv, Gamma, mean((s - u) ** 2) / 2, loss, *(() if biases is None else (db,))
 
 
 def agree(found, known, tolerance):
@@ -138,6 +163,62 @@ def test_three_variables(module, K, M, noise):
     weights = weights / math.sqrt(2 * math.pi)
     known = expected(C, v, w, noise, points=points, weights=weights)
     agree(computed(C, v, w, noise), known, 2e-6)
+
+
+@pytest.mark.parametrize(
+    ("K", "M", "noise", "options"),
+    [
+        (1, 1, 0.0, {"biases": [0.6, -0.4]}),
+        (1, 1, 0.0, {"biases": [-1.1, 0.7], "keep": 0.7, "scale": 0.9, "flip": 0.2}),
+        (2, 1, 0.0, {"keep": 0.6, "scale": 0.8}),
+        (2, 1, 0.0, {"biases": [0.6, -0.9, 0.3], "keep": 0.6}),
+        (1, 1, 0.4, {"biases": [0.5, 0.8], "keep": 0.8}),
+    ],
+)
+def test_biases_and_units_that_are_kept(module, K, M, noise, options):
+    module(EVEN=int("biases" not in options), FORCE_STEPS=np.array([0.6, 0.8, 6.4]))
+    C, v, w = covariance(3, K + M, 0.6), np.array([0.9, -0.6])[:K], np.array([0.8, 0.5])[:M]
+    points, weights = np.polynomial.hermite_e.hermegauss(48)
+    weights = weights / math.sqrt(2 * math.pi)
+    known = expected(C, v, w, noise, points=points, weights=weights, **options)
+    agree(computed(C, v, w, noise, **options), known, 1e-6)
+
+
+@pytest.mark.parametrize("student", [ERF, LINEAR])
+@pytest.mark.parametrize("correlation", [0.5, -0.95, 0.0])
+def test_labels_of_a_teacher_with_a_bias(module, student, correlation):
+    """The label is the sign of y + c; over the teacher's side of its jump outside, x inside."""
+    linear = int(student is LINEAR)
+    module(student, LINEAR, SIGN_TARGET=1, TEACHER_LINEAR=1, STUDENT_LINEAR=linear)
+    Q, T, v, b, c, keep = 0.7, 1.3, 0.9, 0.4, -0.6, 0.7
+    R = correlation * math.sqrt(Q * T)
+    width = math.sqrt(Q - R * R / T)
+    nodes = (Z + 8.5) / 2  # from 0 to 8.5
+    weights = np.tile(WEIGHTS * np.diff(EDGES)[0] / 2, 22) / 2
+    totals = np.zeros(7)
+    for side in (1.0, -1.0):
+        y = -c + side * nodes * math.sqrt(T)
+        density = weights * np.exp(-y * y / (2 * T)) / math.sqrt(2 * math.pi)
+        x = R / T * y[:, None] + width * Z
+        for share, kept in ((keep, 1.0), (1 - keep, 0.0)):
+            s = kept * v * student[0](x + b)
+            f = logistic("s", s, side)
+            force = kept * v * student[1](x + b) * f
+            parts = (force * x, force * y[:, None], kept * student[0](x + b) * f, force**2, force)
+            totals[:5] += share * np.array([density @ (part @ W) for part in parts])
+            totals[6] += share * (density @ (logistic("", s, side) @ W))
+        totals[5] += density @ ((0.8 * v * student[0](x + b) - side) ** 2 @ W) / 2
+    found = computed([[Q, R], [R, T]], [v], [1.0], biases=[b, c], keep=keep, scale=0.8)
+    A, B, dv, Gamma, error, loss, db = (np.asarray(each).item() for each in found)
+    along = A * Q + B * R, A * R + B * T
+    np.testing.assert_allclose([*along, dv, Gamma, db, error, loss], totals, atol=3e-9)
+
+
+def test_no_unit_is_kept(module):
+    """A student of linear units that puts out nothing still has a loss."""
+    module(LINEAR, LINEAR, SIGN_TARGET=1, TEACHER_LINEAR=1, STUDENT_LINEAR=1, EVEN=1)
+    loss = computed([[0.7, 0.2], [0.2, 1.3]], [0.9], [1.0], keep=1e-12)[5]
+    np.testing.assert_allclose(loss, math.log(2), rtol=1e-9)
 
 
 def sign_form(C, v, flip=0.0):

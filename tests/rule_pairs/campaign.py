@@ -1,0 +1,136 @@
+"""Keys of rules, what becomes of some of them together, and which there are."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import symderiv as sd
+from symderiv.errors import InputError
+
+MOST_SECONDS = 0.9
+"""Of CPU time, to state a problem or to refuse it."""
+
+TASKS = [{"until": 0.01, "teachers": [0]}, {"teachers": [1]}]
+OTHER_INPUTS = [
+    {"until": 0.01, "teachers": [0, 1], "head": "shared", "data": {"model": "isotropic"}},
+    {"teachers": [0, 1], "head": "shared"},
+]
+MIXED = [
+    {"until": 0.01, "teachers": [0]},
+    {"until": 0.01, "teachers": [1]},
+    {"mixture": {"0": 0.3, "1": 0.7}},
+]
+CLASSES = sd.GaussianMixture(
+    eigenvalues=[[1.0, 2.0], [2.0, 1.0]], probabilities=[0.4, 0.6], dimension=40
+)
+
+FEATURES: dict[str, dict[str, Any]] = {
+    "logistic": {"loss": "logistic"},
+    "exponential": {"loss": "exponential"},
+    "hinge": {"loss": "hinge"},
+    "huber": {"loss": "huber"},
+    "quartic": {"loss": "(s-t)**4/4"},
+    "bilinear": {"loss": "-s*t"},
+    "signs": {"target": "sign"},
+    "flips": {"label_flip": 0.2},
+    "label noise": {"label_noise": 0.3},
+    "dropout": {"keep": 0.7},
+    "dropout, judged": {"keep": 0.7, "evaluation_scale": 0.9},
+    "input noise": {"input_noise": 0.4},
+    "update noise": {"update_noise": 0.3},
+    "batch": {"batch": 3},
+    "batches of N": {"batch_ratio": 0.005},
+    "momentum": {"momentum": 0.5},
+    "momentum 1/N": {"momentum_rate": 2.0},
+    "divided steps": {"normalise": "gradient"},
+    "sphere": {"normalise": "sphere"},
+    "schedule": {"schedule": "1/(1+alpha)"},
+    "table": {"schedule": {"times": [0.0, 0.01], "rates": [1.0, 0.5]}},
+    "biases": {"student_biases": 0.3, "teacher_biases": -0.2},
+    "trained biases": {"train_biases": True, "bias_learning_rate": 0.5},
+    "second layer": {"train_second_layer": True},
+    "weight decay": {"weight_decay": 0.2},
+    "decay of v": {"second_layer_weight_decay": 0.2},
+    "small rates": {"order": "small-learning-rate"},
+    "tasks": {"tasks": TASKS},
+    "mixed tasks": {"tasks": MIXED},
+    "inputs of tasks": {"tasks": OTHER_INPUTS},
+    "implicit": {"time": {"method": "implicit"}},
+    "classes": {"inputs": CLASSES},
+    "many teachers": {"students": 2, "teachers": 3},
+}
+"""Arguments of a problem, each a key of a rule or what rules have to go together with."""
+
+WORDS = {"tasks": ("task",), "time": ("method",), "inputs": ("classes", "inputs")}
+"""By what a message names an argument, where that is not its own name."""
+
+_COMMON = {"students": 2, "teachers": 2, "learning_rate": 0.5, "student_std": 0.6}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of some features together.
+
+    Attributes:
+        ending: "refused", "solved", "stated" (where nothing was solved), or "wrong".
+        reason: of a refusal, or of what is wrong.
+        seconds: of CPU time to state it.
+    """
+
+    features: tuple[str, ...]
+    ending: str
+    reason: str
+    seconds: float
+
+
+def together(size: int) -> Iterator[tuple[str, ...]]:
+    """All choices of so many features that are no two values of one argument."""
+    for chosen in itertools.combinations(FEATURES, size):
+        names = [name for feature in chosen for name in FEATURES[feature]]
+        if len(set(names)) == len(names):
+            yield chosen
+
+
+def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") -> Found:
+    """State a problem with these features, and derive and integrate it if that is not refused.
+
+    What is wrong: a refusal that takes long or does not name the keys of two of them, and a problem
+    that can be stated and not be solved.
+    """
+    arguments: dict[str, Any] = {**_COMMON, "inputs": sd.Spectrum([1.6, 0.4], dimension=40)}
+    for feature in features:
+        arguments |= FEATURES[feature]
+    begin = time.process_time()
+    try:
+        problem = sd.Problem(activation, **arguments)
+    except InputError as error:
+        seconds = time.process_time() - begin
+        wrong = [] if seconds < MOST_SECONDS else [f"took {seconds:.1f} CPU seconds"]
+        if sum(_named(feature, str(error)) for feature in features) < 2:
+            wrong.append("does not name two of the keys")
+        if "\n" in str(error):
+            wrong.append("has several lines")
+        reason = "; ".join([str(error), *wrong])
+        return Found(features, "wrong" if wrong else "refused", reason, seconds)
+    seconds = time.process_time() - begin
+    if seconds > MOST_SECONDS:
+        return Found(features, "wrong", f"stating took {seconds:.1f} CPU seconds", seconds)
+    if not solve:
+        return Found(features, "stated", "", seconds)
+    try:
+        run = problem.solve(alpha=[0.0, 0.02], relative_tolerance=1e-4)
+    except Exception as error:
+        reason = f"stated, then {type(error).__name__}: {error}"
+        return Found(features, "wrong", reason, seconds)
+    if run.cause != "done":
+        return Found(features, "wrong", f"stated, then {run.cause}", seconds)
+    return Found(features, "solved", "", seconds)
+
+
+def _named(feature: str, message: str) -> bool:
+    words = [word for name in FEATURES[feature] for word in WORDS.get(name, (name,))]
+    return any(word in message for word in words)

@@ -1,0 +1,69 @@
+"""A sample of ``make rule-pairs``, which solves all pairs; here all are stated, a few derived."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.rotating import DAY
+
+import symderiv as sd
+from rule_pairs import campaign
+from rule_pairs.campaign import FEATURES, together, tried
+from symderiv.dynamics.rules.whichever import rule_of_study
+from symderiv.dynamics.studies.study_tables import RULE_KEYS
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+
+
+def test_every_key_of_rules_is_tried() -> None:
+    tried_keys = {name for arguments in FEATURES.values() for name in arguments}
+    assert {key for keys in RULE_KEYS.values() for key in keys} <= tried_keys
+
+
+def test_all_pairs_are_stated_or_refused_at_once_by_name() -> None:
+    found = [tried(pair, solve=False) for pair in together(2)]
+    assert [each for each in found if each.ending == "wrong"] == []
+    assert sum(each.ending == "refused" for each in found) > 50
+
+
+def test_triples_of_today() -> None:
+    triples = random.Random(DAY).sample(list(together(3)), 300)
+    found = [tried(triple, solve=False) for triple in triples]
+    assert [each for each in found if each.ending == "wrong"] == []
+
+
+def test_what_is_stated_is_derived() -> None:
+    """The equations of pairs of today; proofs of the derivation raise where they fail."""
+    for pair in random.Random(DAY).sample(list(together(2)), 3):
+        if tried(pair, solve=False).ending == "stated":
+            arguments: dict[str, Any] = dict(campaign._COMMON)
+            for feature in pair:
+                arguments |= FEATURES[feature]
+            study = sd.Problem("erf", **arguments)._study
+            rule = rule_of_study(study)
+            derive_equations(learning_problem("erf", None, rule))
+
+
+def test_the_command_counts_endings() -> None:
+    words = ["--state", "--pairs", "40", "--triples", "10", "--seed", str(DAY)]
+    done = subprocess.run(
+        [sys.executable, "-m", "rule_pairs", *words],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stated: " in done.stdout
+
+
+def test_a_refusal_that_names_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise sd.InputError("no", argument="batch")
+
+    monkeypatch.setattr(sd, "Problem", refuse)
+    assert tried(("batch", "dropout"), solve=False).ending == "wrong"
