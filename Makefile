@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding mutants claim-foundations wrong-models \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding mutants claim-foundations wrong-models random-sides \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -98,6 +98,10 @@ rounding: $(VENV)/.installed
 FOUNDATIONS ?= --anew
 claim-foundations: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m foundations $(FOUNDATIONS)
+
+# Claims that hold for a random function in place of a side: definitions, which do not count.
+random-sides: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m random_sides
 
 # Models that are wrong on purpose in the central claim of every paper: all must be rejected.
 wrong-models: $(VENV)/.installed

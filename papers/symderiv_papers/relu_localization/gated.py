@@ -14,7 +14,7 @@ from symderiv.verification.arithmetic import Indexed, Values
 from symderiv.verification.claim import Point
 from symderiv_papers.relu_localization.populations import FiniteClasses, Tabled
 
-__all__ = ["exclusive", "general", "redundant", "several_structures"]
+__all__ = ["exclusive", "general", "redundant", "several_structures", "two_norms"]
 
 _ONE = ((3, -1), (1, 2), (-2, 1), (1, 1), (-1, -3))
 _ZERO = ((2, 1), (-1, 2), (1, -2), (-3, 1), (2, 3))
@@ -25,6 +25,11 @@ _GATES = (
 _OTHER_GATES = (
     ((1, 0, 0), (1, 1, 1), (0, 1, 0), (0, 1, 1), (1, 0, 1)),
     ((1, 1, 0), (0, 1, 1), (1, 0, 1), (1, 0, 0), (0, 0, 1)),
+)
+#: Three units that are open together for all inputs but two each.
+_ALIKE_GATES = (
+    ((1, 1, 1), (1, 1, 0), (0, 1, 1), (1, 0, 1), (1, 1, 1)),
+    ((1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, 1)),
 )
 _HALF = (((1,), (0,), (1,), (1,), (0,)), ((0,), (1,), (1,), (0,), (1,)))
 _WEIGHTS = ((2, -1), (1, 3), (-2, 1))
@@ -198,6 +203,23 @@ def several_structures(numbers: Any) -> Iterator[Point]:
         ),
     }  # fmt: skip
     yield Point("two structures of K = 3 gates", Values(values))
+
+
+def two_norms(numbers: Any) -> Iterator[Point]:
+    """Two structures, the norm of A larger in the second, and how much is left of w(0) - w(inf)."""
+    for gates in (_GATES, _OTHER_GATES):
+        networks = [_Network(each, numbers) for each in (gates, _ALIKE_GATES)]
+        norms, left = [], []
+        for each in networks:
+            best = numbers.lu_solve(each.A, each.b)
+            moved = each.at(numbers.mpf(40), numbers.one)
+            size = range(each.K * each.n)
+            norms.append(numbers.sqrt(numbers.fsum([x * x for x in each.A])))
+            after = numbers.fsum([(moved[a] - best[a]) ** 2 for a in size])
+            before = numbers.fsum([(each.start[a] - best[a]) ** 2 for a in size])
+            left.append(numbers.sqrt(after / before))
+        values = {"norm": Indexed(norms, (1, 2)), "left": Indexed(left, (1, 2))}
+        yield Point("gates that overlap little, gates that are nearly alike", Values(values))
 
 
 def _of_first(network: _Network, numbers: Any, start: Any) -> dict[str, Any]:

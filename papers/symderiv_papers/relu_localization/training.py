@@ -19,12 +19,16 @@ __all__ = [
     "neighbour_correlation",
     "participation",
     "runs",
+    "sigmoid_runs",
     "trained",
+    "trained_sigmoids",
 ]
 
 _SITES: Final = 40
 _UNITS: Final = 20
 _STEP: Final = 0.1
+#: Slopes of sigmoids are small.
+_LARGE_STEP: Final = 3.0
 _BATCH: Final = 100
 
 
@@ -47,6 +51,27 @@ def trained(xi1: float, xi0: float, gain: float, steps: int, seed: int) -> np.nd
         field = x @ weights.T
         residual = np.maximum(field, 0.0).mean(axis=1) - label
         weights = weights - _STEP / _BATCH * (residual[:, None] * (field > 0)).T @ x
+    return weights
+
+
+@functools.lru_cache(maxsize=8)
+def trained_sigmoids(gain: float, steps: int, seed: int) -> np.ndarray:
+    """As :func:`trained` with sigmoids, trained biases, xi_1 = 4, xi_2 = 1 and steps of size 3.
+
+    Args:
+        gain, steps, seed: As there.
+    """
+    from scipy.special import expit
+
+    generator = np.random.default_rng(seed)
+    weights, bias = 0.05 * generator.standard_normal((_UNITS, _SITES)), np.zeros(_UNITS)
+    label = np.repeat([1.0, 0.0], _BATCH // 2)
+    for _ in range(steps):
+        x = np.concatenate([_inputs(xi, gain, generator) for xi in (4.0, 1.0)])
+        output = expit(x @ weights.T + bias)
+        residual = (output.mean(axis=1) - label)[:, None]
+        pull = _LARGE_STEP / _BATCH * residual * output * (1 - output)
+        weights, bias = weights - pull.T @ x, bias - pull.sum(axis=0)
     return weights
 
 
@@ -91,5 +116,20 @@ def runs(numbers: Any) -> Iterator[Point]:
             "intermediate": lambda measured=measured: measured(1.0),
             "gaussian": lambda measured=measured: measured(0.0),
             "neighbours": alternating,
+        }
+        yield Point(f"seed {seed}", Values({"n": _SITES, "N": _SITES, "L": 8}, lazy))
+
+
+def sigmoid_runs(numbers: Any) -> Iterator[Point]:
+    """Participations at three gains."""
+    for seed in (1, 2):
+
+        def measured(gain: float, seed: int = seed) -> float:
+            return participation(trained_sigmoids(gain, 2000, seed))
+
+        lazy = {
+            "localised": lambda measured=measured: measured(3.0),
+            "intermediate": lambda measured=measured: measured(1.0),
+            "gaussian": lambda measured=measured: measured(0.0),
         }
         yield Point(f"seed {seed}", Values({"n": _SITES, "N": _SITES, "L": 8}, lazy))

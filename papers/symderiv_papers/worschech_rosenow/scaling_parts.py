@@ -85,10 +85,23 @@ def early_and_late(numbers: Any) -> Iterator[Point]:
             yield _case(numbers, beta, 9, 4, z)
 
 
-def late(numbers: Any) -> Iterator[Point]:
-    """A third of all is trained; also times at which the last trained directions decay."""
-    beta = Fraction(1, 4)
-    for trained in (20, 200):
-        late = trained**1.25
-        for z in ("0.02", "2", f"{late:.8g}", f"{5 * late:.8g}"):
-            yield _case(numbers, beta, 3 * trained, trained, z)
+def early_and_last(numbers: Any) -> Iterator[Point]:
+    """A third of all is trained: early, and as the last trained directions decay.
+
+    ``half_ends`` is half of the first and of the last term of both sums.
+    """
+    for beta in (Fraction(1, 4), Fraction(3, 4)):
+        for trained in (20, 80):
+            last = trained ** (1 + float(beta))
+            for z in ("0.05", "1", f"{last / 3:.8g}", f"{4 * last:.8g}"):
+                point = _case(numbers, beta, 3 * trained, trained, z)
+                yield Point(point.label, extended(point.values, _half_ends(point.values)))
+
+
+def _half_ends(values: Any) -> dict[str, Any]:
+    beta, L, trained = (values[name] for name in ("beta", "L", "N_l"))
+    z = 2 * values["eta"] * values["lambda_plus"] * values["alpha"]
+    powers = [values["sigma_J"].context.mpf(k) ** -(1 + beta) for k in (1, trained, L)]
+    exp = values["sigma_J"].context.exp
+    ends = powers[0] * exp(-z * powers[0]) + powers[1] * (1 + exp(-z * powers[1])) + powers[2]
+    return {"half_ends": (1 + values["sigma_J"] ** 2) * values["lambda_plus"] / L / 4 * ends}

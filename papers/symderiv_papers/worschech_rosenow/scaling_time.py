@@ -25,10 +25,18 @@ def integrals(numbers: Any) -> Iterator[Point]:
         yield law.point(integral=lambda half=half: half)
 
 
-def early(numbers: Any) -> Iterator[Point]:
-    """Also before the window, where both gamma functions count."""
-    for law in grid(numbers, (SMALL, HALF), (1000,), ("0.02", "0.3", "3", "40")):
-        yield law.point()
+def early_and_middle(numbers: Any) -> Iterator[Point]:
+    """Before the window, where both gamma functions count, and in its middle.
+
+    ``half_ends`` is half of the first and of the last term of the sum.
+    """
+    for beta in (SMALL, HALF, ONE):
+        for L in (40, 1000):
+            middle = f"{L ** (0.5 + float(beta) / 2):.8g}"
+            for z in ("0.02", "0.3", "2", middle):
+                law = PowerLawSum(numbers, beta, L, z)
+                ends = law.total(1, 1) + law.total(L, L)
+                yield law.point(half_ends=lambda law=law, ends=ends: law.scale / 4 * ends)
 
 
 def fixed_time(numbers: Any) -> Iterator[Point]:

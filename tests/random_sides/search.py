@@ -1,0 +1,177 @@
+"""Every claim that is counted as verified, with random functions in place of its sides."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from random_sides.draws import ANY, SMALL, quantities_of, random_values, randomised
+from random_sides.laws import Law, law_of
+from random_sides.texts import same_formula
+from symderiv.errors import SymderivError
+from symderiv.verification.arithmetic import evaluate, extended, index_values
+from symderiv.verification.claim import Claim, Point, Rule, Tested
+from symderiv.verification.comparison_rules import Converges, Exact, Within, WithinErrorBars
+from symderiv.verification.size_bound import Bound
+from symderiv.verification.statement import Statement, parse_ranges, parse_statement
+from symderiv.verification.verify import arithmetic_of
+
+__all__ = ["Answer", "answer", "counted"]
+
+#: Draws of each kind: a claim is true by construction if it holds in all that have a value.
+_DRAWS: Final = (SMALL, ANY) * 8
+#: So many draws without a value, and there is none.
+_PATIENCE: Final = 5
+_NO_VALUE: Final = (SymderivError, ArithmeticError, ValueError, TypeError, AttributeError, KeyError)
+#: Parameters of an expansion, where a rule asks for them.
+_PARAMETERS: Final = (0.1, 0.01, 0.001)
+
+Values = Mapping[str, Any]
+_Way = Callable[[Claim, Statement, "Law | None", int, Any, str], Iterator[Point]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a claim.
+
+    Args:
+        kind: "depends" (it fails for random functions), "any quantities" (it holds for all),
+            "same formula" (both sides are one text), "step" (an identity between two prints, whose
+            texts differ: what it says is the algebra), or "no value" (no draw could be evaluated).
+        words: More of it.
+    """
+
+    kind: str
+    words: str = ""
+
+    @property
+    def is_construction(self) -> bool:
+        """True whatever the quantities are."""
+        return self.kind in ("any quantities", "same formula")
+
+
+def counted(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """The claims that count as verified: with a statement, and no definitions."""
+    for claim in claims:
+        if claim.statement and not claim.definition and not claim.not_checkable:
+            yield claim
+
+
+def answer(paper: str, claim: Claim) -> Answer:
+    """Try a claim's true statement with random functions for all that its points supply."""
+    statement = parse_statement(claim.corrected or claim.statement)
+    if same_formula(statement):
+        return Answer("same formula")
+    if not quantities_of(statement, claim.ranges):
+        return Answer("step", "it has printed numbers only: what it says is the arithmetic")
+    held, reason = _held(claim, statement, None)
+    if held and claim.given:
+        return Answer("step", "an identity between two prints that are written differently")
+    law = law_of(paper, claim)
+    if not held and law is not None:
+        held, reason = _held(claim, statement, law)
+    if held is None:
+        return Answer("no value", reason)
+    if not held:
+        return Answer("depends")
+    if claim.corrected and not _held(claim, parse_statement(claim.statement), law)[0]:
+        return Answer("step", "the print is refuted whatever its quantities are")
+    return Answer("any quantities")
+
+
+def _held(claim: Claim, statement: Statement, law: Law | None) -> tuple[bool | None, str]:
+    """Whether a statement holds in all draws that have a value; None and why if none has one."""
+    rules = [claim.rule, Exact(digits=20)] if _is_numeric(claim.rule) else [Exact(digits=20)]
+    ways = [_inferred, _as_at_points] if law is None else [_inferred]
+    if law is None and (getattr(claim.rule, "relative_to", "") or _has_matrices(statement)):
+        ways = [_as_at_points]
+    reason = ""
+    for way, rule in itertools.product(ways, rules):
+        assert rule is not None
+        held, reason = _tried(claim, statement, law, way, rule)
+        if held is not None:
+            return held, ""
+    return None, reason
+
+
+def _has_matrices(statement: Statement) -> bool:
+    """Whether names may stand for matrices, which numbers in their place would commute with."""
+    functions = {"transpose", "inverse", "trace", "det", "kron", "expm", "Matrix", "Vector"}
+    nodes = list(ast.walk(statement.tree))
+    return any(isinstance(node, ast.MatMult) for node in nodes) or any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) in functions for node in nodes
+    )
+
+
+def _is_numeric(rule: Rule | None) -> bool:
+    """Whether anything can be drawn in the rule's own arithmetic."""
+    known = isinstance(rule, Exact | Within | Converges | WithinErrorBars | Bound)
+    return known and rule.backend in ("mpmath", "float64")
+
+
+def _tried(
+    claim: Claim, statement: Statement, law: Law | None, way: _Way, rule: Rule
+) -> tuple[bool | None, str]:
+    held, reason = None, ""
+    with arithmetic_of(rule) as numbers:
+        for draw, kind in enumerate(_DRAWS):
+            try:
+                points = list(way(claim, statement, law, 100 * draw, numbers, kind))
+                tested = rule.test(statement, claim.ranges, points, numbers)
+                _refuse_undefined(tested)
+            except _NO_VALUE as error:
+                reason = f"{type(error).__name__}: {error}"
+                if held is None and draw >= _PATIENCE:
+                    break
+                continue
+            if not tested.passed:
+                return False, ""
+            held = True
+    return held, reason
+
+
+def _refuse_undefined(tested: Tested) -> None:
+    """A side outside of a function's domain has no value: that refutes nothing."""
+    sides = tested.counterexample or {}
+    if {"nan", "+inf", "-inf", "inf"} & {sides.get("left"), sides.get("right")}:
+        raise ValueError(f"a side has no value: {tested.summary}")
+
+
+def _inferred(
+    claim: Claim, statement: Statement, law: Law | None, seed: int, numbers: Any, kind: str
+) -> Iterator[Point]:
+    """Names of the kinds that follow from the statement."""
+    parameters = _PARAMETERS if isinstance(claim.rule, Converges) else (None,)
+    for place, parameter in enumerate(parameters):
+        values = random_values(claim, statement, seed + place, numbers, kind)
+        if law is not None:
+            values = law(values, seed + place, numbers)
+        yield Point("drawn", values, parameter)
+
+
+def _as_at_points(
+    claim: Claim, statement: Statement, law: Law | None, seed: int, numbers: Any, kind: str
+) -> Iterator[Point]:
+    """Names of the kinds that they have at the claim's first points."""
+    assert claim.points is not None
+    few = len(_PARAMETERS) if isinstance(claim.rule, Converges) else 1
+    for place, point in enumerate(itertools.islice(claim.points(numbers), few)):
+        values = randomised(claim, statement, point.values, seed + place, numbers, kind)
+        values = _with_scales(claim, statement, values, point.values, numbers)
+        parameter = None if point.parameter is None else _PARAMETERS[place]
+        yield Point("drawn", values, parameter)
+
+
+def _with_scales(
+    claim: Claim, statement: Statement, values: Values, known: Values, numbers: Any
+) -> Values:
+    """What a rule compares differences with, as large beside a side of order one as it is there."""
+    name = getattr(claim.rule, "relative_to", "")
+    if not name:
+        return values
+    indices = next(iter(index_values(parse_ranges(claim.ranges), known)))
+    side = evaluate(statement.sides[0], extended(known, indices), numbers)
+    return {**values, name: known[name] / abs(side)}

@@ -1,0 +1,96 @@
+"""A sample of ``make random-sides``, and statements of each kind that must be found or be left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from random_sides.search import answer, counted
+from symderiv.verification.arithmetic import Indexed
+from symderiv.verification.claim import Claim, Point
+from symderiv.verification.comparison_rules import Converges, Exact, Within
+from symderiv.verification.library import names, paper
+
+NAMED = [(name, claim) for name in names() for claim in counted(paper(name).claims)]
+
+
+def _point(numbers: Any) -> Iterator[Point]:
+    matrix = numbers.matrix([[1, 2], [2, 5]])
+    values = {"A": matrix, "B": matrix, "K": 2, "Q": Indexed([[1, 2], [2, 3]], (1, 2), (1, 2))}
+    yield Point("somewhere", values)
+
+
+def _claim(statement: str, **more: Any) -> Claim:
+    return Claim("1", statement, _point, more.pop("rule", Exact()), **more)
+
+
+@pytest.mark.parametrize(
+    ("statement", "more"),
+    [
+        ("acos(-c) == pi - acos(c)", {}),
+        ("a*(b + c) == a*b + c*a", {}),
+        ("Q[i, j] == Q[j, i]", {"symmetric": ("Q",), "ranges": "i = 1..K, j = 1..K"}),
+        ("Sum(Q[i, j]*v[j], (j, 1, K)) == Sum(v[j]*Q[i, j], (j, 1, K))", {"ranges": "i = 1..K"}),
+        ("f(x)**2 >= 0", {}),
+        ("2*f(x) == f(x) + f(x) == 4*f(x)/2", {}),
+        ("Derivative(x*f(y), x) == f(y)", {}),
+        ("Integral(x*a, (x, 0, 2)) == 2*a", {}),
+        ("transpose(A@B) == transpose(B)@transpose(A)", {}),
+        ("If(a < b, a, b) == Min(a, b)", {}),
+        ("a/b == a*b**(-1)", {"rule": Within(0.1)}),
+        ("exp(a + b) == exp(a)*exp(b)", {"rule": Converges()}),
+        ("M*Q[1, 1] == K*Q[1, 1]", {"equal": (("M", "K"),)}),
+    ],
+)
+def test_an_identity_of_all_quantities_is_found(statement: str, more: dict[str, Any]) -> None:
+    assert answer("none", _claim(statement, **more)).kind in ("any quantities", "same formula")
+
+
+@pytest.mark.parametrize(
+    ("statement", "more"),
+    [
+        ("acos(-c) == acos(c)", {}),
+        ("I == 2/pi*asin(C[1, 2]/sqrt((1 + C[1, 1])*(1 + C[2, 2])))", {"symmetric": ("C",)}),
+        ("Q[i, j] == Q[j, i]", {"ranges": "i = 1..K, j = 1..K"}),
+        ("a < b", {}),
+        ("f(x) > 0", {}),
+        ("rate == -2*eta*lam", {"rule": Within(0.3)}),
+        ("error == power", {"rule": Converges()}),
+        ("A@B == B@A", {}),
+        ("Derivative(f(x), x) == g(x)", {}),
+        ("M*Q[1, 1] == K*Q[1, 1]", {}),
+    ],
+)
+def test_what_depends_on_its_quantities_is_left(statement: str, more: dict[str, Any]) -> None:
+    assert answer("none", _claim(statement, **more)).kind == "depends"
+
+
+def test_a_step_between_prints_claims_its_algebra_unless_it_repeats_a_formula() -> None:
+    step = _claim("a*(b + c) == a*b + a*c", given="equation 1")
+    assert answer("none", step).kind == "step"
+    again = _claim("1/a*(b*(c/d)) + e == e + b*c/(a*d)", given="equation 1")
+    assert answer("none", again).kind == "same formula"
+
+
+def test_a_refuted_print_is_no_construction_though_its_correction_is_an_identity() -> None:
+    claim = _claim("sqrt(a)**2 == 2*a", corrected="sqrt(a)**2 == a")
+    assert answer("none", claim).kind == "step"
+
+
+@pytest.mark.parametrize("name", ["before 44 cosine identity", "43 given 38 and 40", "93 limit"])
+def test_known_constructions_are_definitions(name: str) -> None:
+    notes = "relu-localization-notes"
+    (claim,) = (one for one in paper(notes).claims if one.name == name)
+    assert claim.definition
+    assert answer(notes, claim).is_construction
+
+
+@pytest.mark.days(20)
+@pytest.mark.parametrize(
+    ("name", "claim"), NAMED, ids=[f"{name} {claim.name}" for name, claim in NAMED]
+)
+def test_no_claim_that_counts_is_true_by_construction(name: str, claim: Claim) -> None:
+    found = answer(name, claim)
+    assert found.kind in ("depends", "step"), found
