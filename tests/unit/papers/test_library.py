@@ -193,11 +193,17 @@ def test_nothing_is_verified_that_a_paper_leaves_open() -> None:
                 assert claim.not_checkable or "??" in claim.given, f"{name}: {claim.name}"
 
 
-def test_words_with_several_claims_are_shown_claim_by_claim() -> None:
-    """A sentence has one claim, or says what each of its claims is about."""
+def test_every_sentence_of_a_print_in_words_has_a_claim_that_shows_it() -> None:
     for name in NAMES:
         own = _paper(name)
         for equation, printed in own.printed.items():
-            said = [c for c in own.claims if c.equation == equation and c.in_words and c.statement]
-            if len(printed.latex) > 1:
+            claims = [c for c in own.claims if c.equation == equation]
+            said = [c for c in claims if c.in_words and c.statement]
+            if said and len(printed.latex) > 1:
                 assert all(c.printed is not None for c in said), f"{name}: {equation}"
+                shown = {c.printed for c in claims}
+                assert shown >= set(range(len(printed.latex))), f"{name}: {equation}"
+    (closing,) = (
+        p for n, p in _paper("relu-localization-notes").printed.items() if n == "after 147"
+    )
+    assert len(closing.latex) == 4
