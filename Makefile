@@ -129,6 +129,7 @@ mutants: $(VENV)/.installed
 # Generated calls of all commands, each of which must end in time and in one line.
 hostile: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m hostile
+	cd tests && ../$(BIN)/python -m hostile.refusals
 
 # Changed bytes, kills, full disks, read-only folders and rivals.
 faults: $(VENV)/.installed

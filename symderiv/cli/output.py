@@ -130,4 +130,4 @@ def notice(*, quiet: bool) -> Callable[[str], None] | None:
     """A function that tells on standard error what takes long, or None."""
     if quiet:
         return None
-    return lambda message: print(message, file=sys.stderr)
+    return lambda message: print(f"symderiv: {message}", file=sys.stderr)

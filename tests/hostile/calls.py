@@ -480,7 +480,7 @@ def options_of(command: str) -> tuple[str, ...]:
 LEFT_OUT = ("--checked-in", "--thorough", "--ledger", "--processes", "--check")
 
 
-def _broken_study(random: random.Random, text: str) -> bytes:
+def broken_study(random: random.Random, text: str) -> bytes:
     lines = text.splitlines()
     for _ in range(random.choice((1, 1, 2))):
         place = random.randrange(len(lines))
@@ -507,7 +507,7 @@ def _hostile(random: random.Random, command: str) -> HostileCall:
     if random.random() < 0.55:
         for name, text in FILES.items():
             if name in words:
-                files.append((name, _broken_study(random, text)))
+                files.append((name, broken_study(random, text)))
     for _ in range(random.choice((0, 1, 1, 2)) if files else random.choice((1, 1, 1, 2, 3))):
         kind = random.random()
         if kind < 0.5 and words:

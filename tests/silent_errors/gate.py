@@ -216,7 +216,7 @@ def _not_refused_well(outcome: Raises, code: int, err: str) -> str:
     if code != outcome.code:
         return f"exit code {code} instead of {outcome.code}: {err.strip()[-300:]}"
     # what is going on may be said before
-    lines = [line for line in lines if not line.startswith("deriving the solver")]
+    lines = [line for line in lines if not line.startswith("symderiv: deriving the solver")]
     if len(lines) != 1 or not lines[0].startswith("symderiv: error: "):
         return f"not one line of error: {err.strip()[-500:]}"
     missing = [word for word in outcome.words if word not in lines[0]]
