@@ -57,7 +57,7 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
     Args:
         content: a whole file without one; JSON is an object that is not empty.
         format: its ending: html, svg, tex, py, toml, c, jl, wl, bib, pdf, txt, nc, npy, pickle,
-            json, png, npz.
+            json, png, npz; zarr.json is JSON that ends with the attributes of a group.
     """
     if format in _FRAMES:
         before, after, skipped = _FRAMES[format](bytes(content))
@@ -76,9 +76,16 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
 _Frame = tuple[bytes, bytes, bytes]
 
 
-def _json(content: bytes) -> _Frame:
-    body = content.rstrip().removesuffix(b"}").rstrip()
-    return body + b', "seal": "' + _TAG, b'"}\n', b""
+def _json(content: bytes, inside: int = 1) -> _Frame:
+    """The mark is the last key of the last object that is so many levels deep."""
+    body = content
+    for _ in range(inside):
+        body = body.rstrip().removesuffix(b"}").rstrip()
+    return body + b', "seal": "' + _TAG, b'"' + b"}" * inside + b"\n", b""
+
+
+def _zarr(content: bytes) -> _Frame:
+    return _json(content, inside=2)
 
 
 def _zip(content: bytes) -> _Frame:
@@ -95,7 +102,12 @@ def _png(content: bytes) -> _Frame:
     return content[:end] + length + chunk, content[end:], chunk
 
 
-_FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {"json": _json, "npz": _zip, "png": _png}
+_FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {
+    "json": _json,
+    "zarr.json": _zarr,
+    "npz": _zip,
+    "png": _png,
+}
 
 
 def is_broken(path: Path) -> bool:

@@ -150,7 +150,7 @@ def status_figure(data: xarray.Dataset) -> Figure:
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    status = data["status"].values
+    status = np.array(data["status"].values.tolist())
     kinds = sorted(set(status.ravel().tolist()), key=lambda kind: (kind != "done", kind))
     colours = [_STATUS.get(kind, "#999999") for kind in kinds]
     numbers = np.searchsorted(np.sort(kinds), status)

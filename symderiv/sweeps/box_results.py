@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from symderiv.dynamics.ensemble import Chunk, group_points, integrate_chunk
+from symderiv.dynamics.ensemble.chunk import INTERRUPTED
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.study_grid import Grid
 
-__all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
+__all__ = ["FAILED", "NOT_YET", "BoxResult", "compute"]
 
 #: Statuses beside the causes for which an integration ends.
-NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
+NOT_YET, FAILED = "", "failed"
 
 #: One number or text per point: type, and what stands where nothing was computed.
 SCALARS: dict[str, tuple[str, object]] = {
@@ -25,7 +26,7 @@ SCALARS: dict[str, tuple[str, object]] = {
     "steps": ("<i8", 0),
     "rhs_evaluations": ("<i8", 0),
     "wall_seconds": ("<f8", np.nan),
-    "point_hash": ("S32", b""),
+    "point_hash": ("<U32", ""),
 }
 CURVES = ("generalization_error", "Q", "R", "v", "T")
 
@@ -40,15 +41,17 @@ class BoxResult:
     Args:
         arrays: by variable, first axis n; padded with not-a-number.
         errors: why points failed, by their place among the n.
+        interrupted: points are missing because of an interrupt from the keyboard.
     """
 
     arrays: dict[str, np.ndarray]
     errors: dict[int, str] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def missing(self) -> np.ndarray:
         """Places of points that were not computed, or failed for a reason that may be gone."""
-        return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED, INTERRUPTED)))
+        return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED)))
 
 
 def empty(layout: Layout, count: int, hashes: np.ndarray) -> BoxResult:
@@ -72,6 +75,8 @@ def compute(
 ) -> BoxResult:
     """Integrate the studies of flat indices, but those that are known already.
 
+    An interrupt from the keyboard leaves in the result what has ended by then.
+
     Args:
         grid, layout: of the sweep.
         indices: shape (n,).
@@ -82,36 +87,44 @@ def compute(
     result = known or empty(layout, indices.size, grid.hashes(indices))
     todo = result.missing
     done = indices.size - todo.size
-    studies = list(grid.studies(indices[todo]))
-    for group in group_points(studies):
-        tell = None
-        if progress is not None:
-            before = done
+    try:
+        studies = list(grid.studies(indices[todo]))
+        for group in group_points(studies):
+            tell = None
+            if progress is not None:
+                before = done
 
-            def tell(ended: int, count: int, before: int = before) -> None:
-                progress(before + ended, indices.size)
+                def tell(ended: int, count: int, before: int = before) -> None:
+                    progress(before + ended, indices.size)
 
-        chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=tell)
-        _fill(result, todo[group], chunk)
-        done += len(group)
+            chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=tell)
+            _fill(result, todo[group], chunk)
+            if chunk.interrupted:
+                raise KeyboardInterrupt
+            done += len(group)
+    except KeyboardInterrupt:
+        result.interrupted = True
     return result
 
 
 def _fill(result: BoxResult, places: np.ndarray, chunk: Chunk) -> None:
-    status = [str(text) for text in chunk.status]
+    """Take over the runs that have ended; the status comes last, for who is interrupted here."""
+    ended = np.flatnonzero(chunk.status != INTERRUPTED)
+    places = places[ended]
+    arrays = result.arrays
+    for name in SCALARS:
+        if name not in ("status", "point_hash"):
+            arrays[name][places] = getattr(chunk, name)[ended]
+    for name in CURVES:
+        put(arrays, name, places, getattr(chunk, name)[ended])
+    for name, values in chunk.further.items():
+        put(arrays, name, places, values[ended])
+    status = [str(text) for text in chunk.status[ended]]
     for place, text in zip(places, status, strict=True):
         result.errors.pop(int(place), None)
         if text.startswith(FAILED):
             result.errors[int(place)] = text.partition(":")[2].strip()
-    arrays = result.arrays
     arrays["status"][places] = [text.partition(":")[0] for text in status]
-    for name in SCALARS:
-        if name not in ("status", "point_hash"):
-            arrays[name][places] = getattr(chunk, name)
-    for name in CURVES:
-        put(arrays, name, places, getattr(chunk, name))
-    for name, values in chunk.further.items():
-        put(arrays, name, places, values)
 
 
 def put(arrays: dict[str, np.ndarray], name: str, places: np.ndarray, values: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from symderiv.sweeps.study_grid import Grid
-from symderiv.sweeps.swept_keys import Axis
+from symderiv.sweeps.swept_keys import Axis, point_label
 
 __all__ = ["Box", "Layout", "layout_of"]
 
@@ -139,6 +139,16 @@ class Layout:
         start = tuple(int(p) * b for p, b in zip(place, self.box, strict=True))
         stop = tuple(min(a + b, n) for a, b, n in zip(start, self.box, self.shape, strict=True))
         return Box(number, start, stop, self.shape)
+
+    def label(self, index: int) -> str:
+        """The swept values of a flat index, in words."""
+        places = np.unravel_index(index, self.shape)
+        return point_label({a.name: a.values[p] for a, p in zip(self.axes, places, strict=True)})
+
+    def labels(self, box: Box) -> str:
+        """The points of a box, by the first and the last."""
+        first, last = (self.label(int(n)) for n in (box.indices[0], box.indices[-1]))
+        return f"the points from {first} to {last}" if len(box) > 1 else f"the point {first}"
 
     def boxes(self) -> Iterator[Box]:
         return (self.box_at(number) for number in range(self.count))

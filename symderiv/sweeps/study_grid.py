@@ -22,7 +22,7 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.dynamics.studies.toml_text import short_text, to_toml
 from symderiv.errors import InputError
 from symderiv.progress import Tell
-from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys
+from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys, point_label
 
 __all__ = ["QUICK", "Grid"]
 
@@ -161,7 +161,7 @@ class Grid:
 
     def label(self, index: int) -> str:
         """The same in words."""
-        return ", ".join(f"{name}={short_text(v)}" for name, v in self.settings(index).items())
+        return point_label(self.settings(index))
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Of each study, files and all, 32 hexadecimal digits: equal studies, equal hashes."""
@@ -174,7 +174,7 @@ class Grid:
                 said[QUICK.index(self._keys[axis])] = self._said(axis, places[axis])
             text = digest + ",".join(said)
             found.append(hashlib.sha256(text.encode()).hexdigest()[:32])
-        return np.array(found, dtype="S32")
+        return np.array(found, dtype="U32")
 
     def _places(self, index: int) -> tuple[list[int], tuple[int, ...]]:
         """Where an index stands along each axis, and along those that are not quick."""

@@ -17,8 +17,9 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.outputs import OutputFolder, resolved
 from symderiv.progress import Task, Tell
-from symderiv.sweeps.box_results import INTERRUPTED, NOT_YET, BoxResult
+from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, Layout, layout_of
+from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
 from symderiv.sweeps.scheduling import (
     Job,
     has_dashboard,
@@ -28,7 +29,8 @@ from symderiv.sweeps.scheduling import (
     processes,
     running_cluster,
 )
-from symderiv.sweeps.store import Store, is_store, read_manifest, same_layout
+from symderiv.sweeps.store import Store
+from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.study_grid import Grid
 from symderiv.sweeps.sweep_result import Sweep
 from symderiv.sweeps.widening import recovered, widened, with_values_of
@@ -39,6 +41,8 @@ Notice = Callable[[str], None]
 
 # Bytes that names of unfinished and of earlier stores are longer than that of the store.
 _BESIDE = 48
+# Damaged boxes that are told of one by one.
+_MOST_TOLD = 5
 
 
 def run_sweep(
@@ -57,67 +61,87 @@ def run_sweep(
 
     Args:
         study, over: see :class:`~symderiv.sweeps.study_grid.Grid`.
-        path: the store; made if it is not there, widened by new values if it is.
+        path: the store; made if it is not there, widened by new keys and values if it is.
         scheduler: the address of a running Dask cluster.
         workers: processes of this machine; 0 for this process alone; by the number of points when
             left out.
         fresh: compute everything again.
-        force: replace a sweep of another study.
+        force: replace a sweep of another study, or a store that says nothing of itself any more.
         tell: told how far it is, with rate, remaining time and failures.
         notice: called with a line where the sweep runs, and for what is computed again.
 
     Raises:
-        InputError: a study is not acceptable, or the path holds something else.
+        InputError: a study is not acceptable, the path holds something else, or another process
+            writes the sweep.
         SymderivError: the disk is full, or the scheduler is gone; what is whole is kept.
-        KeyboardInterrupt: it was interrupted; what is whole is kept.
+        KeyboardInterrupt: it was interrupted; points that have ended are kept.
     """
     OutputFolder(path, beside=_BESIDE)
     if path.is_symlink():
         # what it leads to is widened, the link stays
         path = resolved(path)
-    recovered(path)
     with ExitStack() as stack:
         client = None
         if scheduler is not None and not os.path.lexists(path):
             # a sweep that cannot be computed is not begun; of one that is there all may be known
             client = stack.enter_context(running_cluster(scheduler))
-        store, grid = _store(study, over, path, force=force, tell=tell)
-        stack.enter_context(store.locked())
+        stack.enter_context(sole_writer(path))
+        recovered(path)
+        store, grid = _store(study, over, path, force, tell, notice)
         jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
         tell(*jobs.progress())
         results = _results(
             jobs, grid, store.layout, scheduler, client, workers, stack, tell, notice
         )
         for box, result in results:
-            if (result.arrays["status"] == INTERRUPTED).any():
-                raise KeyboardInterrupt
-            store.write(box, result)
+            _write(store, box, result)
             jobs.written(box, result)
             tell(*jobs.progress())
-    return Sweep.of(store, grid, skipped=jobs.skipped)
+        store.complete()
+        return Sweep.of(store, skipped=jobs.skipped)
+
+
+def _write(store: Store, box: Box, result: BoxResult) -> None:
+    """Write a box; an interrupt before or meanwhile costs no point that has ended."""
+    try:
+        store.write(box, result)
+    except KeyboardInterrupt:
+        store.write(box, result)
+        raise
+    if result.interrupted:
+        raise KeyboardInterrupt
 
 
 def _store(
-    study: Study, over: Mapping[str, Sequence[Any]], path: Path, *, force: bool, tell: Tell
+    study: Study,
+    over: Mapping[str, Sequence[Any]],
+    path: Path,
+    force: bool,
+    tell: Tell,
+    notice: Notice,
 ) -> tuple[Store, Grid]:
     """The store with a place for every point, and the grid of its points."""
     if not os.path.lexists(path):
         grid = Grid(study, over, tell)
-        return Store.create(path, grid, layout_of(grid)), grid
+        return Store.create(path, grid.study.text, layout_of(grid)), grid
     if not is_store(path):
         raise InputError(f"{path}: exists and is not the store of a sweep; choose another name")
-    manifest = read_manifest(path)
     try:
-        grid = Grid(study, with_values_of(manifest, study, over), tell)
+        manifest = read_manifest(path, copy=True)
+        values = with_values_of(manifest, study, over)
+        # in the order of the store, not in that of [sweep]
+        grid = Grid(study.model_copy(update={"sweep": {}}) if study.sweep else study, values, tell)
     except InputError:
         if not force:
             raise
         shutil.rmtree(path)
-        return _store(study, over, path, force=force, tell=tell)
+        return _store(study, over, path, force, tell, notice)
     layout = layout_of(grid)
-    if same_layout(manifest, layout):
-        return Store(path, layout), grid
-    return widened(path, manifest, grid, layout, tell), grid
+    if not manifest.has_layout(layout):
+        return widened(path, manifest, grid, layout, tell, notice), grid
+    store = Store(path, manifest)
+    store.mend(layout, notice)
+    return store, grid
 
 
 def _results(
@@ -210,13 +234,15 @@ class _Jobs:
             yield Job(box, known)
 
     def _known(self, box: Box) -> BoxResult | None:
-        if not self._store.has(box):
-            return None
-        known = self._store.read(box)
-        if known is None:
-            if not self._damaged:
-                self._notice(f"{self._store.path}: a part of it is damaged and is computed again")
+        try:
+            known = self._store.read(box)
+        except DamagedError as error:
             self._damaged += 1
+            if self._damaged <= _MOST_TOLD:
+                more = "" if self._damaged < _MOST_TOLD else ", and so is what else is damaged"
+                self._notice(f"{error.damage}; it is computed again{more}")
+            return None
+        if known is None:
             return None
         # a file that a study reads may have changed
         other = known.arrays["point_hash"] != self._grid.hashes(box.indices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,8 +14,7 @@ from symderiv.limits import check_memory
 from symderiv.outputs import Output
 from symderiv.showing import Shown, Summary
 from symderiv.sweeps.box_results import NOT_YET
-from symderiv.sweeps.store import Store, open_dataset, read_manifest
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.store import Store
 
 if TYPE_CHECKING:
     import xarray
@@ -45,18 +45,22 @@ class Sweep(Shown):
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store, grid: Grid, *, skipped: int = 0) -> Sweep:
-        """What a store holds now."""
+    def of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
+        """What a store holds now; all points were there before where ``skipped`` is left out.
+
+        Raises:
+            InputError: the store is damaged.
+        """
         counts = store.counts()
         counts.pop(NOT_YET, None)
-        keys = {axis.key: list(axis.values) for axis in grid.axes}
+        points = math.prod(store.layout.shape)
         return cls(
             str(store.path),
-            keys,
-            len(grid),
+            store.manifest.keys,
+            points,
             dict(sorted(counts.items())),
-            skipped,
-            store.errors(grid),
+            points if skipped is None else skipped,
+            store.errors(),
         )
 
     @classmethod
@@ -64,14 +68,9 @@ class Sweep(Shown):
         """The sweep of a store that is there.
 
         Raises:
-            InputError: there is none.
+            InputError: there is none, or it is damaged.
         """
-        manifest = read_manifest(path)
-        data = open_dataset(path)
-        statuses = data["status"].to_series().value_counts().to_dict()
-        statuses.pop(NOT_YET, None)
-        points = int(data["status"].size)
-        return cls(str(path), manifest["keys"], points, dict(sorted(statuses.items())), points)
+        return cls.of(Store.at(path))
 
     @property
     def completed(self) -> int:
@@ -94,8 +93,13 @@ class Sweep(Shown):
         return line
 
     def to_xarray(self) -> xarray.Dataset:
-        """The dataset: swept keys are dimensions; arrays are read when they are used."""
-        return open_dataset(Path(self.output))
+        """The dataset: swept keys are dimensions; arrays are read when they are used.
+
+        Raises:
+            InputError: the store is damaged; also when an array is read, of which a part is not as
+                the sweep wrote it.
+        """
+        return Store.at(Path(self.output)).dataset()
 
     def __getitem__(self, name: str) -> xarray.DataArray:
         return self.to_xarray()[name]

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from symderiv.dynamics.studies.checked import known_keys
+from symderiv.dynamics.studies.toml_text import short_text
 from symderiv.errors import InputError
 from symderiv.showing import plain
 
-__all__ = ["Axis", "axis_names", "checked_keys", "parse_over", "values_of"]
+__all__ = ["Axis", "axis_names", "checked_keys", "parse_over", "point_label", "values_of"]
 
 #: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
 TAKEN = frozenset(
@@ -63,6 +64,11 @@ def text_of(value: Any) -> str:
         return json.dumps(plain(value))
     except TypeError:
         return repr(value)
+
+
+def point_label(values: Mapping[str, Any]) -> str:
+    """A point in words, of its values by the names of the dimensions."""
+    return ", ".join(f"{name}={short_text(value)}" for name, value in values.items())
 
 
 def axis_names(keys: Sequence[str]) -> list[str]:

@@ -1,11 +1,11 @@
-"""A store with more values of its keys: what it holds moves to its new place."""
+"""A store with more keys, or more values of its keys: what it holds moves to its new place."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from symderiv.progress import Tell
 from symderiv.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
 from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.manifest import DamagedError, Manifest
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.study_grid import Grid
-from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys
+from symderiv.sweeps.swept_keys import checked_keys
 
 __all__ = ["recovered", "widened", "with_values_of"]
 
@@ -29,29 +30,45 @@ _KEPT_BOXES = 4
 
 
 def with_values_of(
-    manifest: Mapping[str, Any], study: Study, over: Mapping[str, Sequence[Any]]
+    manifest: Manifest, study: Study, over: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[Any]]:
     """The keys and values asked for together with those that a store has.
 
+    A key that only one of the two sweeps over has, on the other side, the value of the study.
     Numbers in ascending order stay in it; other values follow those that are there.
 
     Raises:
-        InputError: the store is of another study, or swept over other keys.
+        InputError: the store is of another study.
     """
     asked = checked_keys({**study.sweep, **over})
-    known: dict[str, list[Any]] = manifest["keys"]
-    if set(asked) != set(known):
-        raise InputError(
-            f"the output holds a sweep over {', '.join(known)}; {_OTHERWISE}", argument="output"
-        )
-    _same_study(tomllib.loads(manifest["study"]), study, list(known))
-    return {key: _union(values, asked[key]) for key, values in known.items()}
-
-
-def _same_study(stored: dict[str, Any], study: Study, keys: list[str]) -> None:
-    """Refuse a store of another study, by the first key that differs."""
+    stored = tomllib.loads(manifest.study)
     # as read from its text, so that both are plain
     own = tomllib.loads(study.model_copy(update={"sweep": {}}).text if study.sweep else study.text)
+    keys = list(dict.fromkeys((*manifest.keys, *asked)))
+    _same_study(stored, own, keys)
+    return {
+        key: _union(
+            manifest.keys.get(key) or _value_of(stored, key), asked.get(key) or _value_of(own, key)
+        )
+        for key in keys
+    }
+
+
+def _value_of(study: Mapping[str, Any], key: str) -> list[Any]:
+    """The value that a study gives a key, in a list."""
+    table, _, name = key.partition(".")
+    try:
+        return [study[table][name]]
+    except KeyError:
+        raise InputError(
+            f"the output holds a sweep of a study without {key}, to which it cannot be added; "
+            f"{_OTHERWISE}",
+            argument="output",
+        ) from None
+
+
+def _same_study(stored: dict[str, Any], own: dict[str, Any], keys: list[str]) -> None:
+    """Refuse a store of another study, by the first key that differs."""
     for table in dict.fromkeys((*stored, *own)):
         here, there = own.get(table, {}), stored.get(table, {})
         if not isinstance(here, dict) or not isinstance(there, dict):
@@ -77,28 +94,37 @@ def _union(known: list[Any], asked: list[Any]) -> list[Any]:
 
 
 def widened(
-    path: Path, manifest: Mapping[str, Any], grid: Grid, layout: Layout, tell: Tell
+    path: Path,
+    manifest: Manifest,
+    grid: Grid,
+    layout: Layout,
+    tell: Tell,
+    notice: Callable[[str], None],
 ) -> Store:
-    """A store in the place of another one, with all points that it has.
+    """A store in the place of another one, with all whole points that it has.
 
-    It is made beside it; at every moment there is a whole one.
+    It is made beside it; at every moment there is a whole one. For the one writer of the store.
+
+    Args:
+        path: the store.
+        manifest: what it says of itself.
+        grid, layout: of the new store.
+        tell: told how far it is.
+        notice: told what is damaged and left out.
     """
-    old = Store(path, _old_layout(manifest, grid))
-    with old.locked():
-        beside = path.with_name(f".{path.name}.wider")
-        shutil.rmtree(beside, ignore_errors=True)
-        new = Store.create(beside, grid, layout)
-        taken = _Taken(old, layout)
-        for box in layout.boxes():
-            tell("widening", box.number / layout.count)
-            result = taken.points_of(box)
-            if result is not None:
-                result.arrays["point_hash"] = grid.hashes(box.indices)
-                new.write(box, result)
-        os.rename(path, _earlier(path))
-        os.rename(beside, path)
+    beside = path.with_name(f".{path.name}.wider")
+    shutil.rmtree(beside, ignore_errors=True)
+    new = Store.create(beside, grid.study.text, layout)
+    taken = _Taken(Store(path, manifest), layout, notice)
+    for box in layout.boxes():
+        tell("widening", box.number / layout.count)
+        result = taken.points_of(box, grid.hashes(box.indices))
+        if result is not None:
+            new.write(box, result)
+    os.rename(path, _earlier(path))
+    os.rename(beside, path)
     shutil.rmtree(_earlier(path), ignore_errors=True)
-    return Store(path, layout)
+    return Store(path, new.manifest)
 
 
 def recovered(path: Path) -> None:
@@ -115,52 +141,59 @@ def _earlier(path: Path) -> Path:
     return path.with_name(f".{path.name}.earlier")
 
 
-def _old_layout(manifest: Mapping[str, Any], grid: Grid) -> Layout:
-    """The layout that a store was made with, as far as reading it needs."""
-    keys = list(manifest["keys"])
-    axes = tuple(
-        Axis(key, name, tuple(manifest["keys"][key]))
-        for key, name in zip(keys, axis_names(keys), strict=True)
-    )
-    A, K, M = manifest["inner"]
-    return Layout(axes, np.empty(A), tuple(manifest["timed"]), K, M, tuple(manifest["box"]))
-
-
 class _Taken:
-    """Points of a store at their places in another layout."""
+    """Points of a store at their places in another layout, whose first axes are its own."""
 
-    def __init__(self, old: Store, layout: Layout) -> None:
-        self._old, self._layout = old, layout
-        # place in the old store of every value; -1 for new ones
+    def __init__(self, old: Store, layout: Layout, notice: Callable[[str], None]) -> None:
+        self._old, self._layout, self._notice = old, layout, notice
+        stored: list[Sequence[Any]] = [axis.values for axis in old.layout.axes]
+        given = tomllib.loads(old.manifest.study)
+        stored += [_value_of(given, axis.key) for axis in layout.axes[len(stored) :]]
+        # place in the old store of every value, 0 along axes that it has not; -1 for new values
         self._places = []
-        for axis, stored in zip(layout.axes, old.layout.axes, strict=True):
-            known = {repr(plain(value)): n for n, value in enumerate(stored.values)}
+        for axis, values in zip(layout.axes, stored, strict=True):
+            known = {repr(plain(value)): n for n, value in enumerate(values)}
             found = [known.get(repr(plain(value)), -1) for value in axis.values]
             self._places.append(np.array(found))
-        self._read = lru_cache(_KEPT_BOXES)(lambda n: old.read(old.layout.box_at(n)))
+        self._read = lru_cache(_KEPT_BOXES)(self._whole)
 
-    def points_of(self, box: Box) -> BoxResult | None:
-        """The points of a box that the store has; None if it has none of them."""
+    def _whole(self, number: int) -> BoxResult | None:
+        try:
+            return self._old.read(self._old.layout.box_at(number))
+        except DamagedError as error:
+            self._notice(f"{error.damage}; it is computed again")
+            return None
+
+    def points_of(self, box: Box, hashes: np.ndarray) -> BoxResult | None:
+        """The points of a box that the store has; None if it has none of them.
+
+        Args:
+            box: of the new layout.
+            hashes: of its points; one that the store has with another hash is another one.
+        """
         layout = self._old.layout
         along = [places[one] for places, one in zip(self._places, box.slices, strict=True)]
         mesh = [each.ravel() for each in np.meshgrid(*along, indexing="ij")]
         there = np.flatnonzero(np.all([each >= 0 for each in mesh], axis=0))
         if not there.size:
             return None
-        at = np.array([each[there] for each in mesh])
+        at = np.array([each[there] for each in mesh[: len(layout.shape)]])
         lengths = np.array(layout.box)[:, None]
         number = np.ravel_multi_index(tuple(at // lengths), layout.boxes_along)
-        result = empty(self._layout, len(box), np.full(len(box), b"", dtype="S32"))
+        result = empty(self._layout, len(box), hashes)
         found = False
         for one in np.unique(number):
             read = self._read(int(one))
             if read is None:
                 continue
             found = True
-            chosen = number == one
+            chosen = np.flatnonzero(number == one)
             start = np.array(layout.box_at(int(one)).start)[:, None]
             size = layout.box_at(int(one)).lengths
             rows = np.ravel_multi_index(tuple(at[:, chosen] - start), size)
+            # a file that a study reads may have changed
+            same = read.arrays["point_hash"][rows] == hashes[there[chosen]]
+            rows, places = rows[same], there[chosen[same]]
             for name, values in read.arrays.items():
-                put(result.arrays, name, there[chosen], values[rows])
+                put(result.arrays, name, places, values[rows])
         return result if found else None

@@ -66,7 +66,10 @@ def run_singly(
 
     if not runs:
         return
-    take(runs[0], solved(runs[0]))
+    try:
+        take(runs[0], solved(runs[0]))
+    except KeyboardInterrupt:
+        return  # what has ended in other ways is in the chunk
     rest = iter(runs[1:])
     with ThreadPoolExecutor(threads) as pool:
         working: dict[Future[Trajectory | SymderivError], Single] = {}

@@ -10,7 +10,7 @@ from support.quick_integrations import integrated
 
 from symderiv.dynamics.ensemble import Chunk
 from symderiv.dynamics.studies.study import Study, parse_study
-from symderiv.sweeps import box_results, layout, store
+from symderiv.sweeps import box_results, layout, manifest, sealed_files, store
 
 STUDY = """
 [network]
@@ -60,17 +60,18 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Study]:
 @pytest.fixture
 def interrupting(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Kill the writer before it gives the next file its name, after so many; -1: never."""
-    whole = store.place_file
+    whole = sealed_files.place_file
 
     def after(count: int) -> None:
         left = [count]
 
         def writes(*arguments: Any) -> None:
             if left[0] == 0:
-                raise SystemExit("killed")
+                raise RuntimeError("killed")
             left[0] -= 1
             whole(*arguments)
 
-        monkeypatch.setattr(store, "place_file", writes if count >= 0 else whole)
+        for module in (sealed_files, manifest, store):
+            monkeypatch.setattr(module, "place_file", writes if count >= 0 else whole)
 
     return after

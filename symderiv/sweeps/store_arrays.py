@@ -1,0 +1,131 @@
+"""The arrays of a sweep's store: what they are called, their axes, types and codecs.
+
+Texts and numbers are of types that Zarr 3 specifies. Every chunk ends with its CRC-32C, which any
+reader of Zarr verifies. What was not computed is not a number, -1 or an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import zarr
+from zarr import Array
+from zarr.codecs import BloscCodec, Crc32cCodec
+
+from symderiv.sweeps.box_results import CURVES, SCALARS
+from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.sealed_files import SealedFiles
+
+__all__ = ["coordinates", "make_array", "make_arrays", "open_array"]
+
+MEANINGS = {
+    "generalization_error": "E[(noiseless student - teacher)^2] / 2",
+    "Q": "E[x_i x_j], student-student overlap",
+    "R": "E[x_i y_n], student-teacher overlap",
+    "v": "second-layer weights of the student",
+    "T": "E[y_n y_m], teacher covariance",
+    "status": "how the integration ended: done, or why it ended early; empty: not computed",
+    "alpha_end": "time of the last accepted step",
+    "error_sum": "sum of the estimated local errors, relative",
+    "steps": "accepted steps",
+    "rhs_evaluations": "right-hand sides computed",
+    "wall_seconds": "seconds that the integration took",
+    "point_hash": "SHA-256 of the study, files and all, 32 digits",
+}
+
+#: By the kind of a type: its name in Zarr, and what a chunk is filled with.
+_TYPES: dict[str, tuple[str, Any]] = {
+    "f": ("float64", np.nan),
+    "i": ("int64", -1),
+    "b": ("bool", False),
+    "U": ("string", ""),
+}
+
+
+def make_arrays(files: SealedFiles, layout: Layout) -> None:
+    """Make coordinates, and arrays without points of all that every rule has."""
+    for name, (values, dimensions, attributes) in coordinates(layout).items():
+        shape = values.shape
+        array = _create(files, name, values.dtype.kind, shape, shape, dimensions, attributes)
+        array[...] = values
+    for name, (kind, _) in SCALARS.items():
+        make_array(files, layout, name, np.dtype(kind).kind)
+    for name in CURVES:
+        make_array(files, layout, name, "f")
+
+
+#: Values, dimensions and attributes.
+_Coordinate = tuple[np.ndarray, tuple[str, ...], dict[str, Any]]
+
+
+def coordinates(layout: Layout) -> dict[str, _Coordinate]:
+    """Return by name what is the same for all points."""
+    found: dict[str, _Coordinate] = {
+        axis.name: (axis.coordinate(), (axis.name,), {"key": axis.key}) for axis in layout.axes
+    }
+    time = (*(layout.names[n] for n in layout.timed), layout.time)
+    said = {"long_name": "time, examples / input dimension", "units": "1"}
+    found["alpha"] = layout.alpha, time, said
+    for name in ("student", "student_2", "teacher", "teacher_2"):
+        found[name] = np.arange(1, layout.sizes[name] + 1), (name,), {}
+    return found
+
+
+def make_array(
+    files: SealedFiles, layout: Layout, name: str, kind: str, inner: Sequence[int] = ()
+) -> Array[Any]:
+    """Make an array of the grid's points, whose chunks are boxes.
+
+    Args:
+        files: the store.
+        layout: of the sweep.
+        name: of the variable.
+        kind: of its type: "f", "i" or "U".
+        inner: lengths of the axes of one point, for axes that the layout does not know.
+    """
+    own = layout.dimensions(name)
+    if inner and len(own) != len(inner):  # of a rule that is not known here
+        own = (layout.time, *(f"{name}_{n}" for n in range(1, len(inner))))
+    lengths = [
+        layout.sizes[axis] if axis in layout.sizes else inner[place]
+        for place, axis in enumerate(own)
+    ]
+    attributes = {"long_name": MEANINGS[name]} if name in MEANINGS else {}
+    shape, chunk = (*layout.shape, *lengths), (*layout.box, *lengths)
+    return _create(files, name, kind, shape, chunk, (*layout.names, *own), attributes)
+
+
+def _create(
+    files: SealedFiles,
+    name: str,
+    kind: str,
+    shape: tuple[int, ...],
+    chunk: tuple[int, ...],
+    dimensions: tuple[str, ...],
+    attributes: dict[str, Any],
+) -> Array[Any]:
+    type_name, fill = _TYPES[kind]
+    made: Array[Any] = zarr.create_array(
+        files,
+        name=name,
+        shape=shape,
+        chunks=chunk,
+        dtype=type_name,
+        fill_value=fill,
+        # fast enough not to be felt beside the integration
+        compressors=[BloscCodec(cname="lz4", clevel=1, shuffle="shuffle"), Crc32cCodec()],
+        dimension_names=dimensions,
+        attributes=attributes,
+        # a chunk that is missing is one that was never computed
+        config={"write_empty_chunks": True},
+        zarr_format=3,
+    )
+    return made
+
+
+def open_array(files: SealedFiles, name: str) -> Array[Any]:
+    """Open an array that is there, to be read and written."""
+    found = zarr.open_array(files, path=name, mode="r+", zarr_format=3)
+    return found.with_config({"write_empty_chunks": True})

@@ -1,0 +1,62 @@
+"""One writer of a sweep's store at a time, from before the store is there to after it is moved."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from symderiv.errors import InputError, SymderivError
+from symderiv.files import MACHINE
+
+__all__ = ["sole_writer"]
+
+
+@contextmanager
+def sole_writer(path: Path) -> Iterator[None]:
+    """Nobody else writes a store meanwhile, nor makes, widens or replaces it.
+
+    The lock is a file beside the store, ``.NAME.lock``, and goes away in the end. One that a kill
+    left does no harm.
+
+    Raises:
+        InputError: somebody else writes, or the folder cannot be written to.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    made = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = _locked(lock)
+    except BlockingIOError:
+        raise InputError(f"{path}: another process writes this sweep; wait for its end") from None
+    except OSError as error:
+        kind = SymderivError if error.errno in MACHINE else InputError
+        raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        # as long as the lock is held, the file of this name is the one that is locked
+        lock.unlink(missing_ok=True)
+        file.close()
+        for folder in made:
+            with suppress(OSError):  # something is in it
+                folder.rmdir()
+
+
+def _locked(lock: Path) -> TextIO:
+    """The file of the lock, locked; BlockingIOError if another process has it."""
+    while True:
+        file = lock.open("a")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # whoever had it before has removed the file meanwhile
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()

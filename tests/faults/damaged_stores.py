@@ -1,0 +1,202 @@
+"""Single damages of a sweep's store, of every kind of file in it: opened, and gone on with.
+
+A file is changed in one byte, zeroed, cut off, removed, replaced by another file of the store or by
+that of another sweep at the same place. What is opened has the right numbers or is refused in one
+line; what goes on has the right numbers and says what it mended.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from support.quick_integrations import integrated
+
+from symderiv.dynamics import parse_study
+from symderiv.errors import SymderivError
+from symderiv.library.opening import open_file
+from symderiv.sweeps import box_results
+from symderiv.sweeps.sweep import run_sweep
+from symderiv.sweeps.sweep_result import Sweep
+
+STUDY = """
+[network]
+activation = "erf"
+students = 2
+teachers = 1
+[data]
+model = "power-law"
+dimension = 12
+distinct_eigenvalues = 4
+exponent = 1.0
+[training]
+learning_rate = 0.5
+label_noise = 0.1
+[initial]
+student_std = 0.1
+[time]
+end = 10.0
+points = 5
+"""
+OVER: dict[str, Any] = {
+    "training.learning_rate": [0.1, 0.2, 4.0, 0.3],
+    "initial.seed": list(range(9)),
+    "network.teacher_activation": ["erf", "relu"],
+}
+OTHER: dict[str, Any] = {**OVER, "training.learning_rate": [0.1, 0.25, 4.0, 0.3]}
+
+WAYS = ("changed", "zeroed", "cut", "removed", "swapped", "foreign")
+
+
+def kinds(store: Path) -> dict[str, list[Path]]:
+    """The files of a store by their kind, relative to it."""
+    found: dict[str, list[Path]] = {}
+    coordinates = {"alpha", "student", "student_2", "teacher", "teacher_2"}
+    coordinates |= {key.rpartition(".")[2] for key in OVER}
+    for path in sorted(p for p in store.rglob("*") if p.is_file()):
+        own = path.relative_to(store)
+        name = own.parts[0]
+        if name == ".symderiv":
+            kind = "record of a box" if own.parts[1] == "boxes" else "copy of zarr.json"
+        elif own.name == "zarr.json":
+            kind = "metadata of an array" if len(own.parts) > 1 else "zarr.json"
+        elif name in coordinates:
+            kind = "coordinate"
+        elif name in ("status", "point_hash", "steps", "rhs_evaluations"):
+            kind = "status and counts"
+        else:
+            kind = "chunk of data"
+        found.setdefault(kind, []).append(own)
+    return found
+
+
+def damage(store: Path, other: Path, own: Path, way: str, source: random.Random) -> bool:
+    """Damage one file; whether its bytes are others now."""
+    path = store / own
+    before = path.read_bytes()
+    content = bytearray(before)
+    if way == "changed":
+        content[source.randrange(len(content))] ^= source.randrange(1, 256)
+    elif way == "zeroed":
+        content[:] = bytes(len(content))
+    elif way == "cut":
+        del content[source.randrange(len(content)) :]
+    elif way == "swapped":
+        (alike,) = (files for files in kinds(store).values() if own in files)
+        content = bytearray((store / source.choice(alike)).read_bytes())
+    elif way == "foreign":
+        content = bytearray((other / own).read_bytes())
+    if way == "removed":
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    return way == "removed" or bytes(content) != before
+
+
+def numbers(sweep: Sweep) -> dict[str, Any]:
+    """All that a sweep holds, but the times that it took."""
+    data = sweep.to_xarray().load().drop_vars("wall_seconds")
+    found = {str(name): data[name].values.tolist() for name in data.variables}
+    return {**found, "points": sweep.points, "statuses": sweep.statuses, "keys": sweep.keys}
+
+
+def same(one: Any, other: Any) -> bool:
+    try:
+        np.testing.assert_equal(one, other)
+    except AssertionError:
+        return False
+    return True
+
+
+def opened(store: Path, right: dict[str, Any]) -> str:
+    """How ``sd.open`` of a store ends, everything in it read."""
+    try:
+        found = open_file(store)
+        assert isinstance(found, Sweep)
+        return "the same" if same(numbers(found), right) else "WRONG"
+    except SymderivError as error:
+        return "refused" if "\n" not in str(error) else "several lines"
+    except Exception as error:
+        return f"opening: {type(error).__name__}: {error}"[:80]
+
+
+def gone_on(study: Any, store: Path, right: dict[str, Any]) -> str:
+    """How sweeping into the store ends."""
+    told: list[str] = []
+    try:
+        found = run_sweep(study, OVER, store, notice=told.append)
+        if not same(numbers(found), right):
+            return "WRONG"
+        if any("\n" in line for line in told):
+            return "several lines"
+        return "mended" if told else "mended, not told"
+    except SymderivError as error:
+        return f"going on: {error}"[-80:]
+    except Exception as error:
+        return f"going on: {type(error).__name__}: {error}"[:80]
+
+
+def plainly(store: Path, right: dict[str, Any]) -> str:
+    """How plain xarray reads the numbers, through the store's own codecs."""
+    import xarray
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data = xarray.open_zarr(str(store), chunks=None).load().drop_vars("wall_seconds")
+        found = {str(name): data[name].values.tolist() for name in data.variables}
+    except Exception:
+        return "refused"
+    return "the same" if same(found, {name: right.get(name) for name in found}) else "WRONG"
+
+
+@dataclass(frozen=True)
+class Endings:
+    """Of the damages of one kind of file, each in one way."""
+
+    kind: str
+    opened: Counter[str]
+    gone_on: Counter[str]
+    plainly: Counter[str]
+
+
+def damaged_stores(
+    folder: Path, count: int, source: random.Random, *, plain: bool = True
+) -> Iterator[Endings]:
+    """Damage each kind of file so many times, the ways in turn.
+
+    Args:
+        folder: for stores.
+        count: damages of each kind.
+        source: of the places.
+        plain: let plain xarray read each, too.
+    """
+    study = parse_study(STUDY)
+    with mock.patch.object(box_results, "integrate_chunk", lambda points, **_: integrated(points)):
+        whole, other, store = (folder / f"{name}.zarr" for name in ("whole", "other", "s"))
+        right = numbers(run_sweep(study, OVER, whole))
+        run_sweep(study, OTHER, other)
+        for kind, files in kinds(whole).items():
+            endings = Endings(kind, Counter(), Counter(), Counter())
+            ways = itertools.cycle(WAYS)
+            while sum(endings.gone_on.values()) < count:
+                shutil.copytree(whole, store)
+                way = next(ways)
+                # the file that takes its place may be equal to it
+                if damage(store, other, source.choice(files), way, source):
+                    endings.opened[opened(store, right)] += 1
+                    if plain:
+                        endings.plainly[f"{plainly(store, right)}, {way}"] += 1
+                    endings.gone_on[gone_on(study, store, right)] += 1
+                    endings.opened[f"{opened(store, right)} afterwards"] += 1
+                shutil.rmtree(store)
+            yield endings
