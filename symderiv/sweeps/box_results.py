@@ -13,7 +13,7 @@ from symderiv.dynamics.ensemble.chunk import INTERRUPTED
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.study_grid import Grid
 
-__all__ = ["FAILED", "NOT_YET", "BoxResult", "compute"]
+__all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
 
 #: Statuses beside the causes for which an integration ends.
 NOT_YET, FAILED = "", "failed"
