@@ -12,6 +12,7 @@ from symderiv.verification.claim import Point
 from symderiv.verification.library import names
 from symderiv.verification.statement import parse_statement
 from symderiv.verification.values import Indexed
+from wrong_models.central.bae_jeong import points_of_fields
 from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right
 
 CENTRAL = list(central_claims())
@@ -87,3 +88,10 @@ def test_a_wrong_model_is_rejected(central: Central, wrong: WrongModel) -> None:
     found = tried(central, wrong)
     assert found.computed, found.summary
     assert found.rejected, found.summary
+
+
+def test_fields_of_mixtures_in_wrong_models_are_right_if_nothing_is_wrong() -> None:
+    (central,) = (one for one in CENTRAL if one.paper == "bae-jeong-2024")
+    found = tried(central, WrongModel("nothing", points=points_of_fields()))
+    assert found.computed
+    assert not found.rejected
