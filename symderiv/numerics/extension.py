@@ -13,6 +13,7 @@ from sympy.core.sorting import default_sort_key
 from symderiv.numerics import (
     fields,
     force_mean,
+    joint_mean,
     kinked_mean,
     owens_t,
     owens_t_mpmath,
@@ -31,7 +32,7 @@ from symderiv.numerics.portable import portable
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
-    *(tensor_mean, kinked_mean, force_mean),
+    *(tensor_mean, kinked_mean, force_mean, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)

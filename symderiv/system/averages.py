@@ -110,6 +110,10 @@ class Averages:
             return expression
         if outside:
             return sp.Mul(*outside) * self._mean(sp.Mul(*inside))
+        if _open(sp.Mul(*inside)):
+            joint = self._joint(inside)
+            if joint is not None:
+                return joint
         touched = [self._touched(f) for f in inside]
         for place, factor in enumerate(inside):
             if isinstance(factor, sp.Add) and len(touched[place]) > 1:
@@ -125,6 +129,86 @@ class Averages:
         if product != sp.Mul(*inside):
             return self._mean(product)
         return self.functions.mean(self._slots(inside), self.law)
+
+    def _joint(self, factors: Sequence[sp.Expr]) -> sp.Expr | None:
+        """Return the mean of a whole product by quadrature, None where it is better taken apart.
+
+        Products without closed means of functions of few directions are integrated as they are,
+        and so are functions of several fields, which cannot be taken apart.
+        """
+        product = sp.Mul(*factors)
+        if product.has(sp.DiracDelta) or product.free_symbols - set(self.law.gaussian(product)):
+            return None
+        nonlinear, linear = self._basis(product)
+        whole = len(nonlinear) <= 2 and len(linear) <= 3
+        if not whole and all(self._separable(e) for f in factors for e in _atoms_of(f)):
+            return None
+        forms = [*nonlinear, *linear]
+        fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(len(forms))]
+        # every field as a combination of the forms, which span all that the product depends on
+        symbols = self.law.gaussian(product)
+        unknown = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
+        if unknown.shape[0] == unknown.shape[1]:
+            places = unknown.LUsolve(sp.Matrix(fields))
+            written = product.xreplace(dict(zip(symbols, places, strict=True)))
+        else:
+            written = self._written(product, forms, fields)
+        return self.functions.joint(written, len(nonlinear), forms, self.law)
+
+    def _written(
+        self, product: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol]
+    ) -> sp.Expr:
+        """Return a product in terms of fewer forms than it has fields."""
+        symbols = self.law.gaussian(product)
+        chosen: dict[sp.Symbol, sp.Expr] = {}
+        # fields that no form determines drop out: set them to zero and solve for the others
+        matrix = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
+        _, pivots = matrix.rref()
+        free = [s for n, s in enumerate(symbols) if n not in pivots]
+        chosen |= dict.fromkeys(free, sp.S.Zero)
+        square = matrix.extract(range(len(forms)), list(pivots))
+        places = square.LUsolve(sp.Matrix(list(fields)))
+        chosen |= {symbols[n]: place for n, place in zip(pivots, places, strict=True)}
+        return product.xreplace(chosen)
+
+    def _separable(self, factor: sp.Expr) -> bool:
+        return not self.law.gaussian(factor) or self._slot(factor) is not None
+
+    def _basis(self, product: sp.Expr) -> tuple[list[sp.Expr], list[sp.Expr]]:
+        """Return independent forms that a product is a function, and a polynomial, of."""
+        inside: list[sp.Expr] = []
+        plain: list[sp.Expr] = []
+        self._sorted_forms(product, inside, plain)
+        symbols = self.law.gaussian(product)
+        chosen: list[sp.Expr] = []
+
+        def rank(forms: Sequence[sp.Expr]) -> int:
+            return int(sp.Matrix([[sp.diff(f, s) for s in symbols] for f in forms]).rank())
+
+        counts = []
+        for forms in (inside, plain):
+            for form in dict.fromkeys(forms):
+                linear = sp.expand(form - form.xreplace(dict.fromkeys(symbols, sp.S.Zero)))
+                if rank([*chosen, linear]) > len(chosen):
+                    chosen.append(linear)
+            counts.append(len(chosen))
+        return chosen[: counts[0]], chosen[counts[0] :]
+
+    def _sorted_forms(
+        self, expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr]
+    ) -> None:
+        """Collect the forms inside of functions, and those of which it is a polynomial."""
+        if not self.law.gaussian(expression):
+            return
+        if expression.is_Symbol:
+            plain.append(expression)
+        elif isinstance(expression, sp.Add | sp.Mul) or (
+            expression.is_Pow and expression.exp.is_Integer and expression.exp > 0
+        ):
+            for argument in expression.args:
+                self._sorted_forms(argument, inside, plain)
+        else:
+            inside += list(self._forms(expression))
 
     def _touched(self, factor: sp.Expr) -> set[tuple[str, int]]:
         found = set()
@@ -188,11 +272,51 @@ class Averages:
             yield from self._forms(argument)
 
 
+def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
+    """Return the factors of the terms of a sum, the factor itself if it is none."""
+    for term in sp.Add.make_args(factor):
+        for part in _factors(term):
+            if isinstance(part, sp.Add):
+                yield from _atoms_of(part)
+            else:
+                yield part
+
+
+_CLOSED = (
+    sp.erf,
+    sp.exp,
+    sp.sign,
+    sp.Heaviside,
+    sp.Abs,
+    sp.Max,
+    sp.Min,
+    sp.sin,
+    sp.cos,
+    sp.DiracDelta,
+)
+
+
+def _open(expression: sp.Expr) -> bool:
+    """Return whether an expression has functions outside of the Gaussian calculus."""
+    if any(not isinstance(f, _CLOSED) for f in expression.atoms(sp.Function)):
+        return True
+    return any(
+        not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
+        for e in expression.atoms(sp.Pow)
+    )
+
+
 class MeanTable:
     """What turns products of slots into calls; see :mod:`symderiv.system.slot_means`."""
 
     def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
         """Return the call that is the mean of the product."""
+        raise NotImplementedError
+
+    def joint(
+        self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
+    ) -> sp.Expr:
+        """Return the call that is the mean of a function of z1, z2, … at these forms."""
         raise NotImplementedError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -84,6 +84,27 @@ class Law:
         if correlation == 0:
             return sp.S.Zero
         return correlation * self.covariance_of_vectors(one.input.source, one.vector, two.vector)
+
+    def moments(self, forms: Sequence[sp.Expr]) -> tuple[list[list[sp.Expr]], list[sp.Expr]]:
+        """Return the covariance matrix and the means of affine combinations of fields."""
+        fields = [self.gaussian(form) for form in forms]
+        means = [
+            form.xreplace(dict.fromkeys(own, sp.S.Zero))
+            for form, own in zip(forms, fields, strict=True)
+        ]
+        slopes = [[sp.diff(form, s) for s in own] for form, own in zip(forms, fields, strict=True)]
+        size = len(forms)
+        matrix = [[sp.S.Zero] * size for _ in range(size)]
+        for i in range(size):
+            for j in range(i, size):
+                matrix[i][j] = matrix[j][i] = sp.Add(
+                    *(
+                        a * b * self.covariance(s, t)
+                        for s, a in zip(fields[i], slopes[i], strict=True)
+                        for t, b in zip(fields[j], slopes[j], strict=True)
+                    )
+                )
+        return matrix, means
 
     def gaussian(self, expression: sp.Expr) -> list[sp.Symbol]:
         """Return the Gaussian symbols of an expression, in the order of their names."""

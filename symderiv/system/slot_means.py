@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import sympy as sp
-from symderiv_codegen import ScalarFunction
+from symderiv_codegen import Function, ScalarFunction
 
 from symderiv.errors import NotYetError
 from symderiv.gaussian import covariance_symbols, expectation
@@ -15,6 +15,7 @@ from symderiv.learning.lowering.regularity import has_edge
 from symderiv.learning.lowering.stable import stable
 from symderiv.system.averages import MeanTable, Slot, X
 from symderiv.system.field_law import Law
+from symderiv.system.joint_means import JointMeans
 
 __all__ = ["MOST_FIELDS", "SlotMeans"]
 
@@ -31,6 +32,7 @@ class SlotMeans(MeanTable):
 
     def __init__(self) -> None:
         self.functions: dict[str, ScalarFunction] = {}
+        self.joints = JointMeans()
         self._names: dict[tuple[tuple[sp.Expr, ...], tuple[bool, ...]], str] = {}
 
     def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
@@ -43,29 +45,32 @@ class SlotMeans(MeanTable):
         slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
         if len(slots) > MOST_FIELDS:
             raise NotYetError(f"it is a product of {len(slots)} functions of different fields")
-        forms = [slot.form for slot in slots]
-        fields = [law.gaussian(form) for form in forms]
-        means = [form.xreplace(dict.fromkeys(law.gaussian(form), sp.S.Zero)) for form in forms]
+        covariance, means = law.moments([slot.form for slot in slots])
         shifted = tuple(each != 0 for each in means)
         key = tuple(slot.function for slot in slots), shifted
-        function = _function(*key)
+        try:
+            function = _function(*key)
+        except NotYetError:
+            return self.joints.mean(slots, law)
         if function.value.is_number and not function.definitions:
             return function.value
-        covariance = [
-            sp.Add(
-                *(
-                    sp.diff(forms[i], s) * sp.diff(forms[j], t) * law.covariance(s, t)
-                    for s in fields[i]
-                    for t in fields[j]
-                )
-            )
-            for i in range(len(slots))
-            for j in range(i, len(slots))
-        ]
+        size = len(slots)
+        triangle = [covariance[i][j] for i in range(size) for j in range(i, size)]
         name = self._named(key, function)
         parameters = _parameters(key[0])
-        arguments = (*covariance, *(m for m in means if m != 0), *parameters)
+        arguments = (*triangle, *(m for m in means if m != 0), *parameters)
         return sp.Function(name)(*arguments)
+
+    @property
+    def all_functions(self) -> tuple[Function, ...]:
+        """The functions in an order in which each calls earlier ones only."""
+        return (*self.functions.values(), *self.joints.functions.values())
+
+    def joint(
+        self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
+    ) -> sp.Expr:
+        """Return the mean of a function of several affine combinations, by quadrature."""
+        return self.joints.joint(function, nonlinear, forms, law)
 
     def _named(
         self, key: tuple[tuple[sp.Expr, ...], tuple[bool, ...]], function: ScalarFunction
