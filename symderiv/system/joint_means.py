@@ -109,10 +109,7 @@ class JointMeans:
             ]
             inner = self._called(
                 [slots[n].function for n in others],
-                [
-                    [covariance[n][m] - share[n] * covariance[m][delta] for m in others]
-                    for n in others
-                ],
+                left,
                 [means[n] + share[n] * gap for n in others],
             )
             total += rest * density * inner
