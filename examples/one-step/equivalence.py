@@ -77,6 +77,18 @@ def spread(n: int, trials: int) -> list[Row]:
     ]  # fmt: skip
 
 
+def degree(n: int, trials: int) -> list[Row]:
+    """The Hermite model with the theorem's degree 3, and with 1, along figure 1(b)."""
+    return [
+        Row(f"{name:<8} α = {alpha}  degree {most}  n = {n:<5}",
+            {"n": n, "activation": name, "alpha": alpha, "degree": most, "test_samples": n,
+             "models": ["network", "hermite"]}, "hermite", trials)
+        for name in ("relu", "tanh")
+        for alpha in (0.0, 0.5, 1.0)
+        for most in (3, 1)
+    ]  # fmt: skip
+
+
 def asymptotic(n: int, trials: int) -> list[Row]:
     """The asymptotic equations, in which nothing is drawn; they leave out what is of order 1/n."""
     return [
@@ -111,6 +123,7 @@ TABLES = {
     "spread": Table(
         "Hermite model, α = 0, β = 0.74", spread, {125: 96, 250: 96, 500: 32}
     ),
+    "degree": Table("Hermite model of degree 3 and 1, β = 0.74", degree, {200: 96, 400: 24}),
     "asymptotic": Table(
         "asymptotic equations, β = 0.74", asymptotic,
         {100: 400, 200: 200, 400: 80, 800: 24, 1600: 6},
