@@ -211,6 +211,7 @@ _REWRITES: Iterable[tuple[re.Pattern[str], str]] = (
     (re.compile(r"\\mathrm\{([A-Za-z]{2,})\}"), r"\\operatorname{\1}"),
     (re.compile(r"\\(?:text|mathrm|operatorname)\{\}"), ""),
     (re.compile(r"\\operatorname\*"), r"\\operatorname"),
+    (re.compile(r"\\arg\b"), r"\\operatorname{arg}"),
     (re.compile(r"\\lvert\b"), r"\\left|"),
     (re.compile(r"\\rvert\b"), r"\\right|"),
     (re.compile(r"\\(?:displaystyle|nonumber|notag|limits)\b"), ""),

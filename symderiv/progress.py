@@ -137,15 +137,8 @@ class _Bars:
 
 
 def _started() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from symderiv.terminal import bars
 
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    bars.start()
-    return bars
+    found = bars()
+    found.start()
+    return found

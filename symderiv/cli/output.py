@@ -64,9 +64,9 @@ def shown(
     if as_json:
         emit_json(found.to_dict() | written(plot=plot, **others))
     elif hasattr(found, "print"):
-        from rich.console import Console
+        from symderiv.terminal import terminal
 
-        found.print(Console(highlight=False))
+        found.print(terminal())
     else:
         sys.stdout.write(found.to_text())
     if not as_json:
@@ -115,9 +115,9 @@ def status(message: str, *, quiet: bool) -> Iterator[None]:
         with lines(message[:1].lower() + message[1:]):
             yield
         return
-    from rich.console import Console
+    from symderiv.terminal import spinner
 
-    with Console(stderr=True).status(message):
+    with spinner(message):
         yield
 
 

@@ -48,10 +48,10 @@ class Verdicts(Answer):
 
     def to_text(self) -> str:
         """The table, or one equation explained in full."""
-        from rich.console import Console
+        from symderiv.terminal import terminal
 
         content = StringIO()
-        self.print(Console(file=content, width=_WIDTH, highlight=False, color_system=None))
+        self.print(terminal(file=content, width=_WIDTH, color_system=None))
         return content.getvalue()
 
     def to_html(self) -> str:
@@ -61,14 +61,18 @@ class Verdicts(Answer):
         return ledger_page(self._record["claims"])
 
     def _summary(self) -> Summary:
+        from symderiv.verification.accusations import standing, summary
+
         claims = self._record["claims"]
         papers = list(dict.fromkeys(claim["paper"] for claim in claims))
         rows: list[tuple[str, object]] = [
             (name, counts([claim for claim in claims if claim["paper"] == name])) for name in papers
         ]
-        wrong = [c["name"] for c in claims if c["verdict"] in ("misprint", "false", "unsettled")]
+        wrong = [c["name"] for c in claims if standing(c) in ("misprint", "false", "unsettled")]
         if wrong:
             rows.append(("misprints, false", ", ".join(wrong)))
+        if accused := summary(claims):
+            rows.append(("public code", accused))
         return Summary(self._title, rows)
 
 
@@ -164,6 +168,7 @@ def write_ledger(
         raise InputError("is for writing: --check tries all claims", argument="changed")
     from symderiv.report.ledger_page import is_ledger_page, ledger_page
     from symderiv.verification import ledger as records_of
+    from symderiv.verification.accusations import summary
     from symderiv.verification.ledger import (
         differences,
         is_ledger,
@@ -195,7 +200,8 @@ def write_ledger(
         if not page.exists() or page.read_text(encoding="utf-8") != ledger_page(before, folder):
             stale.append(f"{page.name} is not made from {data.name}")
         found["problems"] = stale or [_unsettled(record) for record in unsettled]
-        return Ledger(found, _text(found, f"{data} is current: {len(records)} claims"))
+        lines = f"{data} is current: {len(records)} claims\n{summary(records)}"
+        return Ledger(found, _text(found, lines))
     found["problems"] = [_unsettled(record) for record in unsettled]
     if unsettled:
         return Ledger(found, _text(found, ""))
@@ -204,6 +210,7 @@ def write_ledger(
     outputs[0].write_text(text, seal=False)
     outputs[1].write_text(ledger_page(read_ledger(text), folder), seal=False)
     lines = f"{data}, {page}: {counts(whole)}\n{len(records)} claims were tried in {seconds:.0f} s"
+    lines += f"\n{summary(whole)}"
     return Ledger(found, _text(found, lines))
 
 
@@ -212,4 +219,4 @@ def _unsettled(record: dict[str, Any]) -> str:
 
 
 def _text(found: dict[str, Any], otherwise: str) -> str:
-    return "\n".join(found["problems"] or [otherwise]) + "\n"
+    return "\n".join(found["problems"] or [otherwise]).rstrip() + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from symderiv.verification.accusations import standing, summary
 from symderiv.verification.claim import TIERS
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ _COLOURS: Final = {
 
 def table(records: Sequence[dict[str, Any]], console: Console) -> None:
     """Equation, verdict and finding of every record, paper by paper."""
-    from rich.table import Table
     from rich.text import Text
+
+    from symderiv.terminal import Rows, show
 
     for paper in dict.fromkeys(record["paper"] for record in records):
         own = [record for record in records if record["paper"] == paper]
-        rows = Table(title=paper, title_justify="left", box=None, pad_edge=False)
+        rows = Rows(title=paper, title_justify="left", box=None, pad_edge=False)
         for head in ("equation", "verdict", "tier", "hash", "finding"):
             rows.add_column(head, overflow="fold", no_wrap=head in ("verdict", "hash"))
         for record in own:
@@ -41,8 +43,10 @@ def table(records: Sequence[dict[str, Any]], console: Console) -> None:
                 record.get("hash", ""),
                 finding(record),
             )
-        console.print(rows)
-        console.print(counts(own))
+        show(console, rows)
+        show(console, counts(own))
+        if accused := summary(own):
+            show(console, accused, soft_wrap=True)
 
 
 def finding(record: dict[str, Any]) -> str:
@@ -57,8 +61,8 @@ def finding(record: dict[str, Any]) -> str:
 
 
 def counts(records: Sequence[dict[str, Any]]) -> str:
-    """How many claims have which verdict."""
-    verdicts = [record["verdict"] for record in records]
+    """How many claims have which verdict, those apart that accuse and do not count."""
+    verdicts = [standing(record) for record in records]
     counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
     text = f"{len(records)} claims: {counted}"
     reports = [record["mutants"] for record in records if record["mutants"]]
@@ -73,12 +77,14 @@ def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
     """Everything that is known of each record."""
     from rich.text import Text
 
+    from symderiv.terminal import show
+
     def line(label: str, text: str, style: str = "") -> None:
         if text:
-            console.print(Text.assemble((f"{label:<14}", "bold"), (text, style)), soft_wrap=True)
+            show(console, Text.assemble((f"{label:<14}", "bold"), (text, style)), soft_wrap=True)
 
     for record in records:
-        console.print(Text(f"{record['paper']}, equation {record['name']}", style="bold"))
+        show(console, Text(f"{record['paper']}, equation {record['name']}", style="bold"))
         code = record.get("code")
         line("code", code["text"] if code else "")
         for display in () if code else record["printed"]:
@@ -99,6 +105,7 @@ def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
         line("error", record.get("error", ""))
         line("corrected", record["corrected"] or "")
         line("note", record["note"])
+        _explain_accusation(record.get("accusation"), line)
         for entry in record["evidence"]:
             line("evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}")
             example = entry["counterexample"]
@@ -111,7 +118,16 @@ def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
         _explain_mutants(record, line)
         line("hash", record.get("hash", ""))
         line("source", record["source"])
-        console.print()
+        show(console)
+
+
+def _explain_accusation(accusation: dict[str, str] | None, line: Any) -> None:
+    if accusation:
+        line("reached", accusation["reached"])
+        line("meant", accusation["meant"])
+        line("changes", accusation["changes"])
+        noted = accusation["noted"]
+        line("counted", f"no, noted: {noted}" if noted else "yes")
 
 
 def _tier(record: dict[str, Any]) -> str:

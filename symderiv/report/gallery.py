@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from symderiv.mathparse import GREEK
 from symderiv.report.claims import number
 from symderiv.report.page import Labelled, _data_uri, _render, _with_scripts, svg_bytes
 
@@ -121,8 +122,16 @@ def _labelled(statement: Statement) -> Labelled:
 
 
 # one letter, then _x, _{…}, ^x, ^(…) or ^{…}
-_SUBSCRIPT = re.compile(r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z]{1,4}|\d|\+))")
+_SUBSCRIPT = re.compile(
+    r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+(?!\w)|\+))"
+)
 _POWER = re.compile(r"\^(?:\{([^}]*)\}|(\([^)]*\)|[A-Za-z0-9]))")
+
+
+def _subscript(found: re.Match[str]) -> str:
+    index = found[2] or found[3]
+    shown = GREEK.get("\\" + index, index)
+    return f"{found[1]}<sub>{shown}</sub>"
 
 
 def with_indices(text: str) -> Any:
@@ -130,5 +139,5 @@ def with_indices(text: str) -> Any:
     from markupsafe import Markup
 
     safe = re.sub(r"(?<!\w)-(?=\d)", "−", str(_with_scripts(text)))
-    safe = _SUBSCRIPT.sub(lambda m: f"{m[1]}<sub>{m[2] or m[3]}</sub>", safe)
+    safe = _SUBSCRIPT.sub(_subscript, safe)
     return Markup(_POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe))

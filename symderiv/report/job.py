@@ -76,22 +76,24 @@ class StudyResult(Shown):
 
     def print(self, console: Console) -> None:
         """Print to a Rich console what ``symderiv study`` prints."""
+        from symderiv.terminal import show
+
         print_summary(console, self.title, self.found)
-        console.print()
+        show(console)
         for label, paths in (
             ("report", (self.report,)),
             ("figure", self.figures),
             ("numbers", self.files),
         ):
             for path in paths:
-                console.print(f"{label:<9}{path}", soft_wrap=True, markup=False, highlight=False)
+                show(console, f"{label:<9}{path}", soft_wrap=True)
 
     def to_text(self) -> str:
         """What ``symderiv study`` prints."""
-        from rich.console import Console
+        from symderiv.terminal import terminal
 
         content = StringIO()
-        self.print(Console(file=content, width=100, highlight=False, color_system=None))
+        self.print(terminal(file=content, width=100, color_system=None))
         return content.getvalue()
 
     def _summary(self) -> Summary:

@@ -12,12 +12,15 @@ from symderiv.mathtext import break_lines, html_prose, mathml_display, without_d
 from symderiv.report.claims_text import finding
 from symderiv.report.gallery import with_indices
 from symderiv.report.page import _render, _trusted
+from symderiv.verification.accusations import standing, summary
 from symderiv.verification.claim import TIERS
 
 __all__ = ["is_ledger_page", "ledger_page"]
 
 _TITLE: Final = "Printed equations, checked"
-_ORDER: Final = ("false", "misprint", "approximate", "holds", "definition", "not-checkable")
+_ORDER: Final = (
+    *("false", "misprint", "noted", "approximate", "holds", "definition", "not-checkable"),
+)
 #: What records of an older ledger, or settled ones, lack.
 _LACKING: Final = dict.fromkeys(("tier", "overturned_by", "tried_at", "hash", "error"), "")
 _WORDS: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
@@ -28,6 +31,8 @@ _MEANING: Final = {
     "false": "not true; the true statement is given",
     "definition": "defines something; compared with the engine's own quantity where it has one",
     "not-checkable": "nothing that can be computed; the reason is given",
+    "noted": "wrong as it stands in public code and not counted: it is not reached, is right "
+    "where it is meant, or repeats an error that is counted",
     "unsettled": "neither the print nor a correction passed",
 }
 
@@ -60,6 +65,7 @@ def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -
                 "title": _title(name),
                 "counts": _counts(own),
                 "mutants": _mutants(own),
+                "accusations": summary(own),
                 "claims": [
                     _claim(record, firsts[record["equation"]] is record, links, beside)
                     for record in own
@@ -146,7 +152,7 @@ def _anchor(text: str) -> str:
 
 
 def _counts(records: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
-    verdicts = [record["verdict"] for record in records]
+    verdicts = [standing(record) for record in records]
     return [(one, verdicts.count(one)) for one in (*_ORDER, "unsettled") if one in verdicts]
 
 
@@ -181,6 +187,8 @@ def _claim(
         "uses": links.uses(record),
         "used_by": links.used_by(record),
         "heading": _heading(record),
+        "standing": standing(record),
+        "accusation": record.get("accusation"),
         "finding": finding(record),
         "code": code,
         "printed_math": [] if code else [_printed(display) for display in record["printed"]],

@@ -15,32 +15,33 @@ if TYPE_CHECKING:
 
 def print_summary(console: Console, title: str, found: Sequence[Findings]) -> None:
     """The sentences and the table of plateaus and decays."""
-    from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(title, style="bold"))
+    from symderiv.terminal import Rows, show
+
+    show(console, Text(title, style="bold"))
     colours = {"holds": "green", "fails": "red", "open": "dim"}
     width = max(len(labelled(claim).label) for claim in claims(found))
     for claim in claims(found):
         shown = labelled(claim)
-        line = Table.grid(padding=(0, 2, 0, 0))
+        line = Rows.grid(padding=(0, 2, 0, 0))
         line.add_column(width=width, no_wrap=True)
         line.add_column(ratio=1)
         line.add_row(Text(shown.label, style=colours[shown.css]), Text(shown.text))
-        console.print(line)
+        show(console, line)
     for one in found:
         for warning in one.case.curve.warnings:
-            console.print(Text(f"warning  {warning}", style="yellow"))
+            show(console, Text(f"warning  {warning}", style="yellow"))
     content = feature_table(found)
-    table = Table(
+    table = Rows(
         title=content.title, title_justify="left", header_style="bold", box=None, padding=(0, 1)
     )
     for index, head in enumerate(content.heads):
         table.add_column(head, justify="left" if index == 0 else "right")
     for row in content.rows:
         table.add_row(*row)
-    console.print()
-    console.print(table)
+    show(console)
+    show(console, table)
 
 
 def agreement_json(found: Sequence[Findings]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from symderiv.verification.statement import Statement
 __all__ = [
     "TIERS",
     "VERDICTS",
+    "Accusation",
     "Claim",
     "Code",
     "Paper",
@@ -134,6 +135,24 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Accusation:
+    """What a claim says in fairness that calls a formula of public code wrong.
+
+    Args:
+        reached: Through which entry point of the program it is reached, or why it is not.
+        meant: In which limit or convention it is meant.
+        changes: What changes in a published result.
+        noted: Why it does not count; empty if it does. See
+            :mod:`symderiv.verification.accusations`.
+    """
+
+    reached: str
+    meant: str
+    changes: str
+    noted: str = ""
+
+
+@dataclass(frozen=True)
 class Claim:
     """One checked statement of a paper.
 
@@ -168,6 +187,7 @@ class Claim:
         uses: Other claims that this one takes something from; ``claim_graph`` finds them.
         tried_at: Where the points come from, as text: a function of the paper's package in full,
             ``"package.module.name(count=3)"``, or the keys of a reference. Empty if there are none.
+        accusation: Of a claim that corrects public code; None of any other.
     """
 
     equation: str
@@ -193,6 +213,7 @@ class Claim:
     rests_on: str = ""
     uses: tuple[Use, ...] = ()
     tried_at: str = ""
+    accusation: Accusation | None = None
 
     @property
     def name(self) -> str:

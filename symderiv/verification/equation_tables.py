@@ -98,6 +98,8 @@ def _equation(table: Mapping[str, Any], section: str, repositories: Mapping[str,
     for claim in claims:
         _check_display(claim, len(displays))
     whole = tuple(_inherited(shared, claim) for claim in claims)
+    if "accusation" in table and not any("accusation" in claim for claim in whole):
+        raise InputError("accusation goes with a correction of public code")
     code = code_of(table, repositories)
     return Equation(str(number), Printed(displays, reading, section, code), whole)
 
@@ -115,7 +117,10 @@ def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
 
 
 def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
-    """A claim with what its equation says for all; a correction goes with the statement."""
+    """A claim with what its equation says for all; a correction goes with the statement.
+
+    What the equation says of accusations is said of its claims that have a correction.
+    """
     dropped: set[str] = set()
     if {"statement", "formula", "corrected", "corrected_formula"} & set(claim):
         dropped |= {"corrected", "corrected_formula"}
@@ -123,7 +128,13 @@ def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[st
         dropped |= {"statement", "formula"}
     if {"points", "function", "reference"} & set(claim):
         dropped |= _PLACE
-    return {**{key: equation[key] for key in equation if key not in dropped}, **claim}
+    whole = {**{key: equation[key] for key in equation if key not in dropped}, **claim}
+    if "accusation" in equation and "accusation" not in claim:
+        if not {"corrected", "corrected_formula"} & set(whole):
+            del whole["accusation"]
+    elif isinstance(equation.get("accusation"), dict) and isinstance(claim["accusation"], dict):
+        whole["accusation"] = {**equation["accusation"], **claim["accusation"]}
+    return whole
 
 
 def _check_display(claim: Mapping[str, Any], displays: int) -> None:

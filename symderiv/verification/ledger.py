@@ -30,6 +30,7 @@ _COMPARED: Final = (
     "regime",
     "given",
     "note",
+    "accusation",
     "rests_on",
     "tier",
     "uses",

@@ -26,6 +26,7 @@ from symderiv.verification.abbreviations import (
     read_indices,
     replaced,
 )
+from symderiv.verification.accusations import check_repeats, read_accusation
 from symderiv.verification.claim import Claim, Code, Paper, Printed
 from symderiv.verification.claim_graph import Spoken, read_uses, with_uses
 from symderiv.verification.code_prints import read_repository
@@ -54,6 +55,7 @@ _OTHERS: Final = (
     "ranges",
     "display",
     "uses",
+    "accusation",
 )
 #: Keys of a claim beside those of a set of points, which a claim without ``points`` carries too.
 _CLAIM_KEYS: Final = frozenset({*_TEXTS, *_FLAGS, *_OTHERS})
@@ -105,6 +107,7 @@ def paper_from_files(
         found.read(content, source)
     try:
         claims = with_uses(found.claims, found.spoken)
+        check_repeats(claims)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     return Paper(name, title or name, found.printed, claims, found.sources)
@@ -203,12 +206,14 @@ class _Reader:
 
         if not self.words or not isinstance(table, dict):
             return table
-        return {
-            key: re.sub(r"\$(\w+)", word, value)
-            if key in _PROSE and isinstance(value, str)
-            else value
-            for key, value in table.items()
-        }
+
+        def spelled(key: str, value: Any) -> Any:
+            if key == "accusation" and isinstance(value, dict):
+                return {part: spelled("note", text) for part, text in value.items()}
+            prose = key in _PROSE and isinstance(value, str)
+            return re.sub(r"\$(\w+)", word, value) if prose else value
+
+        return {key: spelled(key, value) for key, value in table.items()}
 
     def _equation(self, equation: Equation, source: str) -> None:
         if equation.number in self.printed:
@@ -254,9 +259,13 @@ class _Reader:
             diagonal=tried.diagonal,
             uses=(*read_uses(table), *tried.uses),
             tried_at=tried.tried_at if statement else "",
+            accusation=read_accusation(table, bool(corrected) and self._is_code(number)),
             **texts,
             **flags,
         )
+
+    def _is_code(self, number: str) -> bool:
+        return self.printed[number].code is not None
 
     def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
         """What the statement speaks of, as it is written and in full."""

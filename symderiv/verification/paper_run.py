@@ -153,14 +153,16 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
     ``evidence`` is a list with one entry per statement that was tried, the printed one first.
     ``printed`` is the paper's LaTeX, ``statement`` its meaning as text, ``corrected`` the true
     statement where the print fails (else null). Where the print is public code, ``printed`` is the
-    statement, and ``code`` says where it stands (else null). ``tier`` and ``overturned_by`` follow
-    from the rule that decided; ``uses`` are the edges of the graph of claims; for ``hash`` see
-    :mod:`symderiv.verification.claim_hash`.
+    statement, ``code`` says where it stands (else null), and ``accusation`` has what must be said
+    where it is wrong (:mod:`symderiv.verification.accusations`, else null). ``tier`` and
+    ``overturned_by`` follow from the rule that decided; ``uses`` are the edges of the graph of
+    claims; for ``hash`` see :mod:`symderiv.verification.claim_hash`.
     """
     claim = finding.claim
     found = paper.printed.get(claim.equation)
     reading = claim.reading or (found.reading if found else "printed")
     failed = finding.printed is not None and not finding.printed.passed
+    accuses = finding.verdict in ("misprint", "false")
     return {
         "paper": paper.name,
         "equation": claim.equation,
@@ -179,6 +181,7 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "regime": claim.regime,
         "given": claim.given,
         "note": finding.reason or claim.note,
+        "accusation": asdict(claim.accusation) if claim.accusation and accuses else None,
         "rests_on": claim.rests_on,
         "thorough": claim.thorough,
         "evidence": list(_evidence(claim, finding)),

@@ -126,6 +126,8 @@ def test_the_page_counts_verdicts_and_names_what_is_missing():
     [
         ("N_l = -2", "N<sub>l</sub> = −2"),
         ("η_{min} ε_g", "η<sub>min</sub> ε<sub>g</sub>"),
+        ("E_sigma(a), E_slope of C_12", "E<sub>σ</sub>(a), E<sub>slope</sub> of C<sub>12</sub>"),
+        ("Q_inverse, E_is_none", "Q<sub>inverse</sub>, E_is_none"),
         ("R^(4), k^x, L^{−β}", "R<sup>(4)</sup>, k<sup>x</sup>, L<sup>−β</sup>"),
         (
             "σ_J² and α_0 of student_std < 1",

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 # do not know each other.
 LEVELS = {
     "errors": 0,
+    "terminal": 0,
     "files": 1,
     "showing": 1,
     "progress": 1,

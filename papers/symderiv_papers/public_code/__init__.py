@@ -5,7 +5,7 @@ from symderiv.verification.library import Source
 SOURCE = Source(
     title=(
         "Formulas in public code: soft committee machines, hidden manifolds, continual learning, "
-        "large batches, dropout, phase retrieval"
+        "large batches, dropout, phase retrieval, rewards"
     ),
     package=__name__,
     root="papers",
@@ -15,5 +15,6 @@ SOURCE = Source(
         "3_motion.toml",
         "4_manifolds.toml",
         "5_single_units.toml",
+        "6_rewards.toml",
     ),
 )

@@ -16,7 +16,7 @@ from symderiv.verification.claim import Point
 from symderiv_papers.public_code.rates import Committee, point, table
 from symderiv_papers.references.exact import as_number
 
-__all__ = ["fluctuations", "narrow", "wide"]
+__all__ = ["fluctuations", "narrow", "wide", "wider"]
 
 #: Variance of the labels' noise.
 _NOISE: Final = Fraction(3, 7)
@@ -28,13 +28,14 @@ _STATES: Final = (
 )
 
 
-def _wide(activation: str) -> Iterator[tuple[Committee, Any]]:
+def _wide(activation: str, copies: int = 1) -> Iterator[tuple[Committee, Any]]:
     """Orthogonal teachers of length one, Q = R Rᵀ + a diagonal, output weights 1/K and 1/M."""
     cross = (
         ([[0.5, -0.25, 1.0, 0.25], [0.75, 0.5, -0.5, 0.125]], [0.5, 1.25], 1.5),
         ([[0.25, 1.0], [-0.5, 0.75], [1.25, -0.25], [0.5, 0.25]], [0.25, 0.75, 1.5, 1.0], 0.75),
     )
-    for R, rest, eta in cross:
+    for units, rests, eta in cross:
+        R, rest = units * copies, rests * copies
         K, M = len(R), len(R[0])
         Q = [
             [sum(a * b for a, b in zip(R[i], R[k], strict=True)) + rest[i] * (i == k)
@@ -50,6 +51,19 @@ def wide(numbers: Any) -> Iterator[Point]:
     yield from _points("erf", numbers)
 
 
+def wider(numbers: Any) -> Iterator[Point]:
+    """As ``wide``, dD that of infinitely many copies of each unit, per K/eta of what they are.
+
+    A unit's own share of K dD is of order 1/K and exactly so, as all other sums over copies are
+    means: the limit follows from one and two copies of each.
+    """
+    for (one, rest), (two, _) in zip(_wide("erf"), _wide("erf", 2), strict=True):
+        single, double = (_rates_beside(committee, numbers) for committee in (one, two))
+        limit = [4 * double[i] - single[i] for i in range(one.K)]
+        more = {"D": table(rest, numbers), "dD": Indexed(limit, (1, one.K))}
+        yield point(one, numbers, "", more)
+
+
 def narrow(numbers: Any) -> Iterator[Point]:
     """Squares whose overlaps beside the teachers are a diagonal, to the first order in η.
 
@@ -61,15 +75,10 @@ def narrow(numbers: Any) -> Iterator[Point]:
 
 def _points(activation: str, numbers: Any) -> Iterator[Point]:
     for one, rest in _wide(activation):
-        K, M = one.K, one.M
-        first = one.flow(numbers, full=False)
+        K = one.K
         loud = replace(one, noise=0.5).flow(numbers).dQ
         still = one.flow(numbers).dQ
-        rate = [
-            first.dQ[i][i] - 2 * sum(numbers.mpf(one.gram[i][K + n]) * first.dR[i][n]
-                                     for n in range(M))
-            for i in range(K)
-        ]  # fmt: skip
+        rate = _rates_beside(one, numbers)
         more = {
             "D": table(rest, numbers),
             "sigma": numbers.mpf(0.5),
@@ -77,6 +86,16 @@ def _points(activation: str, numbers: Any) -> Iterator[Point]:
             "noise_of_D": Indexed([loud[i][i] - still[i][i] for i in range(K)], (1, K)),
         }
         yield point(one, numbers, "", more)
+
+
+def _rates_beside(one: Committee, numbers: Any) -> list[Any]:
+    """Rates of the diagonal of Q - R Rᵀ to the first order in η."""
+    K, first = one.K, one.flow(numbers, full=False)
+    return [
+        first.dQ[i][i]
+        - 2 * sum(numbers.mpf(one.gram[i][K + n]) * first.dR[i][n] for n in range(one.M))
+        for i in range(K)
+    ]
 
 
 def fluctuations(numbers: Any) -> Iterator[Point]:

@@ -51,6 +51,8 @@ SECONDS = {
     ("public-code", 56): 7,
     ("public-code", 64): 7,
     ("public-code", 72): 18,
+    ("public-code", 96): 9,
+    ("public-code", 104): 12,
     ("relu-localization-notes", 16): 4,
     ("relu-localization-notes", 72): 4,
     ("relu-localization-notes", 80): 5,

@@ -7,6 +7,9 @@ from typing import Any
 
 from symderiv.mathtext import mathml, without_defaults
 from symderiv.report.ledger_page import is_ledger_page, ledger_page
+from symderiv.verification.library import names, paper
+from symderiv.verification.statement import parse_statement
+from symderiv.verification.typeset import statement_latex
 
 HOLDS: dict[str, Any] = {
     "paper": "ours-2024",
@@ -104,3 +107,16 @@ def test_what_browsers_assume_is_left_out() -> None:
     dropped = re.sub(r' (?:xmlns|stretchy|fence|form)="[^"]*"', "", whole)
     rows = re.compile(r"<mrow>(<m[in][^>]*>[^<]*</m[in]>)</mrow>")
     assert rows.sub(r"\1", dropped) == re.sub(r' form="prefix"', "", short)
+
+
+def test_no_command_of_a_print_or_statement_is_left_as_it_is_typed() -> None:
+    """A command that the converter does not know would stand in the page with its backslash."""
+    left = set()
+    for name in names():
+        whole = paper(name)
+        texts = [mathml(piece) for one in whole.printed.values() for piece in one.latex]
+        for claim in whole.claims:
+            for text in filter(None, (claim.statement, claim.corrected)):
+                texts.append(mathml(statement_latex(parse_statement(text))))
+        left |= {found for text in texts for found in re.findall(r">(\\\w+)<", text)}
+    assert left == set()

@@ -14,6 +14,8 @@ import pytest
 
 from symderiv.cli import main
 from symderiv.errors import InputError
+from symderiv.report.ledger_page import ledger_page
+from symderiv.verification.accusations import summary
 from symderiv.verification.library import load_paper
 from symderiv.verification.paper_file import paper_from_toml
 from symderiv.verification.paper_run import Selection, verify_paper
@@ -141,6 +143,10 @@ def test_the_command(tmp_path: Path) -> None:
         assert wrong[0] in err
 
 
+SAID = """accusation.reached = "yes: main calls it"
+accusation.meant = "any two fields"
+accusation.changes = "the errors of figure 3 are halved"
+"""
 CODE = f"""
 [repository.ours]
 address = "owner/name"
@@ -155,7 +161,7 @@ reference = "i2"
 activation = "erf"
 formula = '{I2.replace("2}{", "1}{", 1)}'
 corrected_formula = '{I2}'
-"""
+{SAID}"""
 
 
 def test_a_print_may_be_public_code(tmp_path: Path) -> None:
@@ -173,6 +179,49 @@ def test_a_print_may_be_public_code(tmp_path: Path) -> None:
     assert "printed   " not in out
 
 
+#: A second print of the same file, whose accusation is noted.
+NOTED = CODE[CODE.index("[[equation]]") :].replace("I2 in a.py", "I2 again")
+
+
+@pytest.mark.parametrize(
+    "noted", ["not reached", "right where it is meant", "same as I2 in a.py", ""]
+)
+def test_accusations_are_shown_and_those_that_are_noted_not_counted(
+    noted: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "code.toml"
+    path.write_text(f'{CODE}{NOTED}accusation.noted = "{noted}"\n')
+    code, out, _ = run(str(path))
+    assert code == 0
+    if noted:
+        reason = "said before" if "same as" in noted else noted
+        assert "2 claims: 1 misprint, 1 noted\n" in out
+        assert f"consequence said: all of 2; 1 count, 1 are noted (1 {reason})\n" in out
+    else:
+        assert "2 claims: 2 misprint\n" in out
+        assert "consequence said: all of 2; 2 count, 0 are noted\n" in out
+    records = json.loads(run(str(path), "--json")[1])["claims"]
+    assert [record["accusation"]["noted"] for record in records] == ["", noted]
+    assert {record["verdict"] for record in records} == {"misprint"}
+    explained = run(str(path), "--equation", "I2 again")[1]
+    for text in ("yes: main calls it", "any two fields", "errors of figure 3", noted):
+        assert text in explained
+    page = ledger_page(records)
+    assert page.count("yes: main calls it") == 2
+    assert page.count('data-v="noted"') == (2 if noted else 0)  # the claim, and a link to it
+
+
+def test_a_ledger_that_lacks_what_is_said_of_accusations_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "code.toml"
+    path.write_text(CODE + NOTED)
+    records = json.loads(run(str(path), "--json")[1])["claims"]
+    assert "said: all of 2" in summary(records)
+    del records[1]["accusation"]
+    assert "said: 1 of 2" in summary(records)
+    records[0]["accusation"]["changes"] = ""
+    assert "said: 0 of 2" in summary(records)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -182,6 +231,16 @@ def test_a_print_may_be_public_code(tmp_path: Path) -> None:
         ('"owner/name"', '"https://x.org/owner/name"', "address is owner/name"),
         ("licence =", "license =", "needs licence"),
         ('lines = "3-9"', "latex = 'x'", "latex or code, not both"),
+        ('accusation.meant = "any two fields"', "", "accusation needs meant"),
+        ("accusation.meant", "accusation.mean", "accusation: unknown key 'mean'"),
+        (SAID, "", "needs accusation, with reached, meant, changes"),
+        ("accusation.meant", 'accusation.noted = "so what"\naccusation.meant', "noted is"),
+        (
+            "accusation.meant",
+            'accusation.noted = "same as another"\naccusation.meant',
+            "no accusation that counts is 'another'",
+        ),
+        ("corrected_formula", "note", "accusation goes with a correction"),
     ],
 )
 def test_code_is_described_in_full(old: str, new: str, said: str) -> None:

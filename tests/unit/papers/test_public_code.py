@@ -1,0 +1,111 @@
+"""What is said of public code: every accusation in fairness, its right form by steps of SGD."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from symderiv_papers.public_code.autoencoders import SETTINGS, Setting, noise_by_definition
+from symderiv_papers.public_code.episodes import two_students
+
+from symderiv.precision.balls.contexts import numbers
+from symderiv.verification.claim import Claim
+from symderiv.verification.library import paper
+
+
+def _accusing() -> list[Claim]:
+    whole = paper("public-code")
+    return [one for one in whole.claims if whole.printed[one.equation].code and one.corrected]
+
+
+def test_every_accusation_says_how_it_is_reached_what_is_meant_and_what_changes() -> None:
+    claims = _accusing()
+    assert len(claims) > 30
+    for claim in claims:
+        said = claim.accusation
+        assert said is not None
+        assert min(map(len, (said.reached, said.meant, said.changes))) > 6
+        assert (said.noted == "not reached") <= said.reached.startswith("no"), claim.name
+        assert said.noted or said.reached.startswith("yes"), claim.name
+
+
+def _weights(one: Setting, N: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Weights with exactly the overlaps Q, shape (2, N), and means μ of the classes with them."""
+    basis = np.linalg.qr(rng.normal(size=(N, 2)))[0].T
+    w = np.sqrt(N) * np.linalg.cholesky(np.array(one.Q)) @ basis
+    # μ·w_i/√N = M_i, in the span of the weights
+    means = np.array(one.M) @ np.linalg.inv(np.array(one.Q)) @ w / np.sqrt(N)
+    return w, means
+
+
+def _loss(one: Setting, w: np.ndarray, x1: np.ndarray, x0: np.ndarray) -> float:
+    x = one.alpha * x0 + one.beta * x1
+    made = one.b * x + np.tanh(x @ w.T / np.sqrt(x.size)) @ w / np.sqrt(x.size)
+    return float(np.sum((x1 - made) ** 2))
+
+
+def _step(one: Setting, w: np.ndarray, x1: np.ndarray, x0: np.ndarray) -> np.ndarray:
+    """Minus half the gradient of the loss of each example, shape (examples, 2, N)."""
+    root = np.sqrt(w.shape[1])
+    x = one.alpha * x0 + one.beta * x1
+    g = np.tanh(x @ w.T / root)
+    left = x1 - one.b * x - g @ w / root
+    back = (left @ w.T / root) * (1 - g**2)
+    return (g[:, :, None] * left[:, None] + back[:, :, None] * x[:, None]) / root
+
+
+@pytest.mark.parametrize("one", SETTINGS)
+def test_the_noise_of_an_autoencoder_is_that_of_steps_of_sgd(one: Setting) -> None:
+    rng = np.random.default_rng(5)
+    N, examples = 600, 400
+    w, means = _weights(one, N, rng)
+    x1, x0 = rng.normal(size=(1, N)), rng.normal(size=(1, N))
+    shift = rng.normal(size=w.shape)
+    slope = (_loss(one, w + 1e-5 * shift, x1[0], x0[0]) - _loss(
+        one, w - 1e-5 * shift, x1[0], x0[0])) / 2e-5  # fmt: skip
+    assert slope == pytest.approx(-2 * np.sum(_step(one, w, x1, x0)[0] * shift), rel=1e-6)
+    found = []
+    for _ in range(60):
+        drawn = means[rng.integers(len(means), size=examples)]
+        step = _step(one, w, drawn + rng.normal(size=(examples, N)), rng.normal(size=(examples, N)))
+        found.append(np.einsum("sin,skn->ik", step, step) / examples)
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    true = noise_by_definition(one)
+    # beside the errors, terms of the order of 1/N of the sum of squares
+    assert np.all(np.abs(np.mean(found, axis=0) - true) < 4 * error + 3 / N)
+    power = (1 - one.b * one.beta) ** one.b * one.alpha
+    assert abs(power - (1 - one.b * one.beta) * one.b * one.alpha) > 0.02
+
+
+def test_the_overlap_of_two_students_changes_as_in_steps_of_learning() -> None:
+    """One step from the point's overlaps, on many episodes, against the sums over outcomes."""
+    with numbers(20, "mpmath") as context:
+        point = next(iter(two_students(context)))
+    value = {name: float(number) for name, number in point.values.items()}
+    T, N, episodes = int(value["T"]), 300, 3000
+    rng = np.random.default_rng(2)
+    rows = np.array(
+        [
+            [value["Q1"], value["Q12"], value["R1"]],
+            [value["Q12"], value["Q2"], value["R2"]],
+            [value["R1"], value["R2"], 1.0],
+        ]
+    )
+    w = np.sqrt(N) * np.linalg.cholesky(rows) @ np.linalg.qr(rng.normal(size=(N, 3)))[0].T
+    found = []
+    for _ in range(40):
+        x = rng.normal(size=(episodes, T, N))
+        answers = np.sign(x @ w.T)
+        right = answers[:, :, :2] == answers[:, :, 2:]
+        own = right.all(axis=1) * np.array([value["r1"], value["r2"]])
+        both = value["r12"] * (~right).all(axis=(1, 2))
+        shares = own[:, ::-1] * np.array([value["tau2"], value["tau1"]])
+        reward = own + shares + both[:, None]
+        step = np.einsum("et,etn->en", answers[:, :, 0], x) * reward[:, :1]
+        other = np.einsum("et,etn->en", answers[:, :, 1], x) * reward[:, 1:]
+        step, other = (value["eta"] / T / np.sqrt(N) * one for one in (step, other))
+        change = (w[0] + step) * (w[1] + other) - w[0] * w[1]
+        found.append(change.sum(axis=1).mean())
+    error = np.std(found) / np.sqrt(len(found))
+    wrong = value["tau2"] * (value["tau2"] - 1) * value["eta"] ** 2 / T * value["r2"] ** 2 / 9
+    assert error < abs(wrong) / 8
+    assert abs(np.mean(found) - value["dQ12"]) < 4 * error + 5 / N
