@@ -75,6 +75,14 @@ PAIR: dict[str, Any] = {
 }
 
 
+BIASED: dict[str, Any] = {
+    "student_biases": [0.4],
+    "teacher_biases": [-0.5],
+    "train_biases": True,
+    "label_flip": 0.1,
+}
+
+
 @dataclass(frozen=True)
 class Rule:
     """A line of the table: a problem by its arguments, and where it starts.
@@ -163,6 +171,15 @@ RULES = (
     _single("logistic loss", loss="logistic", **SIGNS),
     _single("logistic loss, label noise", loss="logistic", label_noise=0.3, **SIGNS),
     _single("logistic loss, flips", loss="logistic", label_flip=0.1, **SIGNS),
+    _single("logistic loss, dropout", loss="logistic", **SIGNS, keep=0.7, train_second_layer=True),
+    _single("exponential loss, dropout, flips", loss="exponential", **SIGNS, keep=0.6, **BIASED),
+    _single("Huber loss, trained biases", loss="huber", **BIASED),
+    Rule(
+        "logistic loss, two students, dropout",
+        {**PAIR, "loss": "logistic", **SIGNS, "keep": 0.7, "train_second_layer": True},
+        "erf",
+        PAIR_START,
+    ),
     _single("exponential loss", loss="exponential", learning_rate=0.3, **SIGNS),
     _single("hinge loss", loss="hinge", **SIGNS),
     _single("Huber loss", loss="huber", teacher_weights=[2.5]),

@@ -41,6 +41,9 @@ def asymptotics(
     D1: Annotated[
         str, typer.Option("--D1", metavar="X", help="Sum of the rest of a row of it.")
     ] = "0",
+    label_noise: Annotated[
+        float, typer.Option("--label-noise", metavar="X", help="σ, with --full: the steady state.")
+    ] = 0.0,
     plot: PlotOption = None,
     force: Force = False,
     json_: Json = False,
@@ -67,5 +70,6 @@ def asymptotics(
             alpha=times,
             T1=T1,
             D1=D1,
+            label_noise=label_noise,
         )
     shown(found, json_, plot=figure)

@@ -56,8 +56,9 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
     """Late learning of a study; an exponent is fitted for power-law inputs."""
     from symderiv.data import power_law
 
-    _require_alike(study)
+    _require_alike(study, noisy=True)
     data = study.data
+    full = study.training.order == "full"
     law = isinstance(data, PowerLaw) and data.exponent > 0
 
     def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,11 +74,13 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
         data.exponent if law and isinstance(data, PowerLaw) else None,
         study.student_activation,
         study.training.learning_rate,
-        full=study.training.order == "full",
+        full=full,
         student_std=study.initial.student_std,
         alpha=alpha,
         T1=T1,
         D1=D1,
+        # at first order in η the equations have no label noise
+        label_noise=study.training.label_noise if full else 0.0,
     )
 
 
@@ -92,14 +95,14 @@ def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
     return component.eigenvalue, component.weight
 
 
-def _require_alike(study: Study) -> None:
+def _require_alike(study: Study, noisy: bool = False) -> None:
     """Raise an InputError for what the equations of alike units do not have."""
     study.only_plain("late learning and plateaus")
-    _require_alike_units(study)
+    _require_alike_units(study, noisy)
 
 
-def _require_alike_units(study: Study) -> None:
-    """The same whatever the learning rule."""
+def _require_alike_units(study: Study, noisy: bool = False) -> None:
+    """The same whatever the learning rule; ``noisy``: label noise is allowed."""
     training = study.training
     if study.K != study.M:
         raise InputError(f"must be as many as teachers, {study.M}", argument="students")
@@ -111,6 +114,6 @@ def _require_alike_units(study: Study) -> None:
     if study.network.train_second_layer:
         raise InputError("must be off here", argument="train_second_layer")
     for name in ("label_noise", "weight_decay"):
-        if getattr(training, name):
+        if getattr(training, name) and not (noisy and name == "label_noise"):
             raise InputError("must be 0 here", argument=name)
     _spectrum(study)

@@ -33,6 +33,8 @@ class LateLearning(DrawnAnswer):
         alpha, generalization_error: times and ε_g, shape (n,), with the terms of second order in
             the distance where ``accuracy`` says so; generalization_error_first_order: without.
         exponent: fitted to the power-law window, or None.
+        steady_state: with label noise where learning ends: generalization_error (~ η σ² at small
+            η), and distance, the diagonal and the rest of Q - R T⁻¹ Rᵀ; else None.
         matrices: G, H, F of the linearised equations, symbolic in M.
     """
 
@@ -59,6 +61,7 @@ def late(
     alpha: float | Iterable[float] | None = None,
     T1: Any = "1",
     D1: Any = "0",
+    label_noise: float = 0.0,
 ) -> LateLearning:
     """Late learning of M students and M teachers with output weights 1/√M and power-law inputs.
 
@@ -71,6 +74,7 @@ def late(
         student_std: standard deviation of the initial weights.
         alpha: times; a few in the power-law window when left out.
         T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
+        label_noise: σ ≥ 0, with ``full``: learning ends in a steady state beside the teachers.
 
     Raises:
         InputError: an argument is not acceptable.
@@ -100,6 +104,7 @@ def late(
         alpha=alpha,
         T1=T1,
         D1=D1,
+        label_noise=label_noise,
     )
 
 
@@ -116,6 +121,7 @@ def late_learning(
     alpha: float | Iterable[float] | None,
     T1: Any,
     D1: Any,
+    label_noise: float = 0.0,
 ) -> LateLearning:
     """As :func:`late`, with the eigenvalues and weights that a function gives for each L.
 
@@ -143,6 +149,7 @@ def late_learning(
             learning_rate,
             order,
             **moments,
+            label_noise=label_noise,
         )
 
     try:
@@ -151,7 +158,7 @@ def late_learning(
         values = np.geomspace(lower, upper, 5) if times is None else np.array(times)
         record = {"activation": chosen.text, **_record(found, values, student_std)}
         record["exponent"] = (
-            None if exponent is None else _exponent(theory, L, exponent, student_std)
+            None if exponent is None or label_noise else _exponent(theory, L, exponent, student_std)
         )
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
@@ -207,6 +214,19 @@ def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[s
         "generalization_error": None if best is None else best.tolist(),
         "generalization_error_first_order": None if first is None else first.tolist(),
         "accuracy": "first order" if second is None else "second order in the distance",
+        "steady_state": _steady_state(found),
+    }
+
+
+def _steady_state(found: Asymptotics) -> dict[str, Any] | None:
+    """Where label noise and drift balance; none without label noise or stability."""
+    if not (found.source.any() and found.stable):
+        return None
+    uniform, differing = found.mean_eigenvalue * found.rest
+    other = (uniform - differing) / found.units
+    return {
+        "generalization_error": found.plateau,
+        "distance": {"same": float(differing + other), "other": float(other)},
     }
 
 
@@ -280,6 +300,14 @@ def _lines(record: dict[str, Any], found: Asymptotics) -> Iterator[str]:
         yield (f"  {group['name']:<20} {group['direction']:<18} {', '.join(ends)}")
     if record["generalization_error"] is None:
         return
+    steady = record["steady_state"]
+    if steady is not None:
+        apart = steady["distance"]
+        yield (
+            f"steady state with label noise: ε_g = {steady['generalization_error']:.8e}, "
+            f"Q - R T⁻¹ Rᵀ {apart['same']:.6e} on the diagonal, {apart['other']:.6e} beside it "
+            "(first order)"
+        )
     yield (f"ε_g ({record['accuracy']}; to first order in the order parameters beside it)")
     for at, second, first in zip(
         record["alpha"],

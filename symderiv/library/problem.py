@@ -848,7 +848,8 @@ class Problem(Shown):
     ) -> LateLearning:
         """Late learning, linearised around Q = R = T; see :func:`symderiv.late`.
 
-        Terms of order η² are in it if the problem's ``order`` is "full".
+        Terms of order η² are in it if the problem's ``order`` is "full"; with label noise the
+        steady state then, in which learning ends.
 
         Args:
             alpha: times; a few in the power-law window when left out.

@@ -10,6 +10,8 @@ teachers, D⊥ = (J·J) - (J·B)(B·B)⁻¹(B·J). Then
         + t_{a,k}\sum_b H_{ab}\sum_l w_l\rho_l r_{b,l}\Big)\\
     \dot D^\perp_{a,k} &= -2\eta\rho_k A_a D^\perp_{a,k} + \eta^2\rho_k\Gamma_a
 
+(label noise σ adds σ² N_a to Γ_a: D⊥ then comes to rest where that balances the drift, in all
+eigenspaces alike)
 and the error to second order in the distance to the teacher is
 
 .. math::
@@ -89,6 +91,7 @@ class Asymptotics:
         weight: their multiplicities over N, shape (L,), sum 1.
         learning_rate: η > 0.
         order: "full" keeps the η² terms.
+        label_noise: σ ≥ 0; it acts by the η² terms.
         T1, D1: teachers' covariance per mean eigenvalue: the overlaps of teacher weights in every
             eigenspace are T1 on the diagonal, and D1 is the sum of a row without it.
 
@@ -106,10 +109,17 @@ class Asymptotics:
         order: Order = "small-learning-rate",
         T1: Any = 1,
         D1: Any = 0,
+        label_noise: float = 0.0,
     ) -> None:
         if not (math.isfinite(learning_rate) and learning_rate > 0):
             raise InputError(
                 f"{learning_rate!r} is not a positive number", argument="learning_rate"
+            )
+        if not (math.isfinite(label_noise) and label_noise >= 0):
+            raise InputError(f"{label_noise!r} is not a number >= 0", argument="label_noise")
+        if label_noise > 0 and order != "full":
+            raise InputError(
+                "acts by terms of order η²: ask for them, or leave it out", argument="label_noise"
             )
         check_count(len(eigenvalue))
         self.units, self.learning_rate, self.order = units, float(learning_rate), order
@@ -128,6 +138,8 @@ class Asymptotics:
         self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
         self.response = np.array([[float(h) for h in row] for row in self.coefficients.response])
         self.agitation = np.array([[float(h) for h in row] for row in self.coefficients.agitation])
+        noise = np.array([float(each) for each in self.coefficients.label_noise])
+        self.source = float(label_noise) ** 2 * noise
         self.multiplicity = np.array([1.0, units - 1.0])
         self.teacher = np.array([T1 + D1, T1 - D1 / (units - 1)])
 
@@ -149,6 +161,32 @@ class Asymptotics:
         slow = 2.0 * self.learning_rate * float(np.min(self.stiffness) * np.min(self.eigenvalue))
         low, high = math.log(1.0 / fast), math.log(1.0 / slow)
         return math.exp(0.75 * low + 0.25 * high), math.exp(0.25 * low + 0.75 * high)
+
+    @property
+    def rest(self) -> Floats:
+        """D⊥ of every eigenspace where label noise and drift balance, (uniform, differing).
+
+        Raises:
+            InputError: deviations grow.
+        """
+        self._require_stable()
+        eta, mass = self.learning_rate, self.mean_eigenvalue
+        drift = 2.0 * np.diag(self.stiffness) - eta * mass * self.agitation
+        return np.asarray(eta * np.linalg.solve(drift, self.source))
+
+    @property
+    def plateau(self) -> float:
+        """The ε_g that label noise leaves, to first order in D⊥: ~ η σ² at small η."""
+        return float(0.5 * self.mean_eigenvalue * self.multiplicity @ (self.stiffness * self.rest))
+
+    def _require_stable(self) -> None:
+        if not self.stable:
+            raise InputError(
+                f"{self.learning_rate:g} is not below {self.critical_learning_rate:.6g}, the "
+                "largest at which perfect learning is stable: deviations grow, and the "
+                "linearisation has no late error",
+                argument="learning_rate",
+            )
 
     # -- overlaps with the teachers --------------------------------------------------------------
 
@@ -237,17 +275,13 @@ class Asymptotics:
             InputError: the second order together with η² (see :meth:`driven_error`), or an η at
                 which deviations grow: there is no late learning to linearise.
         """
-        if not self.stable:
-            raise InputError(
-                f"{self.learning_rate:g} is not below {self.critical_learning_rate:.6g}, the "
-                "largest at which perfect learning is stable: deviations grow, and the "
-                "linearisation has no late error",
-                argument="learning_rate",
-            )
+        self._require_stable()
         time = np.asarray(alpha, dtype=np.float64)
         if not second_order:
             total = distance + overlap**2 / self.teacher[:, None]
-            return self._distance_error(time, total)
+            if not self.source.any():
+                return self._distance_error(time, total)
+            return self.plateau + self._distance_error(time, total - self.rest[:, None])
         if self.order == "full":
             return self.driven_error(time, overlap, distance)
         return self._distance_error(time, distance) + self._overlap_error(time, overlap)
@@ -298,7 +332,7 @@ class Asymptotics:
         def rates(_: float, flat: Floats) -> Floats:
             r, D = flat.reshape(2, 2, L)
             X = r @ mass
-            noise = self.agitation @ ((D + r * r / teacher) @ mass)
+            noise = self.source + self.agitation @ ((D + r * r / teacher) @ mass)
             noise = noise + 0.5 * np.einsum("abc,b,c->a", curvature, X, X)
             dr = -eta * rho * (stiffness * r + teacher * (self.response @ X)[:, None])
             dD = -2.0 * eta * rho * stiffness * D + eta**2 * rho * noise[:, None]
@@ -312,7 +346,7 @@ class Asymptotics:
         if end > 0:
             # r is of first, D of second order: a floor for each, far below what is asked of ε_g
             largest = float(np.max(np.abs(overlap)))
-            second = max(float(np.max(np.abs(distance))), largest**2)
+            second = max(float(np.max(np.abs(distance))), largest**2, float(np.max(self.source)))
             floor = np.repeat([1e-13 * largest, 1e-13 * second], 2 * L)
             found = solve_ivp(
                 rates,

@@ -73,12 +73,14 @@ class Coefficients:
         stiffness: eigenvalues of A, (2,).
         response: (2, 2); rows: the component of A + B that changes.
         agitation: (2, 2); rows: the component of Γ.
+        label_noise: what label noise of variance 1 adds to Γ at Q = R = T.
         critical_learning_rate: largest stable η times the mean eigenvalue of the inputs.
     """
 
     stiffness: tuple[Any, Any]
     response: tuple[tuple[Any, Any], tuple[Any, Any]]
     agitation: tuple[tuple[Any, Any], tuple[Any, Any]]
+    label_noise: tuple[Any, Any]
     critical_learning_rate: Any
 
 
@@ -92,6 +94,7 @@ class PerfectLearning:
         activation: the formula of the activation of student and teacher.
         stiffness: A in the basis (uniform, differing), shape (2, 1).
         response, agitation: shape (2, 2), same basis; see the module.
+        label_noise: what label noise of variance 1 adds to Γ there, same basis, shape (2, 1).
         G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
             given for an eigenspace whose teacher overlaps are T and D.
         error: coefficients of r, s, q, c in the first-order change of ε_g, shape (1, 4).
@@ -104,6 +107,7 @@ class PerfectLearning:
     stiffness: sp.Matrix
     response: sp.Matrix
     agitation: sp.Matrix
+    label_noise: sp.Matrix
     G: sp.Matrix
     H: sp.Matrix
     F: sp.Matrix
@@ -161,7 +165,8 @@ class PerfectLearning:
             tuple(entry / (2 * stiffness[row]) for entry in agitation[row]) for row in range(2)
         )
         largest = (a + d + context.sqrt((a - d) ** 2 + 4 * b * c)) / 2
-        return Coefficients(stiffness, table(self.response), agitation, 1 / largest)
+        noise = tuple(row[0] for row in table(self.label_noise))
+        return Coefficients(stiffness, table(self.response), agitation, noise, 1 / largest)
 
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
@@ -236,9 +241,13 @@ def perfect_learning(activation: str) -> PerfectLearning:
     problem = learning_problem(activation)
     reduced = reduced_equations(derive_equations(problem), paired=True)
     gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
-    # Label noise would keep students away from the teachers: no fixed point.
+    # Label noise keeps students away from the teachers; to first order it only adds to Γ.
     without = {**_WEIGHTS, s.sigma: sp.Integer(0)}
     noise = {key: value.xreplace(without) for key, value in reduced.noise.items()}
+    noisy = {
+        key: _at_teacher(value.xreplace({**_WEIGHTS, s.sigma: sp.Integer(1)}) - noise[key])
+        for key, value in reduced.noise.items()
+    }
     fixed = {key: _at_teacher(value) for key, value in gradients.items()}
     # Both hold for the exact dynamics; if they failed, the state would not be a fixed point.
     _must_vanish(fixed[A_SAME] + fixed[B_SAME], "A + B on the diagonal")
@@ -259,6 +268,12 @@ def perfect_learning(activation: str) -> PerfectLearning:
                     for key in (GAMMA_SAME, GAMMA_OTHER)
                 ]
             )
+        ),
+        label_noise=sp.Matrix(
+            [
+                noisy[GAMMA_SAME] + (M - 1) * noisy[GAMMA_OTHER],
+                noisy[GAMMA_SAME] - noisy[GAMMA_OTHER],
+            ]
         ),
         **_matrices(reduced, gradients, noise),
         error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),

@@ -191,6 +191,8 @@ def test_questions_of_alike_units_are_refused_by_argument(results: dict[str, Any
         ({"train_second_layer": True}, "train_second_layer"),
     ):
         for question in ("plateau", "late"):
+            if (question, argument) == ("late", "label_noise"):
+                continue  # which has a steady state
             with pytest.raises(sd.InputError) as caught:
                 getattr(problem.replace(**changes), question)()
             assert caught.value.argument == argument
