@@ -7,11 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from symderiv_papers.demir_dogan.equivalent_models import (
+    HERMITE_CASES,
+    MAP_CASES,
+    Case,
+    Model,
+    points_of,
+)
 
 from symderiv.verification.claim import Point
 from symderiv.verification.library import names
 from symderiv.verification.statement import parse_statement
 from symderiv.verification.values import Indexed
+from wrong_models.central import demir_dogan
 from wrong_models.central.bae_jeong import points_of_fields
 from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right
 
@@ -95,3 +103,20 @@ def test_fields_of_mixtures_in_wrong_models_are_right_if_nothing_is_wrong() -> N
     found = tried(central, WrongModel("nothing", points=points_of_fields()))
     assert found.computed
     assert not found.rejected
+
+
+@pytest.mark.parametrize(
+    ("claim", "cases", "model"),
+    [
+        ("S9 generalisation error", MAP_CASES, demir_dogan.Map()),
+        ("S11 generalisation error", HERMITE_CASES, demir_dogan.hermite()),
+    ],
+)
+@pytest.mark.days(2)
+def test_models_of_one_step_are_right_if_nothing_is_wrong(
+    claim: str, cases: tuple[Case, ...], model: Model
+) -> None:
+    central = next(one for one in CENTRAL if one.claim == claim)
+    found = tried(central, WrongModel("nothing", points=points_of(cases, model)))
+    assert found.computed
+    assert not found.rejected, found.summary

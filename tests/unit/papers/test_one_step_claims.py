@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from symderiv_papers.demir_dogan.equivalent_models import (
     MAP_CASES,
     Features,
     along_a_spike,
+    hermite,
     points_of,
 )
 from symderiv_papers.demir_dogan.figure_cases import cases
@@ -86,6 +88,23 @@ def test_labels_along_a_spike_are_those_of_the_docstring() -> None:
     assert xi @ covariance @ xi == pytest.approx(1.0)
     assert abs(xi @ first.directions[:, 0]) == pytest.approx(np.linalg.norm(xi))
     assert data.labels == pytest.approx(np.tanh(2 * data.inputs @ xi))
+
+
+def test_a_stronger_spike_shows_the_next_order() -> None:
+    """With the constant 1 of n^β instead of 1/4 the model is off (docs/notes/one-step.md)."""
+
+    def stronger(setting: Setting, random: np.random.Generator) -> Population:
+        drawn = along_a_spike(setting, random)
+        part = replace(drawn.components[0], strengths=4.0 * drawn.components[0].strengths)
+        teacher = part.directions[:, 0] / math.sqrt(1.0 + part.strengths[0])
+        return replace(drawn, components=(part, part), teacher=teacher)
+
+    case = HERMITE_CASES[-1]
+    sizes = {"n": 200, "k": 200, "m": 3200, "test_samples": 1600, "trials": 16}
+    changed = replace(case, made=stronger, keys=tuple({**dict(case.keys), **sizes}.items()))
+    (point,) = points_of((changed,), hermite)(None)
+    gap = point.values["error_model"] - point.values["error"]
+    assert gap.mean < -0.02 * point.values["error"] - 2 * gap.error
 
 
 def test_the_step_and_every_window_decide_somewhere() -> None:

@@ -74,7 +74,7 @@ def _of(text: str) -> Callable[[TrainedLayer], HermiteModel]:
     return lambda layer: hermite_model(text, layer.squared_scale, layer.setting.hermite_degree)
 
 
-def _hermite(
+def hermite(
     made: Callable[[TrainedLayer], HermiteModel] = _of_theorem,
     steps: float = 1.0,
     fields: Callable[[Samples, Array], Array] = lambda data, fields: fields,
@@ -111,24 +111,24 @@ def _of_others(data: Samples, fields: Array) -> Array:
 
 
 _HERMITE: dict[str, Model] = {
-    "degree 0: a constant and noise": _hermite(_fewer(99)),
-    "one degree too few": _hermite(_fewer(1)),
-    "one degree too few at l = 2 only": _hermite(_fewer(1, window=2)),
-    "one degree too few at l = 3 only": _hermite(_fewer(1, window=3)),
-    "one degree too few at l = 4 only": _hermite(_fewer(1, window=4)),
-    "h_1 10 % too large": _hermite(_off(1, 1.1)),
-    "h_1 10 % too small": _hermite(_off(1, 0.9)),
-    "h_2 10 % too large": _hermite(_off(2, 1.1)),
-    "h_2 10 % too small": _hermite(_off(2, 0.9)),
-    "h_1 of the other sign": _hermite(_off(1, -1.0)),
-    "without 1/j!": _hermite(_coefficients(math.factorial)),
-    "coefficients of erf": _hermite(_of("erf")),
-    "without the step": _hermite(steps=0.0),
-    "half of the step": _hermite(steps=0.5),
-    "twice the step": _hermite(steps=2.0),
-    "fields 20 % too large": _hermite(fields=lambda _, fields: 1.2 * fields),
-    "fields of other examples": _hermite(fields=_of_others),
-    "without the remainder": _hermite(_silent),
+    "degree 0: a constant and noise": hermite(_fewer(99)),
+    "one degree too few": hermite(_fewer(1)),
+    "one degree too few at l = 2 only": hermite(_fewer(1, window=2)),
+    "one degree too few at l = 3 only": hermite(_fewer(1, window=3)),
+    "one degree too few at l = 4 only": hermite(_fewer(1, window=4)),
+    "h_1 10 % too large": hermite(_off(1, 1.1)),
+    "h_1 10 % too small": hermite(_off(1, 0.9)),
+    "h_2 10 % too large": hermite(_off(2, 1.1)),
+    "h_2 10 % too small": hermite(_off(2, 0.9)),
+    "h_1 of the other sign": hermite(_off(1, -1.0)),
+    "without 1/j!": hermite(_coefficients(math.factorial)),
+    "coefficients of erf": hermite(_of("erf")),
+    "without the step": hermite(steps=0.0),
+    "half of the step": hermite(steps=0.5),
+    "twice the step": hermite(steps=2.0),
+    "fields 20 % too large": hermite(fields=lambda _, fields: 1.2 * fields),
+    "fields of other examples": hermite(fields=_of_others),
+    "without the remainder": hermite(_silent),
     "one noise for all neurons": _shared_noise,
 }
 
@@ -137,7 +137,7 @@ _HERMITE: dict[str, Model] = {
 
 
 @dataclass(frozen=True)
-class _Map:
+class Map:
     """ν + Ψ z_perp + Φ^(1/2) g with factors before its parts, and with parts exchanged.
 
     Args:
@@ -202,23 +202,23 @@ class _Map:
 
 
 _MAP: dict[str, Model] = {
-    "noise of the right mean and covariance": _Map(own_kappa=False, own_z=False),
-    "z_perp of another example": _Map(own_z=False),
-    "kappa of another example": _Map(own_kappa=False),
-    "the other c": _Map(own_component=False),
-    "not conditioned on kappa": _Map(conditioned=False),
-    "nu = sigma(a)": _Map(averaged=False),
-    "without nu": _Map(nu=0.0),
-    "nu 20 % too large": _Map(nu=1.2),
-    "without Psi": _Map(psi=0.0),
-    "Psi twice": _Map(psi=2.0),
-    "without g": _Map(phi=0.0),
-    "g half as large": _Map(phi=0.5),
-    "g twice as large": _Map(phi=2.0),
-    "one entry of g for all neurons": _Map(shared=True),
-    "without the step": _Map(steps=0.0),
-    "half of the step": _Map(steps=0.5),
-    "twice the step": _Map(steps=2.0),
+    "noise of the right mean and covariance": Map(own_kappa=False, own_z=False),
+    "z_perp of another example": Map(own_z=False),
+    "kappa of another example": Map(own_kappa=False),
+    "the other c": Map(own_component=False),
+    "not conditioned on kappa": Map(conditioned=False),
+    "nu = sigma(a)": Map(averaged=False),
+    "without nu": Map(nu=0.0),
+    "nu 20 % too large": Map(nu=1.2),
+    "without Psi": Map(psi=0.0),
+    "Psi twice": Map(psi=2.0),
+    "without g": Map(phi=0.0),
+    "g half as large": Map(phi=0.5),
+    "g twice as large": Map(phi=2.0),
+    "one entry of g for all neurons": Map(shared=True),
+    "without the step": Map(steps=0.0),
+    "half of the step": Map(steps=0.5),
+    "twice the step": Map(steps=2.0),
 }
 
 
