@@ -2,20 +2,22 @@
 
     python -m random_sides [--paper NAME] [--all]
 
-A claim that is counted as verified has to depend on something. Three ways find those that do not.
+A claim that is counted as verified has to depend on something. Four ways find those that do not.
 Every quantity of the true statement, on whichever side, is replaced by a function of the same
 arguments, drawn at random: numbers, entries with indices, functions, matrices, symmetric where the
 claim says so, with the claim's own rule (``draws``). Where a statement is about random variables,
 their law and they themselves are drawn, and what the points make of them is made of those
-(``laws``). And sides that are one formula up to the order of terms need no numbers (``texts``).
+(``laws``). Sides that are one formula up to the order of terms need no numbers (``texts``), and
+two names whose values agree to the last bit at every point are one number.
 
 What holds in all sixteen draws is a definition and must say so in its file. Two kinds stay claims,
 and --all lists them: a step between two prints that are written differently, where it is the
 algebra that is claimed, and a print that fails although its correction is an identity. Equations,
 inequalities and chains are all tried, with each kind of side: sums, products, integrals,
 derivatives, matrices, cases. Nothing can be drawn for a claim without a statement (a definition in
-words, a claim that is not checkable). The exit code is 1 if a claim is true by construction and
-counted, or if no draw has a value.
+words, a claim that is not checkable). What points compute of one another in code of their own is
+seen where it is about laws, and else only as one number under two names. The exit code is 1 if a
+claim is true by construction and counted, or if no draw has a value.
 """
 
 from __future__ import annotations

@@ -14,7 +14,14 @@ from random_sides.texts import same_formula
 from symderiv.errors import SymderivError
 from symderiv.verification.arithmetic import evaluate, extended, index_values
 from symderiv.verification.claim import Claim, Point, Rule, Tested
-from symderiv.verification.comparison_rules import Converges, Exact, Within, WithinErrorBars
+from symderiv.verification.comparison_rules import (
+    Converges,
+    Exact,
+    Measured,
+    Within,
+    WithinErrorBars,
+    pairs,
+)
 from symderiv.verification.size_bound import Bound
 from symderiv.verification.statement import Statement, parse_ranges, parse_statement
 from symderiv.verification.verify import arithmetic_of
@@ -40,7 +47,8 @@ class Answer:
     Args:
         kind: "depends" (it fails for random functions), "any quantities" (it holds for all),
             "same formula" (both sides are one text), "step" (an identity between two prints, whose
-            texts differ: what it says is the algebra), or "no value" (no draw could be evaluated).
+            texts differ: what it says is the algebra), "same number" (two names for one number,
+            to the last bit at every point), or "no value" (no draw could be evaluated).
         words: More of it.
     """
 
@@ -50,7 +58,7 @@ class Answer:
     @property
     def is_construction(self) -> bool:
         """True whatever the quantities are."""
-        return self.kind in ("any quantities", "same formula")
+        return self.kind in ("any quantities", "same formula", "same number")
 
 
 def counted(claims: Iterable[Claim]) -> Iterator[Claim]:
@@ -76,7 +84,7 @@ def answer(paper: str, claim: Claim) -> Answer:
     if held is None:
         return Answer("no value", reason)
     if not held:
-        return Answer("depends")
+        return Answer("same number" if _is_one_number(claim, statement) else "depends")
     if claim.corrected and not _held(claim, parse_statement(claim.statement), law)[0]:
         return Answer("step", "the print is refuted whatever its quantities are")
     return Answer("any quantities")
@@ -95,6 +103,29 @@ def _held(claim: Claim, statement: Statement, law: Law | None) -> tuple[bool | N
         if held is not None:
             return held, ""
     return None, reason
+
+
+def _is_one_number(claim: Claim, statement: Statement) -> bool:
+    """Whether all sides are names or entries that are equal to the last bit, and no integers.
+
+    What is computed in two ways differs in its last bits somewhere, unless it is a whole number.
+    """
+    plain = all(isinstance(side, ast.Name | ast.Subscript) for side in statement.sides)
+    equations = all(isinstance(relation, ast.Eq) for relation in statement.relations)
+    if claim.corrected or claim.thorough or not plain or not equations:
+        return False
+    assert claim.points is not None
+    assert claim.rule is not None
+    sizes = set()
+    with arithmetic_of(claim.rule) as numbers:
+        for point in claim.points(numbers):
+            for pair in pairs(statement, claim.ranges, point, numbers):
+                if isinstance(pair.left, Measured) or isinstance(pair.right, Measured):
+                    return False
+                if pair.left != pair.right:
+                    return False
+                sizes.add(float(abs(pair.left)))
+    return any(not size.is_integer() for size in sizes)
 
 
 def _has_matrices(statement: Statement) -> bool:

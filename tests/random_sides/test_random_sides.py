@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
+from random_sides.factors import accepted_factors, approximate
 from random_sides.search import answer, counted
 from symderiv.verification.arithmetic import Indexed
 from symderiv.verification.claim import Claim, Point
 from symderiv.verification.comparison_rules import Converges, Exact, Within
 from symderiv.verification.library import names, paper
 
+APPROXIMATE = [(name, claim) for name in names() for claim in approximate(paper(name).claims)]
 NAMED = [(name, claim) for name in names() for claim in counted(paper(name).claims)]
 
 
 def _point(numbers: Any) -> Iterator[Point]:
     matrix = numbers.matrix([[1, 2], [2, 5]])
-    values = {"A": matrix, "B": matrix, "K": 2, "Q": Indexed([[1, 2], [2, 3]], (1, 2), (1, 2))}
+    table = Indexed([[1, 2], [4, 3]], (1, 2), (1, 2))
+    values = {"A": matrix, "B": matrix, "K": 2, "Q": table, "error": 1, "power": 2}
     yield Point("somewhere", values)
 
 
@@ -79,6 +82,17 @@ def test_a_refuted_print_is_no_construction_though_its_correction_is_an_identity
     assert answer("none", claim).kind == "step"
 
 
+def test_two_names_for_one_number_are_found_and_two_computations_of_it_are_not() -> None:
+    def points(numbers: Any) -> Iterator[Point]:
+        root = numbers.sqrt(numbers.mpf(2))
+        yield Point("", {"a": root, "b": root, "c": (root**2 + 1) ** 7 / (root**2 + 1) ** 6 / root})
+
+    one = Claim("1", "a == b", points, Exact())
+    two = Claim("2", "c == 3*a/2", points, Exact())
+    assert answer("none", one).kind == "same number"
+    assert answer("none", two).kind == "depends"
+
+
 @pytest.mark.parametrize("name", ["before 44 cosine identity", "43 given 38 and 40", "93 limit"])
 def test_known_constructions_are_definitions(name: str) -> None:
     notes = "relu-localization-notes"
@@ -94,3 +108,20 @@ def test_known_constructions_are_definitions(name: str) -> None:
 def test_no_claim_that_counts_is_true_by_construction(name: str, claim: Claim) -> None:
     found = answer(name, claim)
     assert found.kind in ("depends", "step"), found
+
+
+@pytest.mark.days(40)
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [(name, claim) for name, claim in APPROXIMATE if not claim.thorough],
+    ids=[f"{name} {claim.name}" for name, claim in APPROXIMATE if not claim.thorough],
+)
+def test_a_tolerance_does_not_hide_a_factor_of_four_thirds(name: str, claim: Claim) -> None:
+    assert not accepted_factors(claim), f"{name}: {claim.name}"
+
+
+def test_a_wide_tolerance_hides_a_factor_and_a_narrow_one_does_not() -> None:
+    wide = _claim("K == 2", rule=Within(0.3))
+    narrow = _claim("K == 2", rule=Within(0.2))
+    assert accepted_factors(wide) == ["4/3", "3/4"]
+    assert not accepted_factors(narrow)
