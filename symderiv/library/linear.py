@@ -97,13 +97,16 @@ def linear(
     >>> curve.generalization_error.round(6)
     array([0.5     , 0.008616])
     """
-    from symderiv.analysis.linear.whole_answer import linear_answer
+    if digits != _DOUBLE or working_digits is not None:
+        from symderiv.analysis.linear.many_digits import check_digits
 
-    if digits < 1:
-        raise InputError(f"{digits} is below 1", argument="digits")
+        check_digits(digits, working_digits)
     times = times_of("alpha", alpha)
     deviation = 1.0 + _variance(student_std)
     inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
+
+    from symderiv.analysis.linear.whole_answer import linear_answer
+
     try:
         directions = inputs.directions(trainable, basis)
         law = inputs.law(trainable) if basis == "eigenbasis" else None

@@ -10,7 +10,16 @@ from collections import Counter
 from pathlib import Path
 
 from faults.changed_bytes import formats, try_changes
-from faults.processes import LONG, damaged_sweeps, full_disk, kills, read_only, rivals, warm_up
+from faults.processes import (
+    LONG,
+    crowd,
+    damaged_sweeps,
+    full_disk,
+    kills,
+    read_only,
+    rivals,
+    warm_up,
+)
 
 GOOD = {
     *("refused", "not used", "the same", "killed", "too late", "gone on", "begun again", "told"),
@@ -26,7 +35,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="over all long commands")
     parser.add_argument("--case", nargs="+", choices=list(LONG), help="kill these only")
     parser.add_argument("--others", type=int, default=20, help="of every other fault")
-    kinds = ["bytes", "kills", "disk", "folder", "rivals", "sweeps"]
+    parser.add_argument("--disk", type=int, default=60, help="disks that are full")
+    parser.add_argument("--crowd", type=int, default=50, help="processes on one empty cache")
+    kinds = ["bytes", "kills", "disk", "folder", "rivals", "sweeps", "crowd"]
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args()
 
@@ -53,13 +64,15 @@ def main() -> None:
             if case in (options.case or LONG):
                 show(case, kills(case, options.kills * share // 10, source))
     if wanted("disk"):
-        show("full disk", full_disk(options.others, source))
+        show("full disk", full_disk(options.disk, source))
     if wanted("folder"):
         show("read-only folder", read_only())
     if wanted("rivals"):
         show("two processes, one output", rivals(options.others // 2))
     if wanted("sweeps"):
         show("damaged results of sweeps", damaged_sweeps(options.others, source))
+    if wanted("crowd"):
+        show(f"{options.crowd} on an empty cache", crowd(options.crowd))
     print(f"faults that were not met: {dict(bad) or 'none'}")
     sys.exit(bool(bad))
 

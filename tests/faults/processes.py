@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+import symderiv
 from symderiv.dynamics import read_run
-from symderiv.errors import InputError
+from symderiv.errors import InputError, SymderivError
 from symderiv.seals import is_sealed
 
 STUDY = """
@@ -104,7 +105,12 @@ class Started:
     """A command that runs in a fork."""
 
     def __init__(
-        self, folder: Path, *words: str, largest: int | None = None, bound: bool = False
+        self,
+        folder: Path,
+        *words: str,
+        largest: int | None = None,
+        bound: bool = False,
+        cache: Path | None = None,
     ) -> None:
         # a pipe: what is told must not fall under the limit of the sizes of files
         self._err, self._told_to = os.pipe()
@@ -112,6 +118,8 @@ class Started:
         self._begun = time.monotonic()
         self.process = os.fork()
         if self.process == 0:
+            if cache is not None:
+                os.environ["XDG_CACHE_HOME"] = str(cache)
             self._run(folder, words, largest, bound)
         os.close(self._told_to)
 
@@ -272,22 +280,103 @@ def _judged(
                 yield "WRONG"
 
 
+#: Every command that writes, each with all that it can write.
+WRITING: dict[str, tuple[str, ...]] = {
+    "solve": ("s.toml", "--output", "out/run.nc", "--plot", "out/run.svg"),
+    "simulate": ("s.toml", "--output", "out/sim.nc"),
+    "study": ("s.toml", "--output", "out"),
+    "sweep": (
+        *("s.toml", "--over", "training.learning_rate=0.4,0.5", "--output", "out/s.zarr"),
+        *("--page", "out/s.html", "--netcdf", "out/s.nc"),
+    ),
+    "map": (
+        *("s.toml", "--quantity", "final_error", "--over", "training.learning_rate=0.1:1"),
+        *("--over", "initial.student_std=0.1:1", "--resolution", "2", "--coarse", "2"),
+        *("--output", "out/map.nc", "--plot", "out/map.png"),
+    ),
+    "derive": ("--activation", "linear", "--format", "html", "--output", "out/d.html"),
+    "generate": ("--activation", "linear", "--name", "g", "--output", "out"),
+    "export": ("s.toml", "--to", "c", "--output", "out/e.c"),
+    "init": ("out/new.toml", "--template", "two-units"),
+    "cite": ("s.toml", "--output", "out/c.bib"),
+    "schema": ("--output", "out/s.json"),
+    "linear": (
+        *("--distinct-eigenvalues", "8", "--exponent", "1", "--learning-rate", "0.5"),
+        *("--alpha", "1,10", "--plot", "out/l.pdf"),
+    ),
+}
+
+
 def full_disk(count: int, source: random.Random) -> Counter[str]:
-    """No file may grow beyond a random size, as on a full disk; the old result must stay."""
+    """No file may grow beyond a random size, as on a full disk, with and without an old result.
+
+    What is there is whole afterwards, the old or the new; nothing else is left; and with room again
+    the same command gives the result.
+    """
+    endings: Counter[str] = Counter()
+    commands = list(WRITING)
+    source.shuffle(commands)
+    for trial in range(count):
+        words = (commands[trial % len(commands)], *WRITING[commands[trial % len(commands)]])
+        with _folder() as folder:
+            write_study(folder, end=30.0)
+            assert Started(folder, *words).wait().code in (0, 1)
+            sizes = [path.stat().st_size for path in (folder / "out").rglob("*") if path.is_file()]
+            if trial % 2:
+                shutil.rmtree(folder / "out")
+            largest = source.randrange(max(sizes))
+            ended = Started(folder, *words, "--force", largest=largest).wait()
+            told = (ended.code == 1 and len(ended.errors) == 1) or not ended.errors
+            endings["told" if told else f"exit code {ended.code}: {ended.err[-600:]}"] += 1
+            endings["traceback"] += "Traceback" in ended.err
+            endings.update(f"{words[0]} left {kind}" for kind in _not_whole(folder / "out"))
+            again = Started(folder, *words, "--force").wait()
+            endings[f"{words[0]} not again: {again.err[-300:]}"] += len(again.errors) > 0
+    return endings
+
+
+def _not_whole(folder: Path) -> Iterator[str]:
+    """Files of an output that symderiv did not write to their end, and what killed ones leave."""
+    for path in folder.rglob("*"):
+        if ".zarr" in str(path.relative_to(folder)) or not path.is_file():
+            continue
+        if path.name.endswith(".tmp"):
+            yield "a temporary file"
+        elif path.suffix != ".checkpoint" and not is_sealed(path.read_bytes()):
+            yield f"half of {path.name}"
+    for store in folder.glob("*.zarr"):
+        try:
+            symderiv.open(store).to_xarray().load()
+        except SymderivError:
+            continue
+
+
+def crowd(count: int) -> Counter[str]:
+    """So many processes on one empty cache: each ends well, with one and the same result.
+
+    They derive a solver, write it, compile it and keep all of it where the others look as well.
+    """
     endings: Counter[str] = Counter()
     with _folder() as folder:
-        write_study(folder, end=30.0)
-        for command, output in (("solve", "s-run.nc"), ("simulate", "s-sim.nc")):
-            assert Started(folder, command, "s.toml").wait().code == 0
-            old = (folder / output).read_bytes()
-            for _ in range(count // 2):
-                largest = source.randrange(len(old))
-                ended = Started(folder, command, "s.toml", "--fresh", largest=largest).wait()
-                told = ended.code == 1 and len(ended.errors) == 1
-                endings["told" if told else f"exit code {ended.code}: {ended.err[-600:]}"] += 1
-                endings["old result lost"] += (folder / output).read_bytes() != old
-                endings["half a file left"] += len(list(folder.glob(".*.tmp")))
-                (folder / f"{output}.checkpoint").unlink(missing_ok=True)
+        write_study(folder, end=5.0)
+        text = (folder / "s.toml").read_text().replace('"erf"', '"3*x/2"')
+        cache = folder / "cache"
+        places = [folder / f"process-{number}" for number in range(count)]
+        running = []
+        for place in places:
+            place.mkdir()
+            (place / "s.toml").write_text(text)
+            running.append(Started(place, "solve", "s.toml", cache=cache))
+        for place, started in zip(places, running, strict=True):
+            ended = started.wait()
+            well = ended.code == 0 and not ended.errors
+            endings["exit code 0" if well else f"exit code {ended.code}: {ended.err[-300:]}"] += 1
+            endings["traceback"] += "Traceback" in ended.err
+            if well and not same(numbers(places[0] / "s-run.nc"), numbers(place / "s-run.nc")):
+                endings["WRONG"] += 1
+        modules = [path.name for path in cache.rglob("kernel_*.py")]
+        endings["several modules"] += len({name[:31] for name in modules}) != 1
+        endings["left over"] += len(list(cache.rglob("*.tmp*")))
     return endings
 
 

@@ -22,7 +22,19 @@ def test_a_changed_byte_never_gives_a_wrong_number(tmp_path: Path) -> None:
 
 
 def test_other_faults_are_met() -> None:
-    words = ["--only", "disk", "folder", "rivals", "sweeps", "--others", "4", "--seed", str(DAY)]
+    words = [
+        "--only",
+        "disk",
+        "folder",
+        "rivals",
+        "sweeps",
+        "--others",
+        "4",
+        "--disk",
+        "2",
+        "--seed",
+        str(DAY),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "faults", *words],
         cwd=Path(__file__).parents[1],

@@ -31,6 +31,7 @@ from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits
 
 METHODS: Final = ("secular", "companion", "moments")
 MAX_DIGITS: Final = 1000
+MAX_WORKING_DIGITS: Final = 20_000
 #: Most eigenvalues for which each method is tried; beyond, it would take hours.
 MOST_EIGENVALUES: Final = {"secular": 2000, "companion": 300, "moments": 300}
 # The coefficients of the characteristic polynomial lose digits once; the left eigenvectors, at
@@ -74,6 +75,20 @@ class DigitsAnswer:
     enclosures: Balls
 
 
+def check_digits(digits: int, working_digits: int | None) -> None:
+    """Refuse numbers of digits that nobody computes with, before anything is computed.
+
+    Raises:
+        InputError: one of them is out of range.
+    """
+    for name, value, most in (
+        ("digits", digits, MAX_DIGITS),
+        ("working_digits", working_digits, MAX_WORKING_DIGITS),
+    ):
+        if value is not None and not 1 <= value <= most:
+            raise InputError(f"{value} is not between 1 and {most}", argument=name)
+
+
 def linear_digits(
     problem: ExactLinear,
     alpha: list[Fraction],
@@ -89,8 +104,8 @@ def linear_digits(
         method: one of :data:`METHODS`; ``moments`` gives rates and weights of the secular equation,
             because following moments in time finds none.
         digits: decimal digits of every number, 1 to :data:`MAX_DIGITS`.
-        working_digits: work with so many instead of the planned number; 15 or 16 mean double
-            precision.
+        working_digits: work with so many instead of the planned number, 1 to
+            :data:`MAX_WORKING_DIGITS`; 15 or 16 mean double precision.
 
     Raises:
         InputError: an argument is out of range.
@@ -99,8 +114,7 @@ def linear_digits(
     """
     if method not in METHODS:
         raise InputError(f"{method!r} is not one of {', '.join(METHODS)}", argument="method")
-    if not 1 <= digits <= MAX_DIGITS:
-        raise InputError(f"{digits} is not between 1 and {MAX_DIGITS}", argument="digits")
+    check_digits(digits, working_digits)
     if problem.trainable > MOST_EIGENVALUES[method]:
         raise InputError(
             f"{problem.trainable} eigenvalues are more than the "

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from symderiv import cli
+from symderiv.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits-covariance.npz"
 POWER_LAW = ["--distinct-eigenvalues", "5", "--exponent", "0.5", "--student-std", "0.5"]
@@ -222,3 +223,20 @@ def test_moments_in_double_precision_are_refused(linear: Any) -> None:
     shown = linear(*POWER_LAW, "--learning-rate", 0.5, "--alpha", "0,1", "--method", "moments")
     assert shown.code == 0
     assert "a second computation with more agrees" in shown.out
+
+
+@pytest.mark.parametrize("name", ["digits", "working_digits"])
+@pytest.mark.parametrize("value", [-1, 0, 10**9])
+def test_digits_that_nobody_computes_with_are_refused_before_anything(
+    name: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import symderiv
+    from symderiv.analysis.linear import whole_answer
+
+    monkeypatch.setattr(whole_answer, "linear_answer", None)
+    options: Any = {name: value}
+    with pytest.raises(InputError) as told:
+        symderiv.linear(
+            distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[1.0], **options
+        )
+    assert told.value.argument == name
