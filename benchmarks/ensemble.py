@@ -33,7 +33,7 @@ import numpy as np
 
 import symderiv as sd
 from symderiv.dynamics.ensemble.lane_run import run_in_lanes
-from symderiv.dynamics.stepping.integrate import Flow
+from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.flat_layout import split_flat
 from symderiv.dynamics.studies.initial import initial

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from symderiv import __version__
+from symderiv.dynamics.stepping.trajectory import ESTIMATED
 from symderiv.dynamics.storage.run_files import axes_of
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 _MEANINGS = {
     "status": "how the run ended",
     "alpha_end": "time of the last step that was made",
-    "tolerance_reached": "sum of the estimated local errors of Q, R and v, relative",
+    "tolerance_reached": "largest error of Q, R and v, relative; not a number if not measured",
+    "local_error_sum": "sum of the estimated local errors of the steps, relative; what they have "
+    "grown to is not in it",
     "steps": "steps that were made",
     "rhs_evaluations": "evaluations of the equations",
     "wall_seconds": "seconds of the run on its thread",
@@ -42,6 +45,7 @@ def ensemble_of(
     max_steps: int | None,
     update: Tell,
     notice: Callable[[str], None] | None,
+    check: Literal["auto", "never"] = "never",
 ) -> xarray.Dataset:
     """Integrate every combination of values; see :meth:`symderiv.Problem.ensemble`."""
     from symderiv.dynamics.ensemble import group_points, integrate_chunk
@@ -69,6 +73,7 @@ def ensemble_of(
             progress=told,
             notice=notice,
             max_steps=100_000_000 if max_steps is None else max_steps,
+            check=check,
         )
         dataset.add(numbers, found)
         done += len(numbers)
@@ -133,7 +138,10 @@ class _Collected:
         self._arrays: dict[str, np.ndarray] = {}
         self._runs = {
             "status": np.full(self._count, "interrupted", dtype=object),
-            **{name: np.full(self._count, np.nan) for name in ("alpha_end", "tolerance_reached")},
+            **{
+                name: np.full(self._count, np.nan)
+                for name in ("alpha_end", "tolerance_reached", "local_error_sum")
+            },
             **{name: np.zeros(self._count, np.int64) for name in ("steps", "rhs_evaluations")},
             "wall_seconds": np.zeros(self._count),
         }
@@ -159,7 +167,7 @@ class _Collected:
             inside: Any = (list(numbers), *(slice(size) for size in values.shape[1:]))
             self._arrays[name][inside] = values
         for name in self._runs:
-            values = found.error_sum if name == "tolerance_reached" else getattr(found, name)
+            values = found.error_sum if name == "local_error_sum" else getattr(found, name)
             self._runs[name][list(numbers)] = values
 
     def labelled(self, coordinates: Mapping[str, np.ndarray], study: Study) -> xarray.Dataset:
@@ -189,6 +197,6 @@ class _Collected:
                 "title": "Order parameters of online learning, integrated: an ensemble",
                 "study": study.text,
                 "symderiv_version": __version__,
-                "tolerance_method": "sum of the estimated local errors",
+                "tolerance_method": ESTIMATED,
             },
         )

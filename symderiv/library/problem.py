@@ -455,6 +455,7 @@ class Problem(Shown):
         absolute_tolerance: float | None = None,
         threads: int | None = None,
         max_steps: int | None = None,
+        check: Literal["auto", "never"] = "never",
         progress: Progress = None,
         notice: Any = None,
         **lists: Sequence[Any],
@@ -464,22 +465,24 @@ class Problem(Shown):
         Runs that share a solver module go through compiled lanes, several on each thread; what
         lanes do not take (schedules, tasks, batches that grow with N, means by quadrature, large
         systems) one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
-        is that of each step: no run is made twice to measure its error.
+        is that of each step; ``check="auto"`` measures what errors have grown to.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
                 the same for all runs.
             threads: one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
+            check: "auto" measures the error of each run from a second one with a larger tolerance
+                and a start that differs by more than rounding, for about half the time again.
             progress, notice: see :meth:`solve`.
             lists: values of arguments as for :meth:`replace`, each a dimension of the result.
 
         Returns:
             An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
             ``status`` ("done", or why the run ended early: what lies behind is not a number; or
-            "failed: …" with the reason), alpha_end, tolerance_reached (the sum of the estimated
-            local errors, relative), steps, rhs_evaluations and wall_seconds over the lists. An
-            interrupt from the keyboard returns what there is.
+            "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
+            measured), local_error_sum (of the steps, as estimated), steps, rhs_evaluations and
+            wall_seconds over the lists. An interrupt from the keyboard returns what there is.
 
         Raises:
             InputError: a value is not acceptable, no end is given, or the results do not fit into
@@ -506,7 +509,13 @@ class Problem(Shown):
         with naming_arguments(), progress_bar(progress) as update:
             _ = study.alpha  # the times are there
             return ensemble_of(
-                study, lists, threads=threads, max_steps=max_steps, update=update, notice=notice
+                study,
+                lists,
+                threads=threads,
+                max_steps=max_steps,
+                update=update,
+                notice=notice,
+                check=check,
             )
 
     def _timed(self, times: Mapping[str, Any]) -> Study:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.stepping.integrate import flat_parameters
+from symderiv.dynamics.stepping.study_flow import flat_parameters
 from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.flat_layout import sizes_of, split_flat
 from symderiv.dynamics.studies.initial import Initial

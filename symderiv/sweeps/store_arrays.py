@@ -28,7 +28,7 @@ MEANINGS = {
     "T": "E[y_n y_m], teacher covariance",
     "status": "how the integration ended: done, or why it ended early; empty: not computed",
     "alpha_end": "time of the last accepted step",
-    "error_sum": "sum of the estimated local errors, relative",
+    "error_sum": "sum of the estimated local errors of the steps, relative; not what they grow to",
     "steps": "accepted steps",
     "rhs_evaluations": "right-hand sides computed",
     "wall_seconds": "seconds that the integration took",

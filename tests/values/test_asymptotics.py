@@ -16,7 +16,7 @@ from symderiv.analysis.late.asymptotics import Asymptotics, fitted_exponent
 from symderiv.analysis.late.perfect_learning import perfect_learning, tidied
 from symderiv.analysis.late.rank_two import rank_two_spectrum
 from symderiv.data.spectra import power_law
-from symderiv.dynamics.stepping.integrate import flat_parameters
+from symderiv.dynamics.stepping.study_flow import flat_parameters
 from symderiv.dynamics.storage.kernels import load_kernel
 from symderiv.dynamics.studies.state import State, split_flat
 from symderiv.dynamics.studies.study import parse_study

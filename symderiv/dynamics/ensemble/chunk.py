@@ -9,8 +9,8 @@ import numpy as np
 
 from symderiv.dynamics.ensemble.lane_run import LaneResults
 from symderiv.dynamics.stepping.flat_run import REASONS, FlatResult
-from symderiv.dynamics.stepping.integrate import Flow
-from symderiv.dynamics.stepping.trajectory import Trajectory
+from symderiv.dynamics.stepping.study_flow import Flow
+from symderiv.dynamics.stepping.trajectory import LOCAL_SUM, Trajectory
 from symderiv.dynamics.studies.flat_layout import split_flat, state_size
 from symderiv.dynamics.studies.study import Study
 from symderiv.limits import check_memory
@@ -22,8 +22,8 @@ INTERRUPTED = "interrupted"
 class Chunk:
     """Learning curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
 
-    Q, R and v are as accurate as the sum of the estimated local errors says: no run is repeated
-    to measure its error.
+    The sum of the estimated local errors says how accurate the steps are, not what their errors
+    grow to; that is measured where it is asked for.
 
     Args:
         alpha: shape (A,).
@@ -34,6 +34,8 @@ class Chunk:
             "interrupted", or "failed: MESSAGE" for a study that cannot start.
         alpha_end: time of the last accepted step, shape (n,).
         error_sum: sum of the estimated local errors, relative, shape (n,).
+        tolerance_reached: largest error of Q, R, v as :class:`Trajectory` states it, shape (n,);
+            not a number where it was not measured.
         steps, rhs_evaluations: shape (n,).
         wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
             evaluations.
@@ -49,6 +51,7 @@ class Chunk:
     status: np.ndarray
     alpha_end: np.ndarray
     error_sum: np.ndarray
+    tolerance_reached: np.ndarray
     steps: np.ndarray
     rhs_evaluations: np.ndarray
     wall_seconds: np.ndarray
@@ -72,7 +75,8 @@ class Chunk:
         self._add_further(number, reached, found.further)
         self.status[number] = found.cause
         self.alpha_end[number] = found.alpha_end
-        self.error_sum[number] = found.tolerance_reached
+        measured = found.tolerance_method != LOCAL_SUM
+        (self.tolerance_reached if measured else self.error_sum)[number] = found.tolerance_reached
         self.steps[number] = found.steps
         self.rhs_evaluations[number] = found.rhs_evaluations
         self.wall_seconds[number] = found.wall_seconds
@@ -103,7 +107,7 @@ class Chunk:
         for place, (number, flow) in enumerate(zip(numbers, flows, strict=True)):
             if flow.study.rule_keys:
                 reached = int(found.reached[place])
-                run = _flat_result(found, place, reached)
+                run = flat_result(found, place, reached)
                 self._add_further(number, reached, flow.further(run))
 
     def _add_further(self, number: int, reached: int, further: Mapping[str, np.ndarray]) -> None:
@@ -114,7 +118,7 @@ class Chunk:
             self.further[name][number, :reached] = values
 
 
-def _flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
+def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
     """One of the runs as single runs give it."""
     return FlatResult(
         results=found.states[place, :reached],
@@ -156,6 +160,7 @@ def empty_chunk(points: Sequence[Study]) -> Chunk:
         status=np.full(n, INTERRUPTED, dtype=object),
         alpha_end=missing(),
         error_sum=missing(),
+        tolerance_reached=missing(),
         steps=np.zeros(n, dtype=np.int64),
         rhs_evaluations=np.zeros(n, dtype=np.int64),
         wall_seconds=np.zeros(n),

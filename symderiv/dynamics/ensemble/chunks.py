@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Literal
 
 from symderiv.dynamics.ensemble.chunk import Chunk, empty_chunk
+from symderiv.dynamics.ensemble.lane_accuracy import lane_accuracy
 from symderiv.dynamics.ensemble.lane_run import fits_in_lanes, run_in_lanes
 from symderiv.dynamics.ensemble.single_runs import run_singly
 from symderiv.dynamics.rules.solving import flow_of
 from symderiv.dynamics.rules.whichever import rule_of_study, solver_module
-from symderiv.dynamics.stepping.integrate import Flow, check_equations
+from symderiv.dynamics.stepping.integrate import check_equations
+from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.storage.study_kernel import activation_tolerance
 from symderiv.dynamics.studies.initial import Initial, initial
@@ -63,6 +66,7 @@ def integrate_chunk(
     max_steps: int = 100_000_000,
     progress: ChunkProgress | None = None,
     notice: Callable[[str], None] | None = None,
+    check: Literal["auto", "never"] = "never",
 ) -> Chunk:
     """Integrate studies that :func:`group_points` puts into one group.
 
@@ -77,6 +81,8 @@ def integrate_chunk(
         max_steps: steps after which a run is given up.
         progress: called with the number of runs that have ended and the number of all.
         notice: called with a line when a solver has to be derived first.
+        check: "auto" measures the error of each run from one with a larger tolerance and a start
+            that differs by more than rounding, which takes about half as long again.
 
     Raises:
         InputError: the results do not fit into memory.
@@ -114,10 +120,13 @@ def integrate_chunk(
                 progress=told.so_far,
             )
             chunk.add_lanes([number for number, _ in part], [flow for _, flow in part], found)
+            if check == "auto" and not found.interrupted:
+                errors = lane_accuracy([flow for _, flow in part], found, workers, max_steps)
+                chunk.tolerance_reached[[number for number, _ in part]] = errors
             told.ended(len(part))
             if found.interrupted:
                 return chunk
-    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1))
+    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
 
 

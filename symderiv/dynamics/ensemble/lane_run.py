@@ -12,8 +12,8 @@ import numpy as np
 
 from symderiv.code_cache import kept_code
 from symderiv.dynamics.rules.rule_run import RuleFlow
-from symderiv.dynamics.stepping.integrate import Flow
 from symderiv.dynamics.stepping.stepper import INTERRUPTED
+from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.studies.flat_layout import places
 from symderiv.limits import check_memory
 
@@ -82,6 +82,7 @@ def run_in_lanes(
     threads: int,
     max_steps: int = 100_000_000,
     progress: Told | None = None,
+    looser: float = 1.0,
 ) -> LaneResults:
     """Integrate flows of one module with states of one size.
 
@@ -92,6 +93,7 @@ def run_in_lanes(
         threads: how many.
         max_steps: steps of a run, accepted and rejected.
         progress: called about ten times a second.
+        looser: times larger tolerances than those of :func:`step_tolerance`.
 
     Raises:
         InputError: the states at all times do not fit into memory.
@@ -110,7 +112,7 @@ def run_in_lanes(
     sizes = first.sizes
     starts = np.array([flow.begin for flow in flows])
     constants = np.array([flow.parameters for flow in flows])
-    tolerances = np.array([_tolerances(flow) for flow in flows])
+    tolerances = np.array([_tolerances(flow, looser) for flow in flows])
     results = np.empty((n, asked.size, size))
     last, ended = np.empty((n, size)), np.zeros((n, lanes.COLUMNS))
     ended[:, lanes.CODE] = INTERRUPTED
@@ -183,16 +185,16 @@ def _specialised(module: ModuleType, name: str, flow: Flow) -> Callable[..., Non
     return found
 
 
-def _of_steps(flow: Flow) -> tuple[float, float]:
-    """Relative and absolute tolerance of each step: a tenth of what is asked, as in ``solve``."""
-    asked = flow.study.time
-    relative = max(asked.relative_tolerance / _TIGHTER, 1e-14)
-    return relative, asked.absolute_tolerance * relative / asked.relative_tolerance
+def step_tolerance(flow: Flow) -> float:
+    """The relative tolerance of each step: a tenth of what is asked."""
+    return max(flow.study.time.relative_tolerance / _TIGHTER, 1e-14)
 
 
-def _tolerances(flow: Flow) -> tuple[float, float, float]:
+def _tolerances(flow: Flow, looser: float) -> tuple[float, float, float]:
     """Relative, absolute and of the cone test, as for single runs."""
-    relative, absolute = _of_steps(flow)
+    asked = flow.study.time
+    relative = looser * step_tolerance(flow)
+    absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
     return relative, absolute, min(1e-2, 1e-10 + 1e3 * relative)
 
 

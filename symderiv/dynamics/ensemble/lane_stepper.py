@@ -37,7 +37,12 @@ from symderiv_kernels.lanes.runtime import (
 
 from symderiv.compiled import INTEGERS, MATRIX, VECTOR, compiled
 from symderiv.dynamics.stepping import dop853_table as table
-from symderiv.dynamics.stepping.between_steps import ENDS, hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.between_steps import (
+    BETWEEN,
+    ENDS,
+    hermite_constants,
+    hermite_weights,
+)
 from symderiv.dynamics.stepping.stepper import (
     CONE_LEFT,
     DONE,
@@ -305,7 +310,7 @@ def _between(  # type: ignore[no-untyped-def]
                         error += weights[0, i] * ends[slot, 0, c] + weights[1, i] * ends[slot, 1, c]
                     scale = absolute + relative * max(abs(ends[begin, 0, c]), abs(ends[end, 0, c]))
                     total += (error / max(scale, 1e-300)) ** 2
-                if not total <= size:
+                if not total <= BETWEEN**2 * size:
                     own_until = stop
                     return filled, e, own_until
                 hermite_constants(there[:count], constants[:, :count])

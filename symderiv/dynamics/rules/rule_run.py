@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
+from typing import Any
 
 import numpy as np
 
 from symderiv.dynamics.rules.rule_of import StudyRule
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress, integrate_flat
-from symderiv.dynamics.stepping.integrate import Flow
+from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.packing import Packing
 
@@ -28,10 +29,16 @@ class RuleFlow(Flow):
 
     rule: StudyRule = _PLAIN
 
+    @property
+    def layout(self) -> Mapping[str, Any]:
+        """How the module packs its vectors."""
+        found: Mapping[str, Any] = self.kernel.module.LAYOUT
+        return found
+
     def packing(self, vector: str) -> Packing:
         """How the module packs ``"state"`` or ``"parameters"``."""
         named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
-        return Packing.of(self.kernel.module.LAYOUT, vector, **named)
+        return Packing.of(self.layout, vector, **named)
 
     @cached_property
     def parameters(self) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from symderiv.dynamics.rules.phases import RATES
@@ -21,6 +23,14 @@ from symderiv.dynamics.studies.flat_layout import places
 
 class StepsFlow(RuleFlow):
     """Steps of cN examples; between two of them nothing changes, and nothing is integrated."""
+
+    def looser(self, tolerance: float) -> float:
+        """The tolerance plays no part: only rounding makes a run worse."""
+        return tolerance
+
+    def least_tolerance(self, result: FlatResult | None = None) -> float:
+        """A run that is made follows no smaller one."""
+        return super().least_tolerance() if result is None else math.inf
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """As many steps as come nearest to the times asked for; the tolerance plays no part."""

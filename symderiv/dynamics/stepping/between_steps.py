@@ -22,7 +22,11 @@ import numpy as np
 from symderiv.compiled import compiled
 from symderiv.dynamics.stepping.walk import ENDS
 
-__all__ = ["ENDS", "hermite_constants", "hermite_weights"]
+__all__ = ["BETWEEN", "ENDS", "hermite_constants", "hermite_weights"]
+
+#: The largest estimated error of a result between steps, in the tolerance of a step. It is a mean
+#: over the entries of a state at one place; errors elsewhere and of single entries are larger.
+BETWEEN = 0.1
 
 
 @compiled()

@@ -12,103 +12,98 @@ gradients and noise, from the functions of the generated module; the rates are t
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from symderiv.data import DataModel
-from symderiv.dynamics.stepping.trajectory import REPEATED, Trajectory
+from symderiv.dynamics.stepping.compression import Mode
+from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
+from symderiv.dynamics.stepping.study_flow import Flow
+from symderiv.dynamics.stepping.walk import (
+    DONE,
+    INTERRUPTED,
+    NOT_A_NUMBER,
+    RUNNING,
+    STEP_LIMIT,
+    STEP_UNDERFLOW,
+)
 from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.studies.flat_layout import pack_state, split_flat
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError, ToleranceError
+from symderiv.errors import InputError
+from symderiv.packing import Packing
 
-__all__ = ["solve_components"]
+__all__ = ["ComponentsFlow", "components_flow"]
+
+_PROGRESS_SECONDS = 0.1
 
 
-def solve_components(
-    study: Study, kernel: Kernel, state: State, data: DataModel, warnings: tuple[str, ...]
-) -> Trajectory:
-    """Integrate the averaged equations of a study, by SciPy's DOP853, twice.
+def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel) -> ComponentsFlow:
+    """The flow of a study whose inputs have several components.
 
     Args:
         study: The study.
         kernel: Its solver module.
         state: Overlaps at the averaged eigenvalues.
         data: At least two components.
-        warnings: Of the start.
 
     Raises:
         InputError: The study asks for what is not there for several components.
-        ToleranceError: The integration cannot start.
     """
     if study.time.method == "implicit" or study.time.compression == "on":
         raise InputError(
             "inputs of several components have explicit steps and all eigenvalues only",
             argument="time",
         )
-    started = time.perf_counter()
-    problem = _Averaged(study, kernel, state, data)
-    tolerance = study.time.relative_tolerance
-    first = problem.run(tolerance)
-    second = problem.run(max(tolerance / 10.0, 1e-13))
-    reached = problem.difference(first, second)
-    result = problem.trajectory(second)
-    kept = reached <= tolerance
-    return replace(
-        result,
-        steps=first.steps + second.steps,
-        rhs_evaluations=first.evaluations + second.evaluations,
-        wall_seconds=time.perf_counter() - started,
-        tolerance_reached=reached,
-        tolerance_method=REPEATED,
-        tolerance_kept=kept,
-        warnings=warnings,
-    )
+    return ComponentsFlow(study, kernel, state, None, data)
 
 
 def rates_of_components(
     study: Study, kernel: Kernel, state: State, data: DataModel
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Time derivatives of Q_k (L, K, K), r_k (L, K, M), v (K) at a state, and the error there."""
-    problem = _Averaged(study, kernel, state, data)
-    students, cross, dv = problem.split(problem.rates(0.0, problem.start))
-    return students, problem.mean * cross, dv, float(problem.error(problem.start))
+    flow = ComponentsFlow(study, kernel, state, None, data)
+    students, cross, dv = flow.split(flow.rates(0.0, flow.begin))
+    return students, cross, dv, flow.error(flow.begin)
 
 
 @dataclass(frozen=True)
-class _Run:
-    """States at the times reached, and what they took."""
+class ComponentsFlow(Flow):
+    """The averaged equations, integrated by SciPy's DOP853."""
 
-    states: np.ndarray
-    steps: int
-    evaluations: int
-    message: str
+    data: DataModel | None = None
 
+    @property
+    def compression(self) -> Mode:
+        """All eigenvalues are kept."""
+        return "off"
 
-@dataclass(frozen=True)
-class _Averaged:
-    study: Study
-    kernel: Kernel
-    state: State
-    data: DataModel
+    def least_tolerance(self, result: FlatResult | None = None) -> float:
+        """As small as SciPy's steps follow."""
+        return 1e-13
+
+    @cached_property
+    def _parts(self) -> DataModel:
+        assert self.data is not None
+        return self.data
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """ρ_k^c, shape (C, L)."""
-        return np.stack([component.eigenvalue for component in self.data.components])
+        return np.stack([component.eigenvalue for component in self._parts.components])
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        return np.array([component.probability for component in self.data.components])
+        return np.array([component.probability for component in self._parts.components])
 
     @cached_property
     def mean(self) -> np.ndarray:
         """The averaged eigenvalues, shape (L, 1, 1)."""
-        average: np.ndarray = self.data.average().eigenvalue[:, None, None]
+        average: np.ndarray = self._parts.average().eigenvalue[:, None, None]
         return average
 
     @cached_property
@@ -118,14 +113,15 @@ class _Averaged:
         return means
 
     @cached_property
-    def start(self) -> np.ndarray:
-        cross = _divided(self.state.cross_overlap, self.mean)
-        state = self.state
-        return pack_state(state.student_overlap, cross, state.student_weights)
+    def teacher_weights(self) -> np.ndarray:
+        """Output weights of the teacher, shape (M,)."""
+        packing = Packing.of(self.layout, "parameters", M=self.state.M, L=self.state.L)
+        found: np.ndarray = packing.views(self.parameters)["v_teacher"].copy()
+        return found
 
     def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Q, s, v = split_flat(flat, self.state.K, self.state.M, self.state.L)
-        return np.ascontiguousarray(Q), np.ascontiguousarray(s), v
+        return np.ascontiguousarray(Q), np.ascontiguousarray(s), v.copy()
 
     def fields(self, c: int, Q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, ...]:
         """Q^c, R^c, T^c."""
@@ -133,14 +129,15 @@ class _Averaged:
         return tuple(np.einsum("k,kij->ij", variance, part) for part in (Q, s, self.teachers))
 
     def rates(self, _: float, flat: np.ndarray) -> np.ndarray:
-        study, state, module = self.study, self.state, self.kernel.module
-        K, M = state.K, state.M
-        Q, s, v = self.split(flat)
+        study, module = self.study, self.kernel.module
+        K, M = self.state.K, self.state.M
+        Q, cross, v = self.split(flat)
+        s = _divided(cross, self.mean)
         eta, full = study.training.learning_rate, study.training.order == "full"
         dQ, ds = np.zeros_like(Q), np.zeros_like(s)
         dv = np.zeros(K)
         A, B, slope, noise = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.zeros((K, K))
-        v, v_teacher = v.copy(), state.teacher_weights.copy()
+        v_teacher = self.teacher_weights
         for c, probability in enumerate(self.probabilities):
             Qc, Rc, Tc = self.fields(c, Q, s)
             module.gradients(Qc, Rc, Tc, v, v_teacher, A, B, slope)
@@ -156,98 +153,75 @@ class _Averaged:
         dQ -= 2.0 * decay * Q
         ds -= decay * s
         dv -= study.second_layer_weight_decay * v
-        return pack_state(dQ, ds, dv)
+        return pack_state(dQ, self.mean * ds, dv)
 
-    def run(self, tolerance: float) -> _Run:
-        from scipy.integrate import solve_ivp
+    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
+        """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
+        from scipy.integrate import DOP853
 
-        alpha = self.study.alpha
-        found = solve_ivp(
-            self.rates,
-            (0.0, float(alpha[-1])),
-            self.start,
-            method="DOP853",
-            t_eval=alpha,
-            dense_output=True,
-            rtol=max(tolerance, 1e-13),
-            atol=self.study.time.absolute_tolerance,
+        self.check_memory()
+        asked, alpha = self.study.time, self.study.alpha
+        results, reached = np.empty((alpha.size, self.begin.size)), 0
+        if alpha[0] == 0.0:
+            results[0], reached = self.begin, 1
+        code, steps = RUNNING, 0
+        if not np.all(np.isfinite(self.rates(0.0, self.begin))):
+            code = NOT_A_NUMBER
+        elif reached == alpha.size:
+            code = DONE
+        absolute = asked.absolute_tolerance * tolerance / asked.relative_tolerance
+        solver = DOP853(
+            self.rates, 0.0, self.begin, float(alpha[-1]), rtol=tolerance, atol=absolute
         )
-        if not found.y.size:
-            raise ToleranceError(f"the integration made no step: {found.message}")
-        steps = found.sol.ts.size - 1
-        return _Run(found.y.T, steps, int(found.nfev), str(found.message))
+        told = time.perf_counter()
+        try:
+            while code == RUNNING:
+                if steps >= most:
+                    code = STEP_LIMIT
+                    break
+                solver.step()
+                if solver.status == "failed":
+                    code = STEP_UNDERFLOW
+                    break
+                steps += 1
+                inside: Any = solver.dense_output() if alpha[reached] <= solver.t else None
+                while reached < alpha.size and alpha[reached] <= solver.t:
+                    results[reached] = inside(alpha[reached])
+                    reached += 1
+                if solver.status == "finished":
+                    code = DONE
+                if progress is not None and time.perf_counter() - told > _PROGRESS_SECONDS:
+                    progress(float(solver.t), steps)
+                    told = time.perf_counter()
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        return FlatResult(
+            results=results[:reached],
+            reached=reached,
+            last_alpha=float(solver.t),
+            last_state=np.array(solver.y),
+            code=code,
+            steps=steps,
+            rejected=0,
+            rhs_evaluations=int(solver.nfev),
+            # SciPy keeps its estimates to itself; each is at most the tolerance
+            error_sum=steps * tolerance,
+        )
 
-    def curves(self, run: _Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Q, R, v over the times: means over an example of any component."""
-        weight = self.state.weight * self.mean[:, 0, 0]
-        parts = [self.split(flat) for flat in run.states]
-        Q = np.array([np.einsum("k,kij->ij", weight, part[0]) for part in parts])
-        R = np.array([np.einsum("k,kij->ij", weight, part[1]) for part in parts])
-        return Q, R, np.array([part[2] for part in parts])
-
-    def difference(self, first: _Run, second: _Run) -> float:
-        common = min(len(first.states), len(second.states))
-        worst = 0.0
-        pairs = zip(self.curves(first), self.curves(second), strict=True)
-        for one, other in pairs:
-            scale = float(np.max(np.abs(other[:common]))) or 1.0
-            worst = max(worst, float(np.max(np.abs(one[:common] - other[:common]))) / scale)
-        return worst
+    def errors(self, result: FlatResult) -> np.ndarray:
+        """The generalisation error at every row of a result."""
+        return np.array([self.error(row) for row in result.results])
 
     def error(self, flat: np.ndarray) -> float:
-        Q, s, v = self.split(flat)
-        total = 0.0
+        """That of one flat state: the mean over components."""
+        Q, cross, v = self.split(flat)
+        s, total = _divided(cross, self.mean), 0.0
         for c, probability in enumerate(self.probabilities):
-            fields = self.fields(c, Q, s)
-            weights = v.copy(), self.state.teacher_weights.copy()
-            total += probability * self.kernel.module.generalization_error(*fields, *weights)
+            found = self.kernel.module.generalization_error(
+                *self.fields(c, Q, s), v, self.teacher_weights
+            )
+            total += float(probability * found)
         return total
-
-    def trajectory(self, run: _Run) -> Trajectory:
-        study, state, kernel = self.study, self.state, self.kernel
-        Q, R, v = self.curves(run)
-        parts = [self.split(flat) for flat in run.states]
-        students = np.array([part[0] for part in parts])
-        cross = np.array([self.mean * part[1] for part in parts])
-        reached = len(run.states)
-        done = reached == study.alpha.size
-        final = replace(
-            state,
-            student_overlap=students[-1],
-            cross_overlap=cross[-1],
-            student_weights=parts[-1][2],
-        )
-        alpha_end = float(study.alpha[reached - 1])
-        return Trajectory(
-            alpha=study.alpha[:reached].copy(),
-            Q=Q,
-            R=R,
-            T=state.T,
-            v=v,
-            teacher_weights=state.teacher_weights,
-            generalization_error=np.array([self.error(flat) for flat in run.states]),
-            student_overlap=students,
-            cross_overlap=cross,
-            initial=state,
-            final=final,
-            alpha_end=alpha_end,
-            cause="done" if done else "step-underflow",
-            message=f"reached alpha = {alpha_end:.10g}" if done else run.message,
-            steps=0,
-            rejected=0,
-            rhs_evaluations=0,
-            wall_seconds=0.0,
-            relative_tolerance=study.time.relative_tolerance,
-            tolerance_reached=float("nan"),
-            tolerance_method=REPEATED,
-            tolerance_kept=True,
-            error_accuracy=float("nan"),
-            study_text=study.text,
-            student_activation=kernel.student_activation,
-            teacher_activation=kernel.teacher_activation,
-            kernel_sha256=kernel.sha256,
-            kernel_name=kernel.path.name,
-        )
 
 
 def _divided(values: np.ndarray, by: np.ndarray) -> Any:

@@ -40,7 +40,9 @@ _STABILITY = 4.0
 _PAYS = 1.5
 # An implicit step of the tolerance asked for is less accurate than an explicit one.
 _TIGHTER = 0.02
-_LEAST_TOLERANCE = 3e-14
+_LEAST_RELATIVE = 3e-14
+#: The smallest tolerance that makes a difference: SciPy's steps keep no smaller ones.
+LEAST_TOLERANCE = _LEAST_RELATIVE / _TIGHTER
 _MOST_ENTRIES = 5 * 10**7
 _PROGRESS_SECONDS = 0.1
 
@@ -221,7 +223,7 @@ class _Implicit:
         self._fill(lambda alpha: self.flat)
         self._start = self.equations.pack(self.flat)
         self._scale = self.equations.scale(self._start)
-        self._relative = max(_TIGHTER * limits["relative_tolerance"], _LEAST_TOLERANCE)
+        self._relative = max(_TIGHTER * limits["relative_tolerance"], _LEAST_RELATIVE)
         self._covariance = np.zeros((int(sizes[0] + sizes[1]),) * 2)
         self._layout = sizes, places(sizes), parameters
 

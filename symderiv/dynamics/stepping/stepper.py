@@ -26,7 +26,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
 from symderiv.dynamics.stepping import dop853_table as table
-from symderiv.dynamics.stepping.between_steps import hermite_constants, hermite_weights
+from symderiv.dynamics.stepping.between_steps import BETWEEN, hermite_constants, hermite_weights
 from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
@@ -376,7 +376,7 @@ def _fill(
                     )  # fmt: skip
                     error = norm(work[0], ends[begin, 0], ends[end, 0], limit.relative,
                                   limit.absolute)  # fmt: skip
-                    own_steps = not error <= 1.0
+                    own_steps = not error <= BETWEEN
                     if not own_steps:
                         break
                 hermite_constants(there[:count], constants[:, :count])

@@ -16,11 +16,20 @@ from symderiv.dynamics.studies.state import State
 from symderiv.outputs import Output
 from symderiv.showing import Summary
 
-REPEATED = "difference to the same integration with a ten times larger tolerance"
+REPEATED = (
+    "difference to the same integration with a ten times larger tolerance, and differences of runs "
+    "whose starts differ by rounding"
+)
 """How a tolerance was measured that ``tolerance_reached`` states."""
 
-ESTIMATED = "estimate, from the same integration with a thousand times larger tolerance"
+ESTIMATED = (
+    "estimate, from the same integration with a thousand times larger tolerance and as much "
+    "rounding at the start"
+)
 """How it was estimated: twice the difference in proportion to the tolerances."""
+
+LOCAL_SUM = "sum of the estimated local errors"
+"""What stands in its place where nothing was measured: how errors grow is not in it."""
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20

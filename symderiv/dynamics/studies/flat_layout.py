@@ -67,6 +67,23 @@ def split_flat(
     )
 
 
+def fields_of(
+    flat: np.ndarray, weight: np.ndarray, eigenvalue: np.ndarray, K: int, M: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Q_k, r_k, v, Q, R at every row of ``flat``; a rule may keep more behind them.
+
+    Args:
+        flat: states, shape (…, n).
+        weight, eigenvalue: of the inputs, shape (L,).
+        K, M: students and teachers.
+    """
+    L = eigenvalue.size
+    Q_k, r_k, v = split_flat(flat[..., : state_size(K, M, L)], K, M, L)
+    Q = np.ascontiguousarray(np.tensordot(Q_k, weight * eigenvalue, axes=([-3], [0])))
+    R = np.tensordot(r_k, weight, axes=([-3], [0]))
+    return Q_k, r_k, v, Q, R
+
+
 def pack_parameters(
     eigenvalue: np.ndarray,
     weight: np.ndarray,

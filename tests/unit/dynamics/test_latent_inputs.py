@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from symderiv.dynamics import load_kernel, parse_study, simulate, solve
-from symderiv.dynamics.stepping.components import _Averaged
-from symderiv.dynamics.studies.initial import initial
+from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.errors import InputError
 
 STUDY = """
@@ -165,31 +162,6 @@ def test_components_with_their_own_spectra(activation: str) -> None:
     one = 'model = "spectrum"\neigenvalues = [1.27, 0.48]\n' + f"dimension = {N}"
     single = solve(parse_study(_study(one, activation).replace("std = 1.0", "std = 0.7")))
     assert np.max(np.abs(single.Q[-1] - theory.Q[-1])) > 0.02
-
-
-def test_the_error_of_a_run_of_components_is_the_largest_change_of_any_quantity() -> None:
-    """Q, R and v in turn, relative to the largest of each, over the times that both reached."""
-    data = COMPONENTS.format(N=40, p=[0.3, 0.7], rho=[[4.0, 0.2], [0.1, 0.6]])
-    study = parse_study(_study(data).replace("[0.0, 0.5, 2.0, 6.0, 15.0]", "[0.0, 0.2, 0.5]"))
-    start = initial(study)
-    problem = _Averaged(study, load_kernel("erf"), start.state, start.data)
-    run = problem.run(1e-9)
-    Q, R, v = problem.curves(run)
-    assert (Q.shape, R.shape, v.shape) == ((3, 2, 2), (3, 2, 3), (3, 2))
-    np.testing.assert_allclose(Q[0], start.state.Q, rtol=1e-13)
-    np.testing.assert_allclose(R[0], start.state.R, rtol=1e-13, atol=1e-15)
-    ends = np.cumsum([0, 2 * 2 * 2, 2 * 2 * 3, 2])
-    for part, curve in enumerate((Q, R, v)):
-        states = run.states.copy()
-        # all overlaps of one kind grow by a thousandth of themselves at the middle time
-        states[1, ends[part] : ends[part + 1]] *= 1.001
-        other = replace(run, states=states)
-        size = 1e-3 * np.max(np.abs(curve[1]))
-        for one, two in ((run, other), (other, run)):
-            found = problem.difference(one, two)
-            assert found == pytest.approx(size / np.max(np.abs(curve)), rel=3e-3)
-    assert problem.difference(run, run) == 0.0
-    assert problem.difference(run, replace(other, states=other.states[:1])) == 0.0
 
 
 RATES = """learning_rate = 0.3

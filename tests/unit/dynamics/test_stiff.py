@@ -12,9 +12,9 @@ from symderiv.dynamics import parse_study, solve
 from symderiv.dynamics.stepping import flat_run, implicit_run
 from symderiv.dynamics.stepping.flat_run import FlatResult
 from symderiv.dynamics.stepping.implicit_run import _last_inside
-from symderiv.dynamics.stepping.integrate import flat_parameters
 from symderiv.dynamics.stepping.stepper import STEP_UNDERFLOW
 from symderiv.dynamics.stepping.stiff import StiffEquations
+from symderiv.dynamics.stepping.study_flow import flat_parameters
 from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.storage.kernels import load_kernel
 from symderiv.dynamics.studies.initial import initial

@@ -1,0 +1,96 @@
+"""A sample of the campaign; the plateau on which two runs of one method agreed and were wrong."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+from stated_errors.campaign import tried
+from stated_errors.drawing import METHODS, draw
+from symderiv.dynamics.stepping import run_errors
+
+pytestmark = pytest.mark.turns(3)
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="long doubles take gcc")
+
+
+@needs_gcc
+@pytest.mark.parametrize("number", [1, 5, 7, 8, 0])
+def test_a_run_states_no_error_below_the_true_one(number):
+    found = tried(draw(number, 1))
+    assert found.known < 0.1 * found.asked
+    assert found.outcome in ("holds", "not reached"), f"study {number} of seed 1: {found}"
+
+
+@needs_gcc
+def test_a_statement_that_is_too_small_is_noticed(monkeypatch):
+    original = run_errors.difference
+    monkeypatch.setattr(run_errors, "difference", lambda *runs: 1e-3 * original(*runs))
+    monkeypatch.setattr(run_errors.Worse, "own", 0.0, raising=False)
+    assert tried(draw(8, 1)).outcome == "below"
+
+
+def test_methods_come_in_turns_and_studies_are_those_of_their_number():
+    drawn = [draw(number, 3) for number in range(6)]
+    assert tuple(each.method for each in drawn) == METHODS
+    assert draw(2, 3).study.text == drawn[2].study.text != draw(8, 3).study.text
+
+
+def _plateau(order, method, relative_tolerance):
+    """Three students that hardly know which of two teachers is whose."""
+    rng = np.random.default_rng(0)
+    Q, R = np.diag(rng.uniform(0, 0.5, 3)), rng.uniform(0, 1e-12, (3, 2))
+    problem = sd.Problem(
+        "erf",
+        students=3,
+        teachers=2,
+        learning_rate=0.1,
+        student_weights=1.0,
+        teacher_weights=1.0,
+    )
+    start = {"Q": Q[np.ix_(order, order)], "R": R[order], "T": np.eye(2)}
+    return problem.solve(
+        end=6000,
+        points=20,
+        initial=start,
+        method=method,
+        relative_tolerance=relative_tolerance,
+        progress=False,
+    )
+
+
+@pytest.mark.parametrize(("method", "tolerance"), [("implicit", 1e-12), ("auto", 1e-9)])
+def test_a_plateau_that_rounding_grows_on_is_not_said_to_be_reached(method, tolerance):
+    order = [2, 0, 1]
+    run = _plateau([0, 1, 2], method, tolerance)
+    other = _plateau(order, method, tolerance)
+    apart = np.max(np.abs(run.R[:, order] - other.R))
+    # students in another order have other rounding errors, and nothing else
+    assert apart > 1e-4
+    assert apart <= run.tolerance_reached + other.tolerance_reached
+    assert not run.succeeded
+    assert "digits=" in run.failure()
+    assert run.failure() in run.warnings
+
+
+def test_where_nothing_grows_the_tolerance_is_said_to_be_reached():
+    problem = sd.Problem("erf", students=3, teachers=2, learning_rate=0.5)
+    problem = problem.replace(inputs=sd.Isotropic(100), seed=1)
+    for method in ("auto", "implicit"):
+        run = problem.solve(end=20, points=5, method=method, progress=False)
+        assert run.succeeded
+        assert run.failure() is None
+        assert 1e-12 < run.tolerance_reached <= 1e-9
+
+
+def test_the_floor_of_implicit_steps_is_no_second_run():
+    """Where no smaller tolerance makes a difference, no difference is stated."""
+    text = sd.Problem("erf", students=2, teachers=1, learning_rate=0.5, inputs=sd.Isotropic(100))
+    run = text.solve(end=5, points=3, method="implicit", relative_tolerance=1e-13, progress=False)
+    assert run.tolerance_reached > 1e-13
+    assert not run.succeeded
+    assert replace(run, cause="interrupted").failure() != run.failure()
