@@ -19,26 +19,26 @@ __all__ = ["aligned", "cases"]
 _PLACES: dict[str, tuple[tuple[str, dict[str, Any], dict[str, int]], ...]] = {
     "1(a)": (
         ("k/m = 1/10", {"k": 20}, {"relu": 16, "tanh": 16}),
-        ("k/m = 5", {"k": 1000}, {"relu": 10, "sigmoid": 4}),
+        ("k/m = 5", {"k": 1000}, {"relu": 12, "sigmoid": 12}),
     ),
     "1(b)": (
         ("alpha = 0, n = m = k = 400", {"n": 400, "alpha": 0.0}, {"relu": 24}),
-        ("alpha = 1", {"alpha": 1.0}, {"relu": 32, "tanh": 24, "sigmoid": 8}),
+        ("alpha = 1", {"alpha": 1.0}, {"relu": 32, "tanh": 24, "sigmoid": 12}),
     ),
     "1(c)": (
         ("beta = 0", {"beta": 0.0}, {"relu": 48}),
-        ("beta = 1", {"beta": 1.0}, {"relu": 24, "tanh": 24, "sigmoid": 8}),
+        ("beta = 1", {"beta": 1.0}, {"relu": 24, "tanh": 24, "sigmoid": 12}),
     ),
     "2(a)": (
         ("rho = 1/2", {"task": "classification"}, {"relu": 24, "tanh": 24}),
         (
             "rho = 1",
             {"task": "classification", "mixture_weight": 1.0},
-            {"relu": 32, "sigmoid": 8},
+            {"relu": 32, "sigmoid": 12},
         ),
     ),
     "2(b)": (
-        ("alignment = 0", {}, {"relu": 32, "tanh": 24, "sigmoid": 8}),
+        ("alignment = 0", {}, {"relu": 32, "tanh": 24, "sigmoid": 12}),
         ("alignment = 1", {"alignment": 1.0}, {"relu": 32}),
     ),
     "2(c)": (("rank = 10", {"rank": 10, "spikes": "uniform"}, {"relu": 48, "tanh": 16}),),
