@@ -11,7 +11,6 @@ import typer
 from symderiv.cli.output import (
     Force,
     Json,
-    StudyFile,
     emit_json,
     tell_written,
     text_output,
@@ -70,16 +69,28 @@ def init(
 
 
 def cite(
-    study: StudyFile, output: Output = None, force: Force = False, json_: Json = False
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY.toml/PAPER", help="The study, or a paper as `symderiv verify` names it."
+        ),
+    ],
+    equation: Annotated[
+        str | None,
+        typer.Option("--equation", metavar="NAME", help="Of the paper, or the name of a claim."),
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+    json_: Json = False,
 ) -> None:
-    """Print the BibTeX entries of what the results of a study rest on.
+    """Print the BibTeX entries of what the results of a study, or claims of a paper, rest on.
 
     Example:  symderiv cite study.toml -o run.bib
     """
-    from symderiv.library.problem import Problem
+    from symderiv.library.citations import cited
 
     file = text_output(output, "bib", force=force, inputs=[study])
-    found = Problem.from_toml(study).cite()
+    found = cited(study, equation)
     if file is not None or not json_:
         write_text(found.to_bibtex(), file)
     if json_:

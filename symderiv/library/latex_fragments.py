@@ -62,7 +62,7 @@ _PAPERS: Final[Mapping[str, _Notation]] = {
     ),
 }
 NOTATIONS: Final = ("symderiv", *_PAPERS)
-_ELEMENT = re.compile(r"(\\tilde v|\\[A-Za-z]+|[A-Za-z])_\{([ijpqnm]+)\}")
+_ELEMENT = re.compile(r"(\\tilde v|\\[A-Za-z]+|[A-Za-z])_\{([ijpqnm,]+)\}(\^\{\w+\})?")
 _INDEX = re.compile(r"\\sum_\{([ijpqnm])=1\}")
 
 
@@ -173,12 +173,14 @@ def _speller(study: Study, notation: str) -> Callable[[str], str]:
         )
 
     def element(found: re.Match[str]) -> str:
-        letter, indices = found[1], found[2]
+        letter, indices, power = found[1], found[2], found[3] or ""
         if paper.unit_weights and letter in ("v", r"\tilde v"):
             return ""
         theirs = "".join(paper.indices.get(index, index) for index in indices)
         pattern = paper.letters.get(letter, letter + "_{{{}}}")
-        return pattern.format(theirs)
+        written = pattern.format(theirs)
+        # TeX refuses a second superscript
+        return rf"\left({written}\right){power}" if power and "^" in written else written + power
 
     def spelled(text: str) -> str:
         changed = _ELEMENT.sub(element, text)

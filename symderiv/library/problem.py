@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.input_models import InputModel
     from symderiv.dynamics.studies.state import State
     from symderiv.library.biased_plateau import BiasedPlateau
+    from symderiv.library.citations import Citation
     from symderiv.library.derived import LearningDerivation, Module
     from symderiv.library.exports import Export
     from symderiv.library.late import LateLearning
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from symderiv.library.plateau import Plateau
     from symderiv.library.rates import Rates
     from symderiv.library.shown_equations import Equations
-    from symderiv.library.starting import Citation
     from symderiv.report.grid import GridResult
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
@@ -826,7 +826,7 @@ class Problem(Shown):
 
     def cite(self) -> Citation:
         """What the results rest on, as BibTeX: ``to_bibtex()``."""
-        from symderiv.library.starting import citation_of
+        from symderiv.library.citations import citation_of
 
         return citation_of(self._study)
 

@@ -1,25 +1,20 @@
-"""What one starts with: study files from templates, their schema, what a run rests on."""
+"""What one starts with: study files from templates, and their schema."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from symderiv.errors import InputError
 from symderiv.library.answer import Answer
 from symderiv.outputs import Output
 
-if TYPE_CHECKING:
-    from symderiv.dynamics.studies.study import Study
-
 __all__ = [
     "QUESTIONS",
-    "Citation",
-    "citation_of",
     "study_from_template",
     "study_schema",
     "templates",
@@ -134,79 +129,3 @@ def study_schema() -> dict[str, Any]:
     found["properties"]["task"]["description"] = "[[task]]: a sequence of tasks."
     found["properties"]["sweep"]["description"] = "[sweep]: keys of the study and their values."
     return found
-
-
-class Citation(Answer):
-    """What a run rests on.
-
-    Attributes:
-        keys: of the entries; reasons: per key, what of the run rests on it.
-    """
-
-    _title = "What the run rests on"
-    _first = ("keys",)
-
-    def to_bibtex(self) -> str:
-        """The entries."""
-        return self.to_text()
-
-
-#: What every run rests on.
-_ALWAYS: Final[Mapping[str, str]] = {
-    "SaadSolla1995": "order parameters of soft committee machines",
-    "Goldt2019": "stochastic gradient descent of two-layer networks",
-    "Price1958": "means of products of functions of Gaussian fields",
-    "Stein1981": "means with factors that are fields",
-    "HairerNorsettWanner1993": "the integration of the equations",
-}
-#: Papers by the value of a key.
-_BY_INPUTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "spectrum": ("YoshidaOkada2019",),
-    "power-law": ("WorschechRosenow2024", "YoshidaOkada2019"),
-    "covariance": ("YoshidaOkada2019",),
-    "hidden-manifold": ("Goldt2020HiddenManifold",),
-    "generator": ("Goldt2020Equivalence",),
-    "gaussian-mixture": ("BaeJeong2024",),
-}
-_OWN = """@software{symderiv,
-  author = {{The symderiv developers}},
-  title = {symderiv: learning dynamics of two-layer networks, derived and solved},
-  version = {VERSION},
-  license = {BSD-3-Clause}
-}
-"""
-
-
-def citation_of(study: Study) -> Citation:
-    """The entries of what a study rests on: its means, inputs, layers and the program itself."""
-    from symderiv import __version__
-
-    reasons = dict(_ALWAYS)
-    model = getattr(study.data, "model", "")
-    for key in _BY_INPUTS.get(model, ()):
-        reasons[key] = f"inputs of the model {model}"
-    if "relu" in {study.network.activation, study.network.teacher_activation}:
-        reasons["ChoSaul2009"] = "means of rectified fields"
-    if study.network.train_second_layer:
-        reasons["BiehlSchwarze1995"] = "on-line learning of both layers"
-    known = _entries()
-    texts = [_OWN.replace("VERSION", __version__)]
-    texts += [f"% {why}\n{known[key]}\n" for key, why in reasons.items()]
-    return Citation({"keys": ["symderiv", *reasons], "reasons": reasons}, "\n".join(texts))
-
-
-def _entries() -> dict[str, str]:
-    """The entries of the bibliography by their keys."""
-    found = {}
-    for entry in re.findall(r"^@[\s\S]*?^}$", _bibliography(), re.MULTILINE):
-        found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
-    return found
-
-
-def _bibliography() -> str:
-    """Beside the package when it is installed, in the folder of documents otherwise."""
-    installed = resources.files("symderiv").joinpath("bibliography.bib")
-    if installed.is_file():
-        return installed.read_text(encoding="utf-8")
-    beside = Path(__file__).parents[2] / "docs" / "bibliography.bib"
-    return beside.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from functools import partial
 from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symderiv.errors import InputError
 from symderiv.library.answer import Answer
@@ -17,6 +17,9 @@ from symderiv.outputs import OutputFolder
 from symderiv.progress import Progress, progress_bar
 from symderiv.report.claims_text import counts, explain, table
 from symderiv.showing import Summary
+
+if TYPE_CHECKING:
+    from symderiv.library.citations import Citation
 
 __all__ = ["Ledger", "Verdicts", "verify", "write_ledger"]
 
@@ -53,6 +56,16 @@ class Verdicts(Answer):
         content = StringIO()
         self.print(terminal(file=content, width=_WIDTH, color_system=None))
         return content.getvalue()
+
+    def cite(self) -> Citation:
+        """What the claims rest on, as BibTeX: their papers and those of the claims they use.
+
+        Raises:
+            InputError: a claim is of a paper that is not of the library.
+        """
+        from symderiv.library.citations import citation_of_claims
+
+        return citation_of_claims([(one["paper"], one["name"]) for one in self._record["claims"]])
 
     def to_html(self) -> str:
         """A complete HTML page."""

@@ -42,6 +42,18 @@ from symderiv_codegen.printers.lines import (
 
 SPELLED = MappingProxyType({"Abs": "abs", "Max": "max", "Min": "min", "atan2": "atan"})
 
+KEYWORDS = frozenset(
+    """
+    baremodule begin break catch const continue do else elseif end export false finally for function
+    global if import in isa let local macro module quote return struct true try using where while
+    """.split()  # noqa: SIM905
+)
+
+
+def spelled(name: object) -> str:
+    """A name that is no word of the language."""
+    return f"{name}_" if str(name) in KEYWORDS else str(name)
+
 
 class JuliaExpressions(FormulaExpressions):
     """Expressions with generators; indices count from one."""
@@ -49,6 +61,11 @@ class JuliaExpressions(FormulaExpressions):
     name = "Julia"
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
     relations_bind_less = True
+
+    def printed(self, node: sp.Basic) -> Printed:
+        if isinstance(node, sp.Symbol):
+            return Printed(Text(spelled(node)), ATOM)
+        return super().printed(node)
 
     def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
         return Printed(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
@@ -103,7 +120,7 @@ class JuliaModule(FormulaModule):
             self._head(function.name, function.arguments),
         ]
         for symbol, value in function.definitions:
-            lines.append(statement(f"{symbol} = ", printer.expression(value), INDENT))
+            lines.append(statement(f"{spelled(symbol)} = ", printer.expression(value), INDENT))
         return "\n".join(
             [*lines, statement("return ", printer.expression(function.value), 4), "end"]
         )
@@ -118,9 +135,11 @@ class JuliaModule(FormulaModule):
             name = f"term_{number + 1}"
             lines.append(f"    function {name}({', '.join(indices)})")
             for row, index in zip(term.rows, indices, strict=True):
-                lines += [f"        {entry} = {table}[{index}]" for entry, table in row.entries]
+                lines += [
+                    f"        {spelled(entry)} = {table}[{index}]" for entry, table in row.entries
+                ]
             for symbol, value in term.definitions:
-                lines.append(statement(f"{symbol} = ", printer.expression(value), 8))
+                lines.append(statement(f"{spelled(symbol)} = ", printer.expression(value), 8))
             lines += [statement("return ", printer.expression(term.value), 8), "    end"]
             limits = Limits(tuple(indices), tuple(row.size for row in term.rows))
             call = f"{name}({', '.join(indices)})"
@@ -129,7 +148,7 @@ class JuliaModule(FormulaModule):
 
     def _head(self, name: str, arguments: Sequence[object]) -> str:
         return statement(
-            f"function {name}", Bracket("(", tuple(Text(str(a)) for a in arguments)), 0
+            f"function {name}", Bracket("(", tuple(Text(spelled(a)) for a in arguments)), 0
         )
 
     def head(self, procedure: Procedure, sizes: Sequence[tuple[str, str]]) -> list[str]:
@@ -170,8 +189,8 @@ class JuliaModule(FormulaModule):
             "out-of-place form that solvers of differential equations take, also for ensembles; p "
             "is a named tuple with the sizes as Val and the fields of the parameters. Arrays are "
             "packed in u one after the other, the first index running fastest.",
-            "Written without a Julia at hand: its brackets and blocks are checked, its numbers are "
-            "those of the other exports, but it has not been run.",
+            "Written without a Julia at hand: a grammar of the language reads files of this kind; "
+            "they have not been run.",
         ]
         top = "\n".join(
             f"# {line}".rstrip()

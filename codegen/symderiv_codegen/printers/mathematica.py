@@ -97,12 +97,19 @@ class WolframExpressions(FormulaExpressions):
     def total(self, node: Total) -> Printed:
         limits, inside = limits_of(node)
         term = self.within(limits.indices).expression(inside)
-        return Printed(Bracket("Sum[", (term, *_over(limits)), "]"), ATOM)
+        return Printed(_sum(term, limits), ATOM)
 
 
 def _over(limits: Limits) -> tuple[Piece, ...]:
     pairs = zip(limits.indices, limits.sizes, strict=True)
     return tuple(Text(f"{{{spelled(index)}, {spelled(size)}}}") for index, size in pairs)
+
+
+def _sum(term: Piece, limits: Limits) -> Piece:
+    """One index in the other: of several at once, some interpreters try a closed form first."""
+    for over in reversed(_over(limits)):
+        term = Bracket("Sum[", (term, over), "]")
+    return term
 
 
 class WolframModule(FormulaModule):
@@ -112,7 +119,8 @@ class WolframModule(FormulaModule):
 
     def constant(self, name: str, value: Constant) -> str:
         if not isinstance(value, tuple):
-            return f"{spelled(name)} = {value};"
+            number = _double(value) if isinstance(value, float) else str(value)
+            return f"{spelled(name)} = {number};"
         numbers = Bracket("{", tuple(Text(_double(x)) for x in value), "}")
         return statement(f"{spelled(name)} = ", numbers, 0) + ";"
 
@@ -135,7 +143,7 @@ class WolframModule(FormulaModule):
             pool = NamePool((*function.names, *(str(s) for s, _ in term.definitions)))
             indices = tuple(pool.take(f"k{n + 1}") for n in range(len(term.rows)))
             steps = [
-                Text(f"{spelled(str(entry))} = {spelled(table)}[[{index}]]")
+                Text(f"{spelled(str(entry))} = {spelled(table)}[[{spelled(index)}]]")
                 for row, index in zip(term.rows, indices, strict=True)
                 for entry, table in row.entries
             ]
@@ -152,7 +160,7 @@ class WolframModule(FormulaModule):
                 "Module[", (Text(f"{{{', '.join(local)}}}"), Chain(tuple(links))), "]"
             )
             limits = Limits(indices, tuple(row.size for row in term.rows))
-            parts.append(Bracket("Sum[", (inside, *_over(limits)), "]") if indices else inside)
+            parts.append(_sum(inside, limits))
         chain = Chain(tuple((" + " if n else "", part) for n, part in enumerate(parts)))
         result = statement("", chain, INDENT)
         return self._definition(function.name, function.arguments, function.doc, [], [], result)
@@ -168,6 +176,8 @@ class WolframModule(FormulaModule):
     ) -> str:
         given = tuple(Text(f"{spelled(str(a))}_") for a in arguments)
         head = statement(spelled(name), Bracket("[", given, "]"), 0)
+        if not local:
+            return f"{_comment(words)}\n{head} :=\n{result}"
         listed = Bracket("{", tuple(Text(spelled(each)) for each in local), "}")
         body = ";\n".join([*steps, result])
         opening = statement("Module[", listed, 0)
@@ -217,7 +227,7 @@ class WolframModule(FormulaModule):
         use = [
             "Wolfram language. Names are those of the list below without underscores. Every "
             "procedure gives the list of its outputs; numbers are exact where the equations are.",
-            "Written without a Wolfram kernel at hand: brackets are checked, it has not been run.",
+            "Written without a Wolfram kernel at hand; files of this kind were run with Mathics3.",
         ]
         words = "\n\n".join(
             each if "\n" in each else filled(each, 0, WIDTH - 3)
@@ -250,8 +260,10 @@ def _nested(numbers: list[str], shape: tuple[int, ...]) -> str:
 
 
 def _double(value: float) -> str:
-    """``1.5*^-7``, and with a point where there is none."""
-    return repr(value).replace("e", "*^").replace("*^+", "*^").replace("*^0", "*^")
+    """``1.5*^-7``; without a point it would be an exact number: ``1.*^-7``."""
+    digits, _, exponent = repr(value).partition("e")
+    digits += "" if "." in digits else "."
+    return f"{digits}*^{int(exponent)}" if exponent else digits
 
 
 def _comment(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import runpy
 import shutil
 import subprocess
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sympy as sp
+from support import julia, wolfram
 from support.exported import (
+    CASES,
     STRICT,
     Case,
     Numbers,
@@ -30,7 +30,7 @@ from symderiv_codegen import (
     print_julia,
     print_mathematica,
 )
-from sympy.parsing.mathematica import parse_mathematica
+from symderiv_codegen.printers import mathematica
 
 import symderiv as sd
 
@@ -115,41 +115,66 @@ def test_an_unknown_language_is_refused() -> None:
         problem.export("fortran")
 
 
-def test_brackets_and_blocks_of_julia_are_balanced(
-    known: tuple[Program, Numbers, np.ndarray],
-) -> None:
-    program, numbers, _ = known
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_julia_and_wolfram_language_of_every_case(case: Case) -> None:
+    """The grammar reads Julia; Wolfram language has the numbers of the solver module."""
+    program = case.program()
+    numbers = general_state(case, program)
     text = print_julia(program, numbers.example())
-    code = re.sub(r'"""[\s\S]*?"""|^"[^"\n]*"$|#[^\n]*', "", text, flags=re.MULTILINE)
-    opened: list[str] = []
-    pairs = {")": "(", "]": "[", "}": "{"}
-    for sign in re.findall(r"[()\[\]{}]", code):
-        assert sign not in pairs or opened.pop() == pairs[sign]
-        if sign not in pairs:
-            opened.append(sign)
-    assert not opened
-    starts = re.findall(r"^\s*(?:function\b|if\b|for n in 0:)", code, flags=re.MULTILINE)
-    assert len(starts) == len(re.findall(r"^\s*end$", code, flags=re.MULTILINE)) > 20
+    assert not julia.errors(text)
+    assert not julia.unknown_names(text)
+    text = print_mathematica(program, numbers.example())
+    assert len(wolfram.statements(text)) > 15
+    # a mean of four tanh is a sum of 6561 terms
+    if case.student != "tanh":
+        found = np.concatenate([np.ravel(each) for each in wolfram.evaluated(text)["printed"]])
+        assert found == pytest.approx(reference(program, numbers)[:-1], rel=0, abs=1e-13)
 
 
-def test_functions_in_wolfram_language_read_back_have_their_values() -> None:
-    """By SymPy's reader of the language, definition by definition."""
-    program = Case("erf", "erf").program()
-    text = print_mathematica(program)
-    module = loaded(print_array_python(program, "python"))
-    for name, arguments in (("i2", 3), ("i2_11", 3), ("i4", 10)):
-        head = rf"^{name.replace('_', '')}\[[^\]]*\] := Module\[\s*{{[^}}]*}},\n"
-        body = re.search(rf"{head}([\s\S]*?)\n\]$", text, re.MULTILINE)
-        assert body is not None, name
-        pairs = [(i, j) for i in range(1, 5) for j in range(i, 5) if arguments == 10 or j < 3]
-        values: dict[str, object] = {f"c{i}{j}": 1.0 if i == j else 0.1 * (i + j) for i, j in pairs}
-        expected = float(module[name](*map(np.array, values.values())))
-        value = sp.Integer(0)
-        for step in body[1].split(";"):
-            target, _, right = step.rpartition(" = ")
-            value = parse_mathematica(" ".join(right.split())).subs(values)
-            values[target.strip()] = value
-        assert float(value.evalf()) == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("end\n\n", "\n\n"),
+        (" * ", " * * "),
+        ("for i in 1:K", "for i 1:K"),
+        ("i2(", "i2["),
+        ("c_s2_s2_given_s1 = ", "begin = "),
+    ],
+)
+def test_what_is_no_julia_is_found(right: str, wrong: str) -> None:
+    text = print_julia(Case("erf", "erf").program())
+    assert right in text
+    assert julia.errors(text.replace(right, wrong, 1))
+
+
+def test_a_name_that_there_is_not_is_found() -> None:
+    text = print_julia(Case("erf", "erf").program())
+    assert julia.unknown_names(text.replace("asin(", "arcsin(")) == {"arcsin"}
+    assert julia.unknown_names(text.replace("using StaticArrays", "")) == set()
+    assert julia.unknown_names(text.replace("using SpecialFunctions: erf,", "using A:")) == {"erf"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("]]", "]"),
+        (" * ", " * * "),
+        ("{p, ", "{p, , "),
+        ("c11_, ", "c11_, , "),
+        ("ArcSin[", "ArcSin("),
+    ],
+)
+def test_what_is_no_wolfram_language_is_found(right: str, wrong: str) -> None:
+    text = print_mathematica(Case("erf", "erf").program())
+    assert right in text
+    with pytest.raises(SyntaxError):
+        wolfram.statements(text.replace(right, wrong, 1))
+
+
+def test_numbers_in_wolfram_language_are_doubles() -> None:
+    """With a point: without one they would be exact numbers, and sums of them slow."""
+    written = [mathematica._double(value) for value in (1e-07, -2.5e22, 3.0, 0.1)]
+    assert written == ["1.*^-7", "-2.5*^22", "3.0", "0.1"]
 
 
 def test_a_generated_module_ends_with_an_example_that_runs(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
 
 import latex2mathml.converter
 import pytest
@@ -49,6 +54,85 @@ def test_letters_of_papers_stand_for_ours() -> None:
     assert chosen["saad-solla"] == rf"B_{{in}} &= - {ours}"
     theirs = mean.format(r"\lambda^{k}", r"\nu^{m}")
     assert chosen["goldt"] == rf"B^{{km}} &= - v^{{k}} \tilde v^{{m}} {theirs}"
+
+
+@pytest.mark.parametrize(
+    ("notation", "term"),
+    [
+        ("symderiv", r"\sum_{p=1}^{K} v_{p}^{2} \pi_{ij,p}^{2} I_{4}"),
+        ("goldt", r"\sum_{a=1}^{K} \left(v^{a}\right)^{2} \pi_{kl,a}^{2} I_{4}"),
+        ("saad-solla", r"\sum_{j=1}^{K} \pi_{ik,j}^{2} I_{4}"),
+    ],
+)
+def test_powers_and_indices_with_a_comma_in_letters_of_papers(notation: str, term: str) -> None:
+    """TeX refuses a second superscript; what is not written has no power."""
+    weights = {"student_weights": 1, "teacher_weights": 1}
+    problem = sd.Problem("erf", students=2, teachers=3, learning_rate=0.5, keep=0.7, **weights)
+    assert term in problem.export("latex", notation=notation, equations=["Gamma"]).to_source()
+
+
+#: Pairs of activations, numbers of units and rules; TeX reads all their equations.
+TYPESET = (
+    COMMITTEE,
+    sd.Problem("relu", teacher_activation="erf", students=3, teachers=1, learning_rate=0.5),
+    sd.Problem("gelu", teacher_activation="sign", students=2, teachers=3, learning_rate=0.5),
+    sd.Problem("sin", teacher_activation="tanh", students=2, teachers=2, learning_rate=0.5),
+    sd.Problem("erf", students=2, teachers=3, learning_rate=0.5, keep=0.7, label_flip=0.1),
+    sd.Problem("erf", students=2, teachers=1, learning_rate=0.5, momentum_rate=2.0),
+    sd.Problem("erf", students=2, teachers=1, learning_rate=0.5, normalise="gradient"),
+    sd.Problem("erf", students=2, teachers=1, learning_rate=0.5, normalise="sphere"),
+    sd.Problem("erf", students=2, teachers=1, learning_rate=0.5, loss="logistic", target="sign"),
+    sd.Problem(
+        "erf",
+        students=2,
+        teachers=3,
+        learning_rate=0.5,
+        student_biases=0.3,
+        teacher_biases=0.2,
+        train_biases=True,
+        train_second_layer=True,
+    ),
+    sd.Problem(
+        "linear",
+        students=2,
+        teachers=3,
+        learning_rate=0.5,
+        inputs=sd.PowerLaw(dimension=64, distinct_eigenvalues=4, exponent=1.0),
+        input_noise=0.2,
+        label_noise=0.1,
+    ),
+)
+
+
+@pytest.mark.days(3)
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX")
+@pytest.mark.parametrize("problem", TYPESET, ids=range(len(TYPESET)))
+def test_tex_reads_every_fragment(problem: sd.Problem, tmp_path: Path) -> None:
+    fragments = []
+    for notation, integrals in product(NOTATIONS, ("folded", "written")):
+        labels = f"{notation}{integrals}"
+        with contextlib.suppress(sd.InputError):
+            found = problem.export("latex", notation=notation, integrals=integrals, labels=labels)
+            fragments.append(found.to_source())
+    assert fragments
+    assert not [line for line in typeset("".join(fragments), tmp_path) if line.startswith("!")]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX")
+def test_what_tex_refuses_is_found(tmp_path: Path) -> None:
+    assert "! Double superscript." in typeset(r"$v^{a}^{2}$", tmp_path)
+
+
+def typeset(body: str, folder: Path) -> list[str]:
+    """What TeX says of an article that needs amsmath only."""
+    (folder / "article.tex").write_text(
+        "\\documentclass{article}\n\\usepackage{amsmath}\n"
+        f"\\begin{{document}}\n{body}\\end{{document}}\n",
+        encoding="utf-8",
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-draftmode", "article.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
 
 
 def test_an_integral_that_is_written_out_is_the_integral() -> None:

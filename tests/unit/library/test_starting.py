@@ -1,8 +1,7 @@
-"""Templates of studies, their schema, and what a run rests on."""
+"""Templates of studies and their schema."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.library.starting import (
-    _BY_INPUTS,
     QUESTIONS,
-    _entries,
     study_from_template,
     study_schema,
     templates,
@@ -62,18 +59,6 @@ def test_an_answer_that_is_no_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sd.InputError):
         study_from_template("two-units", target, ask=lambda words, given: "two, please")
     assert not target.exists()
-
-
-def test_every_paper_that_is_cited_is_in_the_bibliography() -> None:
-    known = _entries()
-    assert {key for keys in _BY_INPUTS.values() for key in keys} <= known.keys()
-    inputs = sd.PowerLaw(dimension=64, distinct_eigenvalues=4, exponent=1.0)
-    problem = sd.Problem("relu", students=2, teachers=2, learning_rate=0.1, inputs=inputs)
-    text = problem.cite().to_bibtex()
-    cited = re.findall(r"^@\w+{(\w+),", text, re.MULTILINE)
-    assert cited[0] == "symderiv"
-    assert {"SaadSolla1995", "WorschechRosenow2024", "ChoSaul2009"} <= set(cited)
-    assert "BiehlSchwarze1995" not in cited
 
 
 def test_every_command_names_a_page_of_the_manual_that_is_there() -> None:
