@@ -78,10 +78,12 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
                 content = path.read_bytes()
                 if is_sealed(content):
-                    return pickle.loads(content)  # type: ignore[no-any-return]
+                    name, stored = pickle.loads(content)
+                    if name == path.name:  # not a result of other arguments
+                        return cast("T", stored)
             result = function(*args, **kwargs)
             with suppress(OSError):  # a cache that cannot be written to costs time only
-                replace_file(path, sealed(pickle.dumps(result), "pickle"))
+                replace_file(path, sealed(pickle.dumps((path.name, result)), "pickle"))
             return result
 
         return cast("Callable[P, T]", functools.update_wrapper(found, function))
@@ -92,6 +94,7 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 def _place(function: Callable[..., object], rooms: tuple[str, ...], arguments: str) -> Path:
     digest = hashlib.sha256()
     for part in (
+        "with its name",
         __version__,
         ".".join(map(str, sys.version_info[:3])),
         sources_digest(*rooms),

@@ -181,8 +181,11 @@ def load(path: Path) -> dict[str, MachineCode] | None:
         if not is_sealed(content):
             return None
         head, _, rest = content.partition(b"\n")
+        said = json.loads(head)
+        if said["file"] != path.name:
+            return None
         found: dict[str, MachineCode] = {}
-        for name, entry in json.loads(head).items():
+        for name, entry in said["functions"].items():
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
             found[name] = _linked(entry, code)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):

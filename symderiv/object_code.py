@@ -44,7 +44,7 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
         entry, code = found
         head[name] = {**entry, "bytes": len(code)}
         codes.append(code)
-    content = json.dumps(head).encode() + b"\n" + b"".join(codes)
+    content = json.dumps({"file": path.name, "functions": head}).encode() + b"\n" + b"".join(codes)
     with suppress(OSError):  # a cache that cannot be written to costs time only
         path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
         replace_file(path, sealed(content, "pickle"))

@@ -128,6 +128,8 @@ def _store(
         raise InputError(f"{path}: exists and is not the store of a sweep; choose another name")
     try:
         manifest = read_manifest(path, copy=True)
+        if not manifest.is_saved(path):
+            notice(f"{path}: zarr.json or its copy was changed or removed; both are written again")
         values = with_values_of(manifest, study, over)
         # in the order of the store, not in that of [sweep]
         grid = Grid(study.model_copy(update={"sweep": {}}) if study.sweep else study, values, tell)

@@ -9,7 +9,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from faults.changed_bytes import formats, try_changes
+from faults.changed_bytes import formats, try_damages
+from faults.damaged_stores import damaged_stores
 from faults.processes import (
     LONG,
     crowd,
@@ -23,7 +24,7 @@ from faults.processes import (
 
 GOOD = {
     *("refused", "not used", "the same", "killed", "too late", "gone on", "begun again", "told"),
-    *("exit code 0", "one of the two", "recomputed", "told of the other"),
+    *("exit code 0", "one of the two", "recomputed", "told of the other", "mended"),
 }
 """Endings that are as they should be."""
 
@@ -31,13 +32,13 @@ GOOD = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bytes", type=int, default=200, help="changed bytes per format")
+    parser.add_argument("--bytes", type=int, default=200, help="damages of each kind of file")
     parser.add_argument("--kills", type=int, default=200, help="over all long commands")
     parser.add_argument("--case", nargs="+", choices=list(LONG), help="kill these only")
     parser.add_argument("--others", type=int, default=20, help="of every other fault")
     parser.add_argument("--disk", type=int, default=60, help="disks that are full")
     parser.add_argument("--crowd", type=int, default=50, help="processes on one empty cache")
-    kinds = ["bytes", "kills", "disk", "folder", "rivals", "sweeps", "crowd"]
+    kinds = ["bytes", "kills", "disk", "folder", "rivals", "sweeps", "crowd", "stores"]
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args()
 
@@ -54,10 +55,10 @@ def main() -> None:
 
     warm_up()
     if wanted("bytes"):
-        print("changed bytes (and a tenth as many files cut off)")
+        print("single damages of files: changed bytes, zeroed, cut off, removed, another file")
         with tempfile.TemporaryDirectory() as folder:
             for name, (path, read) in formats(Path(folder)).items():
-                show(name, try_changes(path, read, options.bytes, source))
+                show(name, try_damages(path, read, options.bytes, source))
     if wanted("kills"):
         print("kill -9 at random moments")
         for case, (*_, share) in LONG.items():
@@ -73,6 +74,12 @@ def main() -> None:
         show("damaged results of sweeps", damaged_sweeps(options.others, source))
     if wanted("crowd"):
         show(f"{options.crowd} on an empty cache", crowd(options.crowd))
+    if wanted("stores"):
+        print("stores of sweeps, single damages: opened, gone on with, opened again")
+        with tempfile.TemporaryDirectory() as folder:
+            for name, endings, plain in damaged_stores(Path(folder), options.bytes, source):
+                show(name, endings)
+                print(f"{'':<26}plain xarray: " + ", ".join(f"{n} {k}" for k, n in plain.items()))
     print(f"faults that were not met: {dict(bad) or 'none'}")
     sys.exit(bool(bad))
 

@@ -1,12 +1,18 @@
-"""One changed byte, anywhere in a file that is read back: refused, recomputed or of no effect."""
+"""Single damages of a file that is read back: refused, computed anew or of no effect.
+
+A byte is changed anywhere, the file is zeroed, cut off, removed, or is another one of its format
+where its name says what it must hold.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -24,6 +30,9 @@ from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.storage.kernels import _read_sealed, _seal
 from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import SymderivError
+from symderiv.kept import cache_folder, kept
+from symderiv.machine_code import load
+from symderiv.seals import sealed
 
 STUDY = """
 [network]
@@ -47,6 +56,8 @@ end = 5.0
 points = 8
 """
 
+WAYS = ("changed", "zeroed", "cut", "removed", "foreign")
+
 #: Reads a file to what it says; raises InputError or gives None where it must not be used.
 Reader = Callable[[Path], Any]
 
@@ -66,6 +77,8 @@ def formats(folder: Path) -> dict[str, tuple[Path, Reader]]:
         "arrays .npz": _array(folder, ".npz"),
         "checkpoint": _checkpoint(folder, study),
         "derived solver": _solver(folder),
+        "derived result": _derived(folder),
+        "machine code": _machine_code(folder),
         "compiled code, index": _compiled(folder, "nbi"),
         "compiled code, data": _compiled(folder, "nbc"),
     }
@@ -99,10 +112,55 @@ def _checkpoint(folder: Path, study: Any) -> tuple[Path, Reader]:
 def _solver(folder: Path) -> tuple[Path, Reader]:
     from symderiv.learning import generate
 
-    text = generate("solver", "linear")
     path = folder / "solver.py"
-    path.write_bytes(text.encode() + _seal(text))
+    for place, activation in ((path, "linear"), (other_of(path), "quadratic")):
+        text = generate("solver", activation)
+        place.write_bytes(text.encode() + _seal(text, place))
     return path, _read_sealed
+
+
+def _derived(folder: Path) -> tuple[Path, Reader]:
+    """A result that is kept in the user's cache, and that of other arguments."""
+    asked: list[int] = []
+
+    def result(number: int) -> int:
+        asked.append(number)
+        return 1000 + number
+
+    own = folder / "cache"
+    with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
+        for number in (1, 2):
+            kept()(result)(number)
+        first, second = sorted(own.rglob("*.pickle"), key=lambda path: path.stat().st_mtime_ns)
+    second.rename(other_of(first))
+
+    def read(_: Path) -> Any:
+        with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
+            return kept()(result)(1)
+
+    return first, read
+
+
+def _machine_code(folder: Path) -> tuple[Path, Reader]:
+    """Compiled functions of the user's cache, where the runs that were made have left two files."""
+    path = folder / "code.bin"
+    files = [file for file in (cache_folder() / "code").glob("*.bin") if load(file)][:2]
+    assert files, "the runs that were made keep their code"
+    for place, file in zip((path, other_of(path)), files, strict=False):
+        own = file.name.encode(), place.name.encode()
+        head, _, rest = file.read_bytes().partition(b"\n")
+        rest = rest[: rest.rindex(b"\nwritten by symderiv")]
+        place.write_bytes(sealed(head.replace(*own) + b"\n" + rest, "pickle"))
+
+    def read(path: Path) -> Any:
+        return None if (found := load(path)) is None else sorted(found)
+
+    return path, read
+
+
+def other_of(path: Path) -> Path:
+    """Where another file of the format lies that must not take the place of this one."""
+    return path.with_name(f"other-{path.name}")
 
 
 def _compiled(folder: Path, ending: str) -> tuple[Path, Reader]:
@@ -126,19 +184,29 @@ def _same(first: Any, second: Any) -> bool:
     return True
 
 
-def try_changes(path: Path, read: Reader, places: int, source: random.Random) -> Counter[str]:
-    """How reading ends with one byte changed, at so many random places, and cut off at some."""
+def try_damages(path: Path, read: Reader, count: int, source: random.Random) -> Counter[str]:
+    """How reading ends with so many single damages at random places, the ways in turn."""
     whole = path.read_bytes()
     right = read(path)
     assert right is not None
+    foreign = other_of(path)
+    ways = [way for way in WAYS if way != "foreign" or foreign.exists()]
     endings: Counter[str] = Counter()
-    for trial in range(places + places // 10):
+    for trial in range(count):
+        # most are changes of a byte: there are so many of them
+        way = ways[trial // 2 % len(ways)] if trial % 2 else "changed"
         changed = bytearray(whole)
-        if trial < places:
+        if way == "changed":
             changed[source.randrange(len(whole))] ^= source.randrange(1, 256)
-        else:
+        elif way == "zeroed":
+            changed[:] = bytes(len(whole))
+        elif way == "cut":
             del changed[source.randrange(len(whole)) :]
+        elif way == "foreign":
+            changed = bytearray(foreign.read_bytes())
         path.write_bytes(changed)
+        if way == "removed":
+            path.unlink()
         try:
             found = read(path)
         except SymderivError as error:

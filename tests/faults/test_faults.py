@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support.rotating import DAY
 
-from faults.changed_bytes import formats, try_changes
+from faults.changed_bytes import formats, try_damages
 
 
 def test_a_changed_byte_never_gives_a_wrong_number(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_changed_byte_never_gives_a_wrong_number(tmp_path: Path) -> None:
     print(f"seed {seed}")
     source = random.Random(seed)
     for name, (path, read) in formats(tmp_path).items():
-        endings = try_changes(path, read, 20, source)
+        endings = try_damages(path, read, 20, source)
         assert set(endings) <= {"refused", "not used", "the same"}, name
 
 

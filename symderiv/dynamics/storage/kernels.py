@@ -277,7 +277,14 @@ def _checked_in() -> dict[tuple[str, str], Path]:
 def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
     """The file for a pair, named by everything that its text depends on."""
     digest = hashlib.sha256()
-    made = (str(FORMAT), __version__, wanted.student, wanted.teacher, _engine_digest())
+    made = (
+        str(FORMAT),
+        "named seal",
+        __version__,
+        wanted.student,
+        wanted.teacher,
+        _engine_digest(),
+    )
     rule = (f"rule {wanted.rule_text}",) if wanted.rule_text else ()
     for part in (*made, *rule, *approximation):
         digest.update(part.encode())
@@ -334,7 +341,7 @@ def _derive(
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for place, text in written:
-            replace_file(place, text.encode() + _seal(text))
+            replace_file(place, text.encode() + _seal(text, place))
     except OSError as error:
         tell_once(
             f"{path}: the derived solver cannot be kept there ({error.strerror or error}), the "
@@ -342,12 +349,14 @@ def _derive(
         )
         path = temporary_folder() / path.name
         for place, text in written:
-            write_whole(path.with_name(place.name), text.encode() + _seal(text))
+            write_whole(path.with_name(place.name), text.encode() + _seal(text, place))
     return path, texts
 
 
-def _seal(text: str) -> bytes:
-    return f"{_SEAL}{hashlib.sha256(text.encode()).hexdigest()}\n".encode()
+def _seal(text: str, path: Path) -> bytes:
+    """The last line of a module: it is whole, and it is the one that was kept under this name."""
+    digest = hashlib.sha256(path.name.encode() + b"\0" + text.encode())
+    return f"{_SEAL}{digest.hexdigest()}\n".encode()
 
 
 def _read_both(path: Path) -> tuple[str, str] | None:
@@ -363,7 +372,7 @@ def _read_sealed(path: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     text, seal, _ = content.rpartition(_SEAL)
-    return text if seal and content == text + _seal(text).decode() else None
+    return text if seal and content == text + _seal(text, path).decode() else None
 
 
 class WaitingModule(ModuleType):
@@ -424,10 +433,10 @@ def kept_module(text: str, package: str = _FAST) -> ModuleType:
     if _read_sealed(path) != text:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace_file(path, text.encode() + _seal(text))
+            replace_file(path, text.encode() + _seal(text, path))
         except OSError:
             path = temporary_folder() / path.name
-            write_whole(path, text.encode() + _seal(text))
+            write_whole(path, text.encode() + _seal(text, path))
     return _module_of(path, text, package)
 
 

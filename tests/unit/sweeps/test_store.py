@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.quick_integrations import integrated
 
+from symderiv.dynamics.ensemble import Chunk
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.opening import open_file
+from symderiv.sweeps import box_results, study_grid
+from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep
@@ -31,7 +36,10 @@ def numbers(sweep: Sweep) -> dict[str, np.ndarray]:
 
 
 def assert_same(one: Sweep, other: Sweep) -> None:
-    first, second = numbers(one), numbers(other)
+    assert_numbers(numbers(one), numbers(other))
+
+
+def assert_numbers(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
     assert first.keys() == second.keys()
     for name, values in first.items():
         assert values.dtype == second[name].dtype, name
@@ -102,30 +110,136 @@ def test_whoever_is_killed_goes_on_to_the_same_numbers(
     assert len(computed) - before + sweep.skipped == 20
 
 
-def test_damage_is_found_and_computed_again(
+def test_damage_is_refused_when_opened_and_mended_when_gone_on_with(
     study: Study, tmp_path: Path, computed: list[Study]
 ) -> None:
-    whole = run_sweep(study, OVER, tmp_path / "whole.zarr")
-    source = np.random.default_rng(3)
-    files = [p for p in (tmp_path / "whole.zarr").rglob("*.*") if p.is_file()]
-    parts = sorted(p for p in files if p.parent.name in ("Q", "status", "boxes"))
-    for one in source.choice(len(parts), 3, replace=False):
-        name = parts[one].relative_to(tmp_path / "whole.zarr")
-        shutil.copytree(tmp_path / "whole.zarr", tmp_path / "s.zarr")
-        content = bytearray((tmp_path / "s.zarr" / name).read_bytes())
-        if source.random() < 0.4 or not content:
-            content = content[: len(content) // 2]
-        else:
-            content[source.integers(len(content))] ^= int(source.integers(1, 256))
-        (tmp_path / "s.zarr" / name).write_bytes(content)
+    path = tmp_path / "s.zarr"
+    whole = numbers(run_sweep(study, OVER, path))
+    for name, said in (
+        ("Q/c/1/0/0/0/0", "the points from learning_rate=0.2, seed=0 to learning_rate=0.2, seed=4"),
+        ("status/c/3/0", "the points from learning_rate=0.3, seed=0 to learning_rate=0.3, seed=4"),
+        ("learning_rate/c/0", "the values of learning_rate"),
+        ("Q/zarr.json", "the metadata of Q"),
+        (".symderiv/boxes/1.json", "learning_rate=0.2, seed=4: its record is missing"),
+        ("zarr.json", "of what it says of itself"),
+    ):
+        (path / name).unlink()
+        with pytest.raises(InputError, match=said) as refused:
+            numbers(Sweep.at(path))
+        assert "\n" not in str(refused.value)
         notices: list[str] = []
         before = len(computed)
-        sweep = run_sweep(study, OVER, tmp_path / "s.zarr", notice=notices.append)
-        assert_same(sweep, whole)
-        # a changed byte need not change what is read: a header may have room
-        assert len(computed) - before in (0, 5), name
-        assert bool(notices) == (len(computed) > before)
-        shutil.rmtree(tmp_path / "s.zarr")
+        assert_numbers(whole, numbers(run_sweep(study, OVER, path, notice=notices.append)))
+        assert len(computed) - before == (5 if "the points" in said or "boxes" in name else 0)
+        assert len(notices) == 1
+        assert_numbers(whole, numbers(Sweep.at(path)))
+
+
+def test_plain_xarray_verifies_chunks_and_takes_none_for_a_number(
+    study: Study, tmp_path: Path, computed: list[Study]
+) -> None:
+    import xarray
+
+    path = tmp_path / "s.zarr"
+    run_sweep(study, OVER, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = xarray.open_zarr(str(path), chunks=None)
+    assert data["status"].sel(learning_rate=0.2, seed=0) == "done"
+    for name in ("steps", "R", "status"):
+        (chunk,) = (file for file in (path / name / "c" / "1").rglob("0") if file.is_file())
+        content = bytearray(chunk.read_bytes())
+        content[len(content) // 2] ^= 1
+        chunk.write_bytes(content)
+        with pytest.raises(ValueError, match="checksum"):
+            xarray.open_zarr(str(path), chunks=None)[name].load()
+        chunk.unlink()
+    there = xarray.open_zarr(str(path), chunks=None).sel(learning_rate=0.2)
+    assert (there["steps"] == -1).all()
+    assert np.isnan(there["R"]).all()
+    assert (there["status"] == "").all()
+
+
+def test_an_interrupt_keeps_every_point_that_has_ended(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[Study] = []
+
+    def some(points: list[Study], **options: Any) -> Chunk:
+        chunk = integrated(points)
+        room = 7 - len(ended)
+        ended.extend(points[:room])
+        chunk.status[room:] = "interrupted"
+        chunk.Q[room:] = 0.5
+        return chunk
+
+    monkeypatch.setattr(box_results, "integrate_chunk", some)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(study, OVER, tmp_path / "s.zarr")
+    assert len(ended) == 7  # a box and two points of the next one
+    left = Sweep.at(tmp_path / "s.zarr")
+    assert sum(left.statuses.values()) == 7
+    assert np.isnan(left["Q"].sel(learning_rate=0.2, seed=2)).all()
+
+    def rest(points: list[Study], **options: Any) -> Chunk:
+        ended.extend(points)
+        return integrated(points)
+
+    monkeypatch.setattr(box_results, "integrate_chunk", rest)
+    sweep = run_sweep(study, OVER, tmp_path / "s.zarr")
+    assert (sweep.skipped, len(ended)) == (7, 20)
+    assert_same(sweep, run_sweep(study, OVER, tmp_path / "whole.zarr"))
+
+
+def test_an_interrupt_while_a_box_is_written_costs_nothing(
+    study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = Store.write, []
+
+    def interrupted(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        write(*arguments)
+
+    monkeypatch.setattr(Store, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(study, OVER, tmp_path / "s.zarr")
+    assert sum(Sweep.at(tmp_path / "s.zarr").statuses.values()) == len(computed) == 10
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"initial.student_std": [0.1, 0.2]},
+        {"network.students": [3, 2]},
+        {"time.end": [10.0, 20.0]},
+        # the value of the study is added
+        {"training.label_noise": [0.2]},
+    ],
+)
+def test_a_store_takes_new_keys(
+    study: Study, tmp_path: Path, computed: list[Study], more: dict[str, Any]
+) -> None:
+    path = tmp_path / "s.zarr"
+    run_sweep(study, OVER, path)
+    sweep = run_sweep(study, {**OVER, **more}, path)
+    assert (sweep.skipped, sweep.points, len(computed)) == (20, 40, 40)
+    assert list(sweep.keys) == [*OVER, *more]
+    whole = run_sweep(study, sweep.keys, tmp_path / "whole.zarr")
+    assert_same(sweep, whole)
+    # fewer keys than the store has: those left out have the value of the study
+    assert run_sweep(study, {"initial.seed": [1, 7]}, path).skipped == 40
+
+
+def test_a_file_that_changed_is_a_new_point_also_in_a_wider_store(
+    study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.zarr"
+    over = {"initial.seed": [0, 1]}
+    run_sweep(study, over, path)
+    monkeypatch.setattr(study_grid, "files_digest", lambda study: "other")
+    assert run_sweep(study, {"initial.seed": [0, 1, 2]}, path).skipped == 0
 
 
 def test_points_that_could_not_start_are_tried_again(
@@ -200,3 +314,31 @@ def test_a_sweep_that_nobody_can_compute_is_not_begun(study: Study, tmp_path: Pa
     with pytest.raises(InputError, match="no Dask scheduler"):
         run_sweep(study, {"initial.seed": [1, 2]}, tmp_path / "s.zarr", scheduler="nowhere")
     assert not (tmp_path / "s.zarr").exists()
+
+
+def test_of_six_processes_on_one_store_those_that_write_nothing_say_why(
+    study: Study, tmp_path: Path, computed: list[Study]
+) -> None:
+    """Some begin it, others go on with it or widen it, all at once, again and again."""
+    path, words = tmp_path / "s.zarr", "another process writes this sweep"
+    for turn in range(4):
+        children = []
+        for number in range(6):
+            over = OVER | {"initial.seed": list(range(5 + number % 3 + turn))}
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    run_sweep(study, over, path)
+                    code = 0
+                except InputError as error:
+                    code = 2 if words in str(error) else 3
+                finally:
+                    os._exit(code)
+            children.append(child)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        assert set(codes) <= {0, 2}
+        assert 0 in codes
+    found = Sweep.at(path)
+    assert sum(found.statuses.values()) == found.points >= 4 * 5
+    assert [one.name for one in tmp_path.iterdir()] == ["s.zarr"]
