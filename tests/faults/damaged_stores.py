@@ -183,7 +183,7 @@ def damaged_stores(
         run_sweep(study, OTHER, other)
         for kind, files in kinds(whole).items():
             endings, plain = Counter[str](), Counter[str]()
-            ways = itertools.cycle(WAYS)
+            ways = itertools.cycle(source.sample(WAYS, len(WAYS)))
             done = 0
             while done < count:
                 if not store.exists():
