@@ -102,7 +102,7 @@ _CUBIC = _case(
 )  # fmt: skip
 #: One for each window, and one for the step.
 HERMITE_CASES = (_STEP, _CLASSES, _LINEAR, _CUBIC)
-#: One for the step, and one for the spikes; β is in no window there.
+#: One for the step, and one for the spikes; the windows do not matter to the map.
 MAP_CASES = (_STEP, _FAR_CLASSES)
 
 
