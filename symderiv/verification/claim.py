@@ -15,6 +15,7 @@ __all__ = [
     "Accusation",
     "Claim",
     "Code",
+    "Conventions",
     "Paper",
     "Point",
     "Printed",
@@ -135,6 +136,19 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Conventions:
+    """Under which convention the points of a claim are, and the others there are.
+
+    Args:
+        assumed: In words.
+        points: The points under each convention, by what it says in words.
+    """
+
+    assumed: str
+    points: Mapping[str, Callable[[Any], Iterable[Point]]]
+
+
+@dataclass(frozen=True)
 class Accusation:
     """What a claim says in fairness that calls a formula of public code wrong.
 
@@ -188,6 +202,8 @@ class Claim:
         tried_at: Where the points come from, as text: a function of the paper's package in full,
             ``"package.module.name(count=3)"``, or the keys of a reference. Empty if there are none.
         accusation: Of a claim that corrects public code; None of any other.
+        conventions: Where the points are those of one convention of several; tried where the print
+            fails without a correction.
     """
 
     equation: str
@@ -214,6 +230,7 @@ class Claim:
     uses: tuple[Use, ...] = ()
     tried_at: str = ""
     accusation: Accusation | None = None
+    conventions: Conventions | None = None
 
     @property
     def name(self) -> str:

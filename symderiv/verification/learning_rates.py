@@ -31,12 +31,25 @@ from symderiv.verification.comparison_rules import Exact
 from symderiv.verification.enclosed import Enclosed
 from symderiv.verification.exact_means import GUARD, enclosed_mean
 
-__all__ = ["LearningRates"]
+__all__ = ["WEIGHTS", "LearningRates"]
+
+#: Conventions on output weights, by the names that files give them.
+WEIGHTS: Final = {
+    "any": "any output weights v, w",
+    "one": "output weights v = w = 1",
+    "1/sqrt(K)": "output weights v = 1/sqrt(K), w = 1/sqrt(M)",
+    "1/K": "output weights v = 1/K, w = 1/M",
+}
 
 #: K, M, η of the states at which closed rates are tried ...
 _CLOSED: Final = ((2, 3, 0.75), (3, 2, 1.5), (1, 1, 0.25), (2, 2, 2.0))
 #: ... and enclosed ones, whose cost grows with the number of units.
 _ENCLOSED: Final = ((1, 1, 0.25), (1, 2, 0.75), (2, 1, 1.5))
+#: States at which doubles have the output weights exactly; of enclosed rates there are none.
+_SCALED: Final = {
+    "1/sqrt(K)": ((4, 1, 0.75), (1, 4, 1.5)),
+    "1/K": ((2, 4, 0.75), (4, 1, 1.5)),
+}
 #: Digits of means without and with the terms of order η², which have products of four functions.
 _DIGITS: Final = {False: 12, True: 6}
 
@@ -49,12 +62,20 @@ class LearningRates:
         student, teacher: Activations.
         full: With the terms of order η².
         digits: Asked for where means are closed.
+        weights: One of :data:`WEIGHTS`.
     """
 
     student: str
     teacher: str
     full: bool
     digits: int
+    weights: str = "any"
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """Those of :data:`WEIGHTS` that there are points for."""
+        closed = _module(self.student, self.teacher) is not None
+        return tuple(name for name in WEIGHTS if closed or name not in _SCALED)
 
     @property
     def rule(self) -> Rule:
@@ -67,13 +88,16 @@ class LearningRates:
         """Random overlaps, K and M different, teachers correlated and not of length one."""
         closed = _module(self.student, self.teacher) is not None
         rng = random.Random(1)
-        for K, M, eta in _CLOSED if closed else _ENCLOSED:
+        for K, M, eta in _SCALED.get(self.weights, _CLOSED if closed else _ENCLOSED):
             size = K + M
             rows = [[rng.randint(-8, 8) / 8 for _ in range(size + 1)] for _ in range(size)]
             gram = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
             for i in range(size):
                 gram[i][i] += 0.25
             v, w = ([rng.randint(2, 12) / 8 for _ in range(units)] for units in (K, M))
+            if self.weights != "any":
+                power = {"one": 0.0, "1/sqrt(K)": 0.5, "1/K": 1.0}[self.weights]
+                v, w = [K**-power] * K, [M**-power] * M
             found = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
             T = [[numbers.mpf(x) for x in row[K:]] for row in gram[K:]]
             values = {

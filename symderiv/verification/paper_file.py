@@ -237,6 +237,8 @@ class _Reader:
             raise InputError("a claim needs a statement or a formula")
         if statement and tried.points is None:
             raise InputError("a statement needs points or a reference")
+        named = (quantities(parse_statement(text).tree) for text in (statement, corrected) if text)
+        tried = tried.meant(frozenset().union(*named))
         ranges = text_of(table, "ranges")
         if statement and "ranges" not in table:
             ranges = free_ranges(statement, tried.indices)
@@ -259,6 +261,7 @@ class _Reader:
             diagonal=tried.diagonal,
             uses=(*read_uses(table), *tried.uses),
             tried_at=tried.tried_at if statement else "",
+            conventions=tried.conventions if statement else None,
             accusation=read_accusation(table, bool(corrected) and self._is_code(number)),
             **texts,
             **flags,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Final
 
 from symderiv.errors import InputError
 from symderiv.verification.abbreviations import Indices, read_indices
-from symderiv.verification.claim import Point, Rule, Use
+from symderiv.verification.claim import Conventions, Point, Rule, Use
 from symderiv.verification.claim_graph import read_uses
 from symderiv.verification.comparison_rules import (
     Converges,
@@ -77,6 +77,29 @@ class PointSet:
     diagonal: tuple[str, ...] = ()
     uses: tuple[Use, ...] = ()
     tried_at: str = ""
+
+    def meant(self, names: frozenset[str]) -> PointSet:
+        """The set as a statement with these names means it: see :meth:`Reference.meant`."""
+        if self.reference is None:
+            return self
+        meant = self.reference.meant(names)
+        if meant.weights == self.reference.weights:
+            return self
+        said = f"{meant.weights}, of which the statement has none"
+        return replace(
+            self,
+            points=meant.points,
+            reference=meant,
+            regime=f"{self.regime}; {said}" if self.regime else said,
+            tried_at=f"{self.tried_at}, {meant.weights}",
+        )
+
+    @property
+    def conventions(self) -> Conventions | None:
+        """What else the points may be; None if there is nothing else."""
+        if self.reference is None or not self.reference.conventions:
+            return None
+        return Conventions(self.reference.weights, self.reference.conventions)
 
     @classmethod
     def read(cls, table: Mapping[str, Any], package: str, indices: Indices) -> PointSet:

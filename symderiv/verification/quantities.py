@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.errors import FormulaError, InputError, NotYetError
@@ -20,7 +21,7 @@ from symderiv.verification.claim import Point, Rule
 from symderiv.verification.comparison_rules import Exact
 from symderiv.verification.enclosed import Deferred
 from symderiv.verification.exact_means import GUARD, Mean, exactly
-from symderiv.verification.learning_rates import LearningRates
+from symderiv.verification.learning_rates import WEIGHTS, LearningRates
 from symderiv.verification.statement import parse_ranges, parse_statement
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ REFERENCES: Final = {
     "i4": "I4 = E[g'(u)g'(v)g(w)g(z)] as I; the covariance C[1, 1], C[1, 2], ...",
     "expectation": "the mean of the key 'expression' in x1, x2, ... as I; C[1, 1], C[1, 2], ...",
     "learning": "isotropic inputs: eps_g, dR[i, n], dQ[i, k] (rates per unit of alpha) in K, M, "
-    "eta, v[i], w[n] (output weights of student and teacher), Q[i, k], R[i, n], T[n, m]",
+    "eta, v[i], w[n] (output weights of student and teacher; 1 where a statement has neither), "
+    "Q[i, k], R[i, n], T[n, m]",
     "plateau": "the symmetric plateau of K = M units with output weights 1/sqrt(M) for small "
     "learning rates: R, Q, eps_g, tau (escape time) in M, T, D, T2, D2 (diagonal and sum of the "
     "off-diagonal entries in a row of the teacher's moments of order 1 and 2), eta; teachers = "
@@ -54,6 +56,8 @@ _TEACHERS: Final = {
     ),
     "isotropic": tuple((units, "1", "0", "1", "0") for units in (2, 3, 5, 12)),
 }
+#: Output weights of the plateau; rates, and what they make of errors, are M times as large for 1.
+_PLATEAU_WEIGHTS: Final = ("1/sqrt(M)", "1")
 _BASES: Final = ("C", "c", "Q", "Sigma")
 
 
@@ -67,6 +71,9 @@ class Reference:
         example: The names that statements may use, with values of the right kind that mean nothing.
         symmetric: Names whose indices may be exchanged.
         fields: Number of fields, for formulas in the entries of a covariance; 0: there are none.
+        conventions: The same points under every convention on output weights, by what it says.
+        weights: The convention of ``points``; empty if there are none.
+        unless: The convention that statements mean in which none of these names stands.
     """
 
     points: Callable[[Any], Iterable[Point]]
@@ -74,6 +81,16 @@ class Reference:
     example: Callable[[Any], Mapping[str, Any]]
     symmetric: tuple[str, ...] = ()
     fields: int = 0
+    conventions: Mapping[str, Callable[[Any], Iterable[Point]]] = field(default_factory=dict)
+    weights: str = ""
+    unless: tuple[str, frozenset[str]] | None = None
+
+    def meant(self, names: frozenset[str]) -> Reference:
+        """The reference as a statement with these names means it."""
+        if self.unless is None or self.unless[1] & names:
+            return self
+        weights = self.unless[0]
+        return replace(self, points=self.conventions[weights], weights=weights)
 
     def statement_of(self, formula: str) -> str:
         """A pasted formula (LaTeX or text) for the mean as a statement ``I == ...``."""
@@ -124,23 +141,54 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
         product, symbols = _expression(_required(table, "expression"), fields)
         return _of_mean(Mean(product, symbols, digits, "digits" in table))
     if name == "learning":
-        _refuse_others(table, ("activation", "teacher_activation", "order"))
+        _refuse_others(table, ("activation", "teacher_activation", "order", "weights"))
         own = _named(_required(table, "activation"))
         teacher = _named(str(table.get("teacher_activation", own)))
         order = table.get("order", "full")
         if order not in ("full", "small-learning-rate"):
             raise InputError("order is 'full' or 'small-learning-rate'")
         rates = LearningRates(own, teacher, order == "full", digits)
-        return Reference(rates.points, Deferred(lambda: rates.rule), _rates_example, ("Q", "T"))
-    _refuse_others(table, ("activation", "teachers"))
+        return _of_rates(rates, _weights(table, tuple(WEIGHTS)))
+    _refuse_others(table, ("activation", "teachers", "weights"))
     text = _named(_required(table, "activation"))
     teachers = table.get("teachers", "general")
     if teachers not in _TEACHERS:
         raise InputError(f"teachers is one of {', '.join(_TEACHERS)}")
+    conventions = {
+        f"output weights {weights}": partial(_plateau_points, text, _TEACHERS[teachers], weights)
+        for weights in _PLATEAU_WEIGHTS
+    }
+    weights = f"output weights {_weights(table, _PLATEAU_WEIGHTS) or _PLATEAU_WEIGHTS[0]}"
     return Reference(
-        lambda numbers: _plateau_points(text, _TEACHERS[teachers], numbers),
+        conventions[weights],
         Exact(digits=digits + GUARD, lost=GUARD),
         _plateau_example,
+        conventions=conventions,
+        weights=weights,
+    )
+
+
+def _weights(table: Mapping[str, Any], known: tuple[str, ...]) -> str:
+    value = str(table.get("weights", ""))
+    if value and value not in known:
+        raise InputError(f"weights is one of {', '.join(known)}, not {value!r}")
+    return value
+
+
+def _of_rates(rates: LearningRates, weights: str) -> Reference:
+    """Statements without output weights mean that these are 1, unless the file says otherwise."""
+    found = {WEIGHTS[name]: replace(rates, weights=name).points for name in rates.conventions}
+    chosen = WEIGHTS[weights or "any"]
+    if chosen not in found:
+        raise InputError(f"there are no points with {chosen} for {rates.student}")
+    return Reference(
+        found[chosen],
+        Deferred(lambda: rates.rule),
+        _rates_example,
+        ("Q", "T"),
+        conventions=found,
+        weights=chosen,
+        unless=None if weights else (WEIGHTS["one"], frozenset("vw")),
     )
 
 
@@ -252,7 +300,7 @@ def _plateau_example(numbers: Numbers) -> dict[str, Any]:
 
 
 def _plateau_points(
-    text: str, cases: Sequence[tuple[int, str, str, str, str]], numbers: Any
+    text: str, cases: Sequence[tuple[int, str, str, str, str]], weights: str, numbers: Any
 ) -> Iterator[Point]:
     import sympy as sp
 
@@ -277,12 +325,13 @@ def _plateau_points(
             for (name, value), point in zip(closed.items(), at, strict=True)
             if not value.xreplace(point).free_symbols
         }
-        rate = -here["teacher_response"] * exactly(eta * (T2 - D2 / (units - 1)), numbers)
+        squares = units if weights == "1" else 1
+        rate = -here["teacher_response"] * exactly(squares * eta * (T2 - D2 / (units - 1)), numbers)
         values = {
             "M": units,
             "R": here["R"],
             "Q": here["Q"],
-            "eps_g": here["generalization_error"],
+            "eps_g": squares * here["generalization_error"],
             "tau": 1 / rate,
             **{
                 name: exactly(value, numbers)

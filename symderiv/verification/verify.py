@@ -188,8 +188,9 @@ def _correction(
 ) -> tuple[Statement, Tested]:
     assert claim.rule is not None
     if not claim.corrected:
+        otherwise = _under_other_conventions(claim, arithmetic)
         raise UnsettledError(
-            f"equation {claim.name} {tested.summary}; there is no correction", tested
+            f"equation {claim.name} {tested.summary}; there is no correction{otherwise}", tested
         )
     statement = parse_statement(claim.corrected)
     found = claim.rule.test(statement, claim.ranges, points, arithmetic)
@@ -198,6 +199,27 @@ def _correction(
             f"the correction of equation {claim.name} {found.summary}", tested, found
         )
     return statement, found
+
+
+def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
+    """With which convention the print failed, and with which ones it does not."""
+    if claim.conventions is None:
+        return ""
+    statement = parse_statement(claim.statement)
+    assumed = claim.conventions.assumed
+    held: list[str] = []
+    failed: list[str] = []
+    for words, points in claim.conventions.points.items():
+        if words == assumed:
+            continue
+        try:
+            tested = _test_of_print(claim, statement, list(points(arithmetic)), arithmetic)
+        except SymderivError:
+            continue
+        (held if tested.passed else failed).append(words)
+    if held:
+        return f" (it fails with {assumed} and holds with {' and with '.join(held)}: see weights)"
+    return f" (it fails with {assumed}, and with {', with '.join(failed)})" if failed else ""
 
 
 def _mutants(

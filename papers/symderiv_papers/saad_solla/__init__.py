@@ -9,5 +9,5 @@ SOURCE = Source(
     ),
     package=__name__,
     root="papers",
-    files=("claims.toml",),
+    files=("claims.toml", "motion.toml"),
 )
