@@ -65,6 +65,7 @@ def at_once(points: Sequence[Any], **options: Any) -> Any:
         status=np.full(n, "done", dtype=object),
         alpha_end=np.full(n, 1000.0),
         error_sum=np.zeros(n),
+        tolerance_reached=np.full(n, np.nan),
         steps=np.ones(n, dtype=np.int64),
         rhs_evaluations=np.ones(n, dtype=np.int64),
         wall_seconds=np.zeros(n),

@@ -30,7 +30,7 @@ from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.storage.kernels import _read_sealed, _seal
 from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import SymderivError
-from symderiv.kept import cache_folder, kept
+from symderiv.kept import cache_folder, is_on, kept
 from symderiv.machine_code import load
 from symderiv.seals import sealed
 
@@ -77,8 +77,11 @@ def formats(folder: Path) -> dict[str, tuple[Path, Reader]]:
         "arrays .npz": _array(folder, ".npz"),
         "checkpoint": _checkpoint(folder, study),
         "derived solver": _solver(folder),
-        "derived result": _derived(folder),
-        "machine code": _machine_code(folder),
+        **(
+            {"derived result": _derived(folder), "machine code": _machine_code(folder)}
+            if is_on()
+            else {}
+        ),
         "compiled code, index": _compiled(folder, "nbi"),
         "compiled code, data": _compiled(folder, "nbc"),
     }

@@ -39,6 +39,7 @@ def integrated(points: Sequence[Study], **options: Any) -> Chunk:
         status=np.array(status, dtype=object),
         alpha_end=np.full(n, first.alpha[-1]),
         error_sum=np.zeros(n),
+        tolerance_reached=np.full(n, np.nan),
         steps=np.array(steps),
         rhs_evaluations=np.array(steps),
         wall_seconds=np.random.default_rng().random(n),
