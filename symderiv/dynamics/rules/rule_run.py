@@ -16,6 +16,7 @@ from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.packing import Packing
 
+_BIASES = "teacher_biases", "student_biases"
 _PLAIN = StudyRule(LearningRule())
 
 
@@ -34,6 +35,18 @@ class RuleFlow(Flow):
         """How the module packs its vectors."""
         found: Mapping[str, Any] = self.kernel.module.LAYOUT
         return found
+
+    @property
+    def learning_rule(self) -> LearningRule:
+        """What the module is derived for."""
+        return self.rule.rule
+
+    @property
+    def fixed_bias(self) -> float:
+        """The largest bias, in modulus, of those that are not trained."""
+        named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
+        found = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
+        return float(max(found))
 
     def packing(self, vector: str) -> Packing:
         """How the module packs ``"state"`` or ``"parameters"``."""

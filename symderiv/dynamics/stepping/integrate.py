@@ -12,7 +12,9 @@ import numpy as np
 from symderiv.dynamics.stepping.activation_error import (
     activation_attributes,
     activation_warnings,
+    beyond_range,
     range_warnings,
+    searched,
 )
 from symderiv.dynamics.stepping.compression import Compression, settle
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
@@ -153,13 +155,19 @@ def solve_flow(
     problem.keep_code()
     trajectory = _trajectory(best.result, problem, best.errors)
     kept = check == "never" or best.reached <= asked
+    beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
+    if beyond is not None:
+        beyond = searched(kernel, beyond, problem.learning_rule)
+        if beyond.error > 0.0:
+            attributes = {**trajectory.attributes, "activation_error": beyond.error}
+            trajectory = replace(trajectory, attributes=attributes)
     warnings = [
         *start.warnings,
         *(() if start.data is None else start.data.warnings()),
-        *activation_warnings(kernel, study.time.relative_tolerance),
+        *activation_warnings(kernel, study.time.relative_tolerance, beyond),
         *accuracy_warnings(problem, best, kept),
         *_compression_warnings(compression),
-        *range_warnings(kernel, trajectory),
+        *range_warnings(kernel, trajectory, beyond),
     ]
     return replace(
         trajectory,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
@@ -20,6 +20,9 @@ from symderiv.dynamics.studies.flat_layout import fields_of, pack_parameters, si
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
 from symderiv.limits import check_memory
+
+if TYPE_CHECKING:
+    from symderiv.learning.rule.learning_rule import LearningRule
 
 __all__ = ["Flow", "flat_parameters"]
 
@@ -46,6 +49,16 @@ class Flow:
         """How the flat vectors are packed."""
         layout: Mapping[str, Any] = LAYOUT
         return layout
+
+    @property
+    def learning_rule(self) -> LearningRule | None:
+        """What the module is derived for; None for plain descent."""
+        return None
+
+    @property
+    def fixed_bias(self) -> float:
+        """The largest bias, in modulus, of those that are not trained."""
+        return 0.0
 
     @property
     def compression(self) -> Mode:

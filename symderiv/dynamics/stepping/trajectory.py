@@ -94,10 +94,12 @@ class Trajectory(Curves):
     def failure(self) -> str | None:
         """What was asked for and not reached, in one line; None if nothing."""
         if self.cause == "done" and not self.tolerance_kept:
-            return (
+            said = (
                 f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
                 f"{self.tolerance_reached:.1e} was reached"
             )
+            # with the reason, and what to do
+            return next((line for line in self.warnings if line.startswith(said)), said)
         return super().failure()
 
     def to_dict(self) -> dict[str, Any]:

@@ -44,7 +44,12 @@ class Search:
     """Looks for the covariances at which rules are worst."""
 
     def __init__(
-        self, compiled: CompiledMeans, kinds: Sequence[Kinds], biased: bool = False
+        self,
+        compiled: CompiledMeans,
+        kinds: Sequence[Kinds],
+        biased: bool = False,
+        variance: float = LARGEST_VARIANCE,
+        bias: float = LARGEST_BIAS,
     ) -> None:
         """Takes the means.
 
@@ -52,12 +57,13 @@ class Search:
             compiled: All of them, with the rule as an argument.
             kinds: The factors of every mean that occurs.
             biased: Whether fields have biases.
+            variance, bias: The largest of fields, and of their biases in modulus.
         """
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
         self.kinked = compiled.kinks is not None
         self.kinds = tuple(kinds)
-        self.biased = biased
+        self.biased, self.variance, self.bias = biased, variance, bias
 
     def mean(
         self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
@@ -69,12 +75,12 @@ class Search:
         return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper, *shifts))
 
     def tail(self, negligible: float) -> float:
-        """The t beyond which the integrand of aligned fields of LARGEST_VARIANCE is negligible."""
+        """The t beyond which the integrand of the largest aligned fields is negligible."""
         cell = 0.05
         t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
         found = 0.0
-        shifts = (-LARGEST_BIAS, LARGEST_BIAS) if self.biased else (0.0,)
-        fields = math.sqrt(LARGEST_VARIANCE) * t
+        shifts = (-self.bias, self.bias) if self.biased else (0.0,)
+        fields = math.sqrt(self.variance) * t
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * cell
             for kind in kinds:
@@ -104,7 +110,9 @@ class Search:
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariance: Matrix) -> float:
-            biases = drawn_biases(rng, covariance) if self.biased else np.zeros(len(kinds))
+            biases = (
+                drawn_biases(rng, covariance, self.bias) if self.biased else np.zeros(len(kinds))
+            )
             # In the opposite order the rule splits other variables at other places.
             exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1], biases[::-1])
             found = self.mean(rule, kinds, covariance, biases) - exact
@@ -117,25 +125,27 @@ class Search:
             tried = []
             # means of four analytic factors cost little
             count = _SAMPLES[size] if self.kinked else 4 * _SAMPLES[size]
-            random = (field_covariance(rng, size, LARGEST_VARIANCE) for _ in range(count))
-            for covariance in (*structured(size, LARGEST_VARIANCE), *random):
+            random = (field_covariance(rng, size, self.variance) for _ in range(count))
+            for covariance in (*structured(size, self.variance), *random):
                 tried.append((off(kinds, covariance), covariance))
                 yield tried[-1][0]
             tried.sort(key=lambda each: -each[0])
             for worst, start in tried[:3]:
                 climbed, place = worst, start
                 for _ in range(_AROUND[size] // 3):
-                    covariance = nearby(rng, place, LARGEST_VARIANCE)
+                    covariance = nearby(rng, place, self.variance)
                     error = off(kinds, covariance)
                     if error > climbed:
                         climbed, place = error, covariance
                         yield error
 
 
-def drawn_biases(rng: np.random.Generator, covariance: Matrix) -> Matrix:
+def drawn_biases(
+    rng: np.random.Generator, covariance: Matrix, largest: float = LARGEST_BIAS
+) -> Matrix:
     """Biases up to the largest, some zero, often the same or opposite where fields nearly are."""
     size = len(covariance)
-    biases = rng.uniform(-LARGEST_BIAS, LARGEST_BIAS, size=size)
+    biases = rng.uniform(-largest, largest, size=size)
     biases[rng.random(size) < 0.2] = 0.0
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance / np.outer(scale, scale)

@@ -23,6 +23,7 @@ from symderiv_codegen import (
 
 from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.gaussian import existence
+from symderiv.kept import kept
 from symderiv.learning.lowering.compiled_means import compiled_means
 from symderiv.learning.lowering.numeric_activation import NumericActivation, X
 from symderiv.learning.lowering.patterns import Kind, Pattern
@@ -39,8 +40,37 @@ from symderiv.learning.lowering.quadrature_rules import (
     kinked_rule,
     smooth_rule,
 )
-from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.numerics import GAUSSIAN
+
+_SOURCES = ("learning", "numerics", "gaussian", "expressions")
+
+
+@kept(*_SOURCES)
+def error_within(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    numbers: tuple[tuple[float, ...], tuple[float, ...]],
+    variance: float,
+    bias: float,
+) -> float:
+    """The error of the means of a module where fields are larger than it states errors for.
+
+    Args:
+        student, teacher: Activations.
+        rule: Of the module.
+        numbers: ``QUADRATURE_RULE`` and ``QUADRATURE_PAIR_RULE`` of the module.
+        variance, bias: The largest of the fields, and of their biases in modulus.
+
+    Returns:
+        The largest difference to a much finer rule that a search finds, times a factor of safety.
+    """
+    given = Rule(0.0, *numbers)
+    problem = learning_problem(student, teacher, rule)
+    return Quadrature(problem, math.inf, rule=given, within=(variance, bias)).error
+
 
 _NAMES = {
     0: "{}_activation",
@@ -59,13 +89,22 @@ _TEACHER = 3  # number of the teacher's activation among the factors; see the te
 class Quadrature:
     """The means of a problem as functions of a module."""
 
-    def __init__(self, problem: LearningProblem, tolerance: float, limited: bool = False) -> None:
+    def __init__(
+        self,
+        problem: LearningProblem,
+        tolerance: float,
+        limited: bool = False,
+        rule: Rule | None = None,
+        within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
+    ) -> None:
         """Finds the coarsest rule that does.
 
         Args:
             problem: The activations.
             tolerance: Bound on the absolute error of the means.
             limited: Take the best rule where none does.
+            rule: Take this one and search for its error.
+            within: The largest variances, and biases in modulus, of the fields in the search.
 
         Raises:
             DivergentError: Γ_ii does not exist.
@@ -77,8 +116,11 @@ class Quadrature:
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
-        self.tolerance = tolerance
-        self.rule, self.error = self._chosen(limited)
+        self.tolerance, self.within = tolerance, within
+        if rule is None:
+            self.rule, self.error = self._chosen(limited)
+        else:
+            self.rule, self.error = rule, _stated(self.search.error(rule, math.inf))
         # of the means of two factors alone, which finer rules compute
         self.pair_error = _stated(self.search.error(self.rule, math.inf, sizes=(2,)))
 
@@ -246,7 +288,7 @@ class Quadrature:
         text = print_numba(
             Program("means", "", {}, (), (), functions, (), constants=constants, extension=GAUSSIAN)
         )
-        return Search(compiled_means(text), self.means, self.biased)
+        return Search(compiled_means(text), self.means, self.biased, *self.within)
 
     @property
     def means(self) -> list[Kinds]:
