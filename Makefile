@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding mutants claim-foundations wrong-models random-sides \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -92,6 +92,11 @@ quadrature-errors: $(VENV)/.installed
 # Every way of showing a certified number, at 10^5 random balls and digits.
 rounding: $(VENV)/.installed
 	$(BIN)/python tests/property/test_outward_rounding.py 100000
+
+# What runs of every method state of their errors beside the true ones, in long doubles; goes on where
+# it was stopped.
+stated-errors: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m stated_errors
 
 # What every claim of the papers rests on: the engine slightly wrong, in six places in turn.
 # Rewrites docs/claim-foundations.json; FOUNDATIONS=--all tries everything on every claim.
