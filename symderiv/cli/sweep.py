@@ -29,7 +29,7 @@ def sweep(
             "--output",
             "-o",
             metavar="STORE",
-            help="Zarr store; one that is there goes on, and is widened by new values.",
+            help="Zarr store; one that is there goes on, and is widened by new keys and values.",
             show_default="STUDY-sweep.zarr",
         ),
     ] = None,

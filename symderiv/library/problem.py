@@ -637,8 +637,8 @@ class Problem(Shown):
     ) -> Sweep:
         """Solve a grid of problems into one store; what the store holds is not solved again.
 
-        The store is a Zarr group that xarray opens; swept keys are dimensions. More values of the
-        same keys widen it.
+        The store is a Zarr group that xarray opens; swept keys are dimensions. More values and more
+        keys widen it.
 
         Args:
             over: values of keys of the study file ("training.learning_rate"), beside or instead of
