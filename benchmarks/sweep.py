@@ -4,6 +4,9 @@
   else is done: studies, hashes, boxes, checksums, the store. Seconds per point, and the largest
   memory of the process above that of one that has imported the same.
 * ratio: the same runs integrated without a store and swept into one, on the same processors.
+
+``python -m benchmarks.sweep --points 1000000`` sweeps so many points as a user would, integrations
+and all, calls again, draws the map, and says how much memory each process took at most.
 """
 
 from __future__ import annotations
@@ -14,13 +17,16 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import psutil
 
 STUDY = """
 [network]
@@ -40,6 +46,12 @@ points = 50
 relative_tolerance = 1e-8
 """
 SEEDS = 100
+#: Short runs: what is measured is the sweep, not the integrations.
+SHORT = (
+    STUDY.replace("points = 50", "points = 10")
+    .replace("end = 1000.0", "end = 10.0")
+    .replace("1e-8", "1e-6")
+)
 
 
 def over(points: int) -> dict[str, list[Any]]:
@@ -117,6 +129,68 @@ def ratio(points: int) -> dict[str, float]:
     return {"integrated": alone, "swept": swept}
 
 
+class Watched:
+    """The largest memory in MB of this process and of the largest that it has started."""
+
+    def __init__(self) -> None:
+        self.own = self.started = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watched:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        this = psutil.Process()
+        while not self._ended.wait(0.5):
+            self.own = max(self.own, this.memory_info().rss / 2**20)
+            for process in this.children(recursive=True):
+                with suppress(psutil.Error):
+                    self.started = max(self.started, process.memory_info().rss / 2**20)
+
+
+def whole(points: int) -> None:
+    """Sweep so many points, again when all is there, and draw them; print times and memory."""
+    from symderiv.dynamics.studies.study import parse_study
+    from symderiv.sweeps.sweep import run_sweep
+
+    study = parse_study(SHORT)
+    seeds = min(1000, points)
+    rates = np.linspace(0.1, 2.0, max(1, points // seeds)).tolist()
+    keys: dict[str, list[Any]] = {
+        "training.learning_rate": rates,
+        "initial.seed": list(range(seeds)),
+    }
+    count = len(rates) * seeds
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "sweep.zarr"
+        run_sweep(study, over(16), Path(folder) / "first.zarr", workers=0)
+        print(f"{count} points, K = M = 2, erf, full order, 10 outputs to 10, 1e-6")
+        print(f"  {'the imports':<28} {_memory():.0f} MB", flush=True)
+        for name in ("first call", "second call, all verified"):
+            with Watched() as watched:
+                started = time.perf_counter()
+                found = run_sweep(study, keys, store)
+                seconds = time.perf_counter() - started
+            print(
+                f"  {name:<28} {seconds:.0f} s, {1e3 * seconds / count:.3f} ms per point; at most "
+                f"{watched.own:.0f} MB, a worker {watched.started:.0f} MB",
+                flush=True,
+            )
+        with Watched() as watched:
+            started = time.perf_counter()
+            found.figure("final_error").savefig(Path(folder) / "map.png")
+            seconds = time.perf_counter() - started
+        print(f"  {'the map of final errors':<28} {seconds:.0f} s; at most {watched.own:.0f} MB")
+        size = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
+        print(f"  {'the store':<28} {size / 2**20:.0f} MB; {dict(found.statuses)}")
+
+
 def _memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -130,10 +204,13 @@ def _in_new_process(what: str, points: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("overhead", "ratio"))
-    parser.add_argument("--points", type=int)
+    parser.add_argument("--points", type=int, help="sweep so many as a user would")
     parser.add_argument("--overhead-points", type=int, default=100_000)
     parser.add_argument("--ratio-points", type=int, default=10_000)
     options = parser.parse_args()
+    if options.points and not options.only:
+        whole(options.points)
+        return
     if options.only:
         measure = {"overhead": overhead, "ratio": ratio}[options.only]
         print(json.dumps(measure(options.points)))

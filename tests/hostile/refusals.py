@@ -37,6 +37,8 @@ from hostile.campaign import Ending, carry_out, run, warm_up
 SOON = 1.0
 #: Processor seconds after which a call that was not refused is ended.
 ENOUGH = 5
+#: What a refusal says that only a computation can find out.
+FOUND_OUT = ("the full flow has a stationary symmetric plateau only up to",)
 #: The longest word that a system takes on a command line is longer.
 _LONGEST_WORD = 120_000
 
@@ -126,6 +128,7 @@ def judged(ending: Ending, kind: str) -> list[str]:
     """The faults of an ending, among them a refusal that comes late or leaves something."""
     found = list(ending.faults)
     late = ending.code == 2 and ending.seconds > SOON
+    late = late and not any(words in ending.err for words in FOUND_OUT)
     # the machine may have been busy: what is slow is slow twice
     if late and carry_out(ending.call, ENOUGH).seconds > SOON:
         found.append(f"refused after {ending.seconds:.1f} s")
