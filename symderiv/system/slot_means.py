@@ -130,12 +130,14 @@ def _function(functions: tuple[sp.Expr, ...], shifted: tuple[bool, ...]) -> Scal
     mean = expectation(
         integrand, fields, covariance, sp.Matrix(biases) if any(shifted) else None, folded=True
     )
-    form = (arguments, mean.definitions, mean.value)
+    # the search for edges of the domain takes a mean for every field
+    places = tuple(sp.Symbol(f"b{n + 1}", real=True) for n in range(size)) if any(shifted) else ()
+    form = ((*triangle, *places), mean.definitions, mean.value)
     return ScalarFunction(
         name="mean",
         arguments=arguments,
         definitions=mean.definitions,
         value=stable(mean.value),
         doc=f"E[{integrand}].",
-        guarded=has_edge(*form, biased=any(shifted)),
+        guarded=bool(parameters) or has_edge(*form, biased=any(shifted)),
     )
