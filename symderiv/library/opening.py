@@ -20,19 +20,21 @@ from symderiv.library.verified import Verdicts
 
 if TYPE_CHECKING:
     from symderiv.sweeps.sweep_result import Sweep
+    from symderiv.system.language import System
 
 __all__ = ["open_file"]
 
 
 def open_file(
     path: str | PathLike[str],
-) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep:
+) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System:
     """Read a file that symderiv has written.
 
     Args:
         path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
             ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
-            :class:`Verdicts` in it, the store of a sweep a :class:`Sweep`. A trajectory whose file
+            :class:`Verdicts` in it, the JSON file of a :class:`System` that system, the store of
+            a sweep a :class:`Sweep`. A trajectory whose file
             holds no overlaps per eigenvalue has not-a-number in their place.
 
     Raises:
@@ -64,11 +66,27 @@ def open_file(
     if ending == ".toml":
         return Problem.from_toml(path)
     if ending == ".json":
-        return _ledger(path)
+        return _system_or_ledger(path)
     raise InputError(
         f"{path.name}: must end in .nc, .npz, .toml or .json, or be a sweep's store, to be opened",
         argument="path",
     )
+
+
+def _system_or_ledger(path: Path) -> System | Verdicts:
+    """The statement in a file, or the ledger that it is."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return _ledger(path)
+    if '"symderiv-system"' not in text[:200]:
+        return _ledger(path)
+    from symderiv.system.system_files import read_system
+
+    try:
+        return read_system(text)
+    except InputError as error:
+        raise error.inside(path.name) from None
 
 
 def _ledger(path: Path) -> Verdicts:

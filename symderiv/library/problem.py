@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
+    from symderiv.system.language import System
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
@@ -338,6 +339,18 @@ class Problem(Shown):
         from symderiv.library.shown_equations import equations_of
 
         return equations_of(self._study)
+
+    @property
+    def system(self) -> System:
+        """The learning rule as a statement of a :class:`symderiv.System`.
+
+        Raises:
+            NotClosed: the rule is no statement about one fresh example (schedules, tasks, batches
+                that grow with N, steps divided by their root mean square).
+        """
+        from symderiv.library.problem_systems import system_of
+
+        return system_of(self._study)
 
     def rates(
         self,

@@ -31,6 +31,7 @@ class Law:
     """
 
     def __init__(self, statement: Statement) -> None:
+        self.statement = statement
         self.symbols = statement.symbols
         self._inputs = {each.name: each for each in statement.inputs}
         #: Covariances that are no plain overlaps, by symbol.

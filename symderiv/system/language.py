@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from fractions import Fraction
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError, ShapeError
+from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.system.register import Latent, Symbols
 from symderiv.system.stated_problem import Constraint, Descent, Inputs, Statement, Update
 from symderiv.system.vector_expressions import (
@@ -26,6 +27,7 @@ from symderiv.system.vector_expressions import (
 if TYPE_CHECKING:
     from symderiv.system.system_runs import Solver, SystemRates, SystemRun
     from symderiv.system.system_sgd import SystemSimulation
+    from symderiv.system.told import SystemEquations
 
 __all__ = ["Scalars", "System"]
 
@@ -74,6 +76,7 @@ class System:
         self._lines: list[Descent | Update] = []
         self._constraints: list[Constraint] = []
         self._observables: dict[str, sp.Expr] = {}
+        self._declared: list[dict[str, Any]] = []
         self._solver: Solver | None = None
         self._solved = (0, 0, 0)
 
@@ -122,6 +125,8 @@ class System:
         name = self._symbols.take(name, "inputs")
         if size is None:
             atom = FreshInput(self._symbols, name, 0, None, name)
+            self._symbols.known((atom,))
+            self._declare("inputs", name, model=model)
             self._inputs.append(Inputs(name, model, (atom,), None, False))
             return atom
         many = episode is not None
@@ -131,6 +136,10 @@ class System:
         )
         for atom in atoms:
             self._symbols.take(atom.name, f"inputs of {name}")
+        self._symbols.known(atoms)
+        self._declare(
+            "inputs", name, model=model, length=length, episode=episode, correlation=matrix
+        )
         self._inputs.append(Inputs(name, model, atoms, matrix, many))
         return Episode(self._symbols, name, atoms) if many else InputSequence(name, atoms)
 
@@ -154,6 +163,7 @@ class System:
         if size is not None:
             for member in members:
                 self._symbols.take(member.name, f"one of the vectors {name}")
+        self._declare("vectors", name, number=size, fixed=bool(fixed))
         self._symbols.declared(members)
         self._vectors += members
         return members[0] if size is None else SlowVectors(members)
@@ -162,6 +172,7 @@ class System:
         """Declare slow scalars u = O(1): a SymPy symbol, or an array of K symbols."""
         size = _count(number, "number")
         name = self._symbols.take(name, "scalars")
+        self._declare("scalars", name, number=size)
         names = [name] if size is None else [f"{name}{i + 1}" for i in range(size)]
         symbols = [sp.Symbol(each, real=True) for each in names]
         for symbol in symbols:
@@ -187,6 +198,7 @@ class System:
         size = _count(number, "number")
         read = _law(law)
         name = self._symbols.take(name, "latents")
+        self._declare("latents", name, number=size, law=read)
         names = [name] if size is None else [f"{name}{i + 1}" for i in range(size)]
         if size is not None:
             for each in names:
@@ -205,6 +217,7 @@ class System:
         if default.free_symbols:
             raise InputError(f"the value of {name} must be a number, not {default}")
         symbol = sp.Symbol(self._symbols.take(name, "a parameter"), real=True)
+        self._declare("parameter", name, value=None if value is None else default)
         self._symbols.parameters[symbol] = default
         return symbol
 
@@ -284,6 +297,29 @@ class System:
     # what follows
 
     @property
+    def declarations(self) -> tuple[Mapping[str, Any], ...]:
+        """What was declared, in order, with its arguments as they were understood."""
+        return tuple(self._declared)
+
+    def _declare(self, kind: str, name: str, **arguments: Any) -> None:
+        self._declared.append({"kind": kind, "name": name, **arguments})
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the statement as a versioned JSON file that ``sd.open`` reads.
+
+        Args:
+            path: The file, ending in .json.
+            force: Replace a file that is there.
+
+        Raises:
+            InputError: The file is there already, or cannot be written.
+        """
+        from symderiv.outputs import Output
+        from symderiv.system.system_files import system_text
+
+        Output(path, "json", force=force).write_text(system_text(self), seal=False)
+
+    @property
     def statement(self) -> Statement:
         """The statement as data that does not change any more."""
         return Statement(
@@ -312,6 +348,29 @@ class System:
                 raise InputError("nothing moves yet: say how with descend, ascend or update")
             self._solver, self._solved = Solver(closed(derived(self.statement))), said
         return self._solver
+
+    @property
+    def equations(self) -> SystemEquations:
+        """The derived equations: ``.to_text()``, ``.to_latex()``, typeset in notebooks."""
+        from symderiv.system.told import SystemEquations
+
+        return SystemEquations(self.solver)
+
+    @property
+    def conditions(self) -> list[str]:
+        """What the limit N → ∞ assumes for this statement, one sentence each."""
+        from symderiv.system.told import conditions_of
+
+        return conditions_of(self.solver.closed)
+
+    def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
+        """Return the equations of one order parameter with every mean by name.
+
+        Args:
+            name: As in states, e.g. ``"w.B"``.
+            state: Where the rate is evaluated; None leaves it out.
+        """
+        return self.equations.explain(name, state)
 
     def rates(self, state: Mapping[str, Any], **parameters: Any) -> SystemRates:
         """Return the derivatives of all order parameters by α at a state.
@@ -471,12 +530,15 @@ def _spread(value: Any, size: int, where: str) -> list[Any]:
 def _count(number: Any, argument: str) -> int | None:
     if number is None:
         return None
-    if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise InputError(
-            f"must be a whole number, not {number!r}; a number of units that grows with N leads to "
-            "infinitely many order parameters",
-            argument=argument,
+    if isinstance(number, sp.Expr) and number.free_symbols:
+        raise NotClosed(
+            f"{number} vectors are a number that grows with N, or is not known: there would be as "
+            "many order parameters; give a whole number",
+            average="(1/N) Σ_k E[F_k h_k] over a number of units that grows",
+            statement=f"vectors(…, {number})",
         )
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise InputError(f"must be a whole number, not {number!r}", argument=argument)
     if not 1 <= number <= _MOST:
         raise InputError(f"must be from 1 to {_MOST}, not {number}", argument=argument)
     return int(number)

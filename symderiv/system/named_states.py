@@ -46,18 +46,20 @@ class Layout:
         """
         law = self.closed.equations.law
         weight, eigenvalues, first = np.ones(1), {}, ""
+        basis: Any = None
         for inputs in self.statement.inputs:
             if law.isotropic(inputs.name):
                 continue
             component = inputs.model.build(Path()).single()
-            if first and not _same_weights(component.weight, weight):
+            apart = basis is not None and not _share_eigenspaces(basis, inputs.model)
+            if first and (apart or not _same_weights(component.weight, weight)):
                 raise NotClosed(
                     f"the covariances of {first} and {inputs.name} have no eigenspaces in common: "
                     "their products generate new overlaps without end",
                     average=f"w·Ω_{first} Ω_{inputs.name} v/N",
                     statement=f'inputs("{inputs.name}")',
                 )
-            first = first or inputs.name
+            first, basis = first or inputs.name, basis or inputs.model
             weight = np.asarray(component.weight)
             eigenvalues[inputs.name] = np.asarray(component.eigenvalue)
         return weight, eigenvalues
@@ -291,6 +293,12 @@ class Layout:
                 f"{', '.join(missing)} must be given: the equations need {', '.join(self.names)}",
                 argument="initial",
             )
+
+
+def _share_eigenspaces(one: Any, other: Any) -> bool:
+    """Return whether two input models have their eigenspaces in common, the k-th with the k-th."""
+    ordered = "spectrum", "power-law"
+    return bool(one == other or (one.model in ordered and other.model in ordered))
 
 
 def _same_weights(one: np.ndarray, other: np.ndarray) -> bool:

@@ -66,6 +66,7 @@ class Symbols:
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
         self._order: dict[str, int] = {}
+        self._atoms: dict[str, Atom] = {}
         self.meaning: dict[sp.Symbol, Field | Overlap | Size | Latent] = {}
         self.scalars: dict[sp.Symbol, str] = {}
         self.parameters: dict[sp.Symbol, sp.Expr] = {}
@@ -89,6 +90,7 @@ class Symbols:
         """Note the order of declaration of vectors."""
         for vector in vectors:
             self._order[vector.name] = len(self._order)
+            self._atoms[vector.name] = vector
 
     def place(self, vector: SlowVector) -> int:
         """Return the place of a vector in the order of declaration."""
@@ -112,6 +114,22 @@ class Symbols:
         symbol = sp.Symbol(name, real=True)
         self.meaning.setdefault(symbol, meaning)
         return symbol
+
+    def recalled(self, name: str) -> None:
+        """Make the symbol that a name stands for, where it is one of an inner product.
+
+        Names are those that :meth:`product` gives; others are left alone.
+        """
+        kind, *parts = name.split("__")
+        if kind not in ("h", "q", "n") or len(parts) != 2:
+            return
+        atoms = [self._atoms.get(part) for part in parts]
+        if atoms[0] is not None and atoms[1] is not None:
+            self.product(atoms[0], atoms[1])
+
+    def known(self, atoms: Iterable[Atom]) -> None:
+        """Note inputs and vectors by name."""
+        self._atoms |= {atom.name: atom for atom in atoms}
 
     def latent(self, latent: Latent) -> sp.Symbol:
         """Return the symbol of a latent."""

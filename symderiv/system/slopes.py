@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import sympy as sp
 
 __all__ = ["slope"]
@@ -19,8 +21,21 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     found = sp.diff(expression, symbol)
     if not found.has(sp.DiracDelta):
         return found
-    terms = sp.Add.make_args(sp.expand_mul(found))
-    return sp.Add(*(term for term in terms if not _vanishes(term, symbol)))
+    return sp.Add(*(term for term in _terms(found) if not _vanishes(term, symbol)))
+
+
+def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:
+    """Return the terms of a sum, with factors written out that have delta functions in them."""
+    for term in sp.Add.make_args(expression):
+        inside = next(
+            (f for f in sp.Mul.make_args(term) if f.is_Add and f.has(sp.DiracDelta)), None
+        )
+        if inside is None:
+            yield term
+        else:
+            rest = term / inside
+            for part in inside.args:
+                yield from _terms(part * rest)
 
 
 def _idempotent(expression: sp.Expr) -> sp.Expr:

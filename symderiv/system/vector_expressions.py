@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError, ShapeError
+from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.questions.numbers import without_floats
 
 __all__ = [
@@ -52,6 +52,20 @@ def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
     for place in np.ndindex(array.shape):
         result[place] = function(array[place])
     return result
+
+
+class _OfCoordinates(NotClosed, sp.SympifyError):  # type: ignore[misc]
+    """A function of the coordinates of a vector; SymPy takes it for "no expression"."""
+
+    def __init__(self, vector: object) -> None:
+        NotClosed.__init__(
+            self,
+            f"a function of the coordinates of {vector} depends on every one of the N numbers, not "
+            "on finitely many fields: no overlaps describe it; use functions of fields w @ x and "
+            "overlaps w.dot(B) as factors of vectors",
+            average="(1/N) Σ_a E[f(x_a, w_a)] over coordinates a",
+            statement=f"update with a function of coordinates of {vector}",
+        )
 
 
 class Register(Protocol):
@@ -144,6 +158,15 @@ class VectorExpression:
     def __rmatmul__(self, other: Any) -> Any:
         return _elementwise(lambda each: each @ self, other)
 
+    def _sympy_(self) -> Any:
+        raise _OfCoordinates(self)
+
+    def __abs__(self) -> Any:
+        raise _OfCoordinates(self)
+
+    def __pow__(self, power: Any) -> Any:
+        raise _OfCoordinates(self)
+
     def __repr__(self) -> str:
         return " + ".join(f"({f})*{atom.name}" for atom, f in self.terms.items()) or "0"
 
@@ -221,6 +244,15 @@ class SlowVectors:
         """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""
         return self.__matmul__(other)
 
+    def _sympy_(self) -> Any:
+        raise _OfCoordinates(self.family)
+
+    def __abs__(self) -> Any:
+        raise _OfCoordinates(self.family)
+
+    def __pow__(self, power: Any) -> Any:
+        raise _OfCoordinates(self.family)
+
     def __rmatmul__(self, coefficients: Any) -> Any:
         """Return Σ_k s_k v_k/√N for coefficients of shape (K,), an array of sums for (n, K)."""
         values = np.asarray(coefficients, dtype=object)
@@ -279,6 +311,19 @@ class FreshInput(_Atom):
     ) -> None:
         super().__init__(symbols, name)
         self.source, self.position, self.copy = source, position, copy
+
+    def again(self) -> FreshInput:
+        """Refuse an example that was used in an earlier step.
+
+        Raises:
+            NotClosed: Always: weights remember such an example, and means over fresh ones do not.
+        """
+        raise NotClosed(
+            f"an example {self.name} that is used twice is correlated with the weights that "
+            "learned from it: fields are no longer Gaussian given the overlaps; draw a fresh one",
+            average=f"E[F(h) ξ·w/√N] with w that has seen {self.name}",
+            statement=f"{self.name}.again()",
+        )
 
 
 class InputSequence:

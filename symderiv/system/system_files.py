@@ -1,0 +1,240 @@
+"""A statement as a versioned JSON file, checked against its schema when it is read.
+
+Formulas in the file are data: they are read by the parser of user formulas and never evaluated. The
+schema is ``system_schema()``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import sympy as sp
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from symderiv.dynamics.studies.input_models import Data
+from symderiv.errors import FormulaError, InputError
+from symderiv.expressions import parse_formula
+from symderiv.system.language import System
+from symderiv.system.stated_problem import Descent
+from symderiv.system.vector_expressions import SlowVector, VectorExpression
+
+__all__ = ["read_system", "system_schema", "system_text"]
+
+FORMAT = "symderiv-system"
+VERSION = 1
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Declaration(_Table):
+    kind: Literal["inputs", "vectors", "scalars", "latents", "parameter"]
+    name: str
+    number: int | None = None
+    fixed: bool = False
+    model: dict[str, Any] | None = None
+    length: int | None = None
+    episode: int | None = None
+    correlation: list[list[str]] | None = None
+    law: str | dict[str, str] | None = None
+    value: str | None = None
+
+
+class _Line(_Table):
+    kind: Literal["descend", "ascend", "update"]
+    loss: str | None = None
+    rates: dict[str, str] | None = None
+    changes: dict[str, str | dict[str, str]] | None = None
+
+
+class _Constraint(_Table):
+    vectors: list[str]
+    kind: Literal["sphere", "orthonormal"]
+
+
+class _File(_Table):
+    format: Literal["symderiv-system"]
+    version: Literal[1]
+    declarations: list[_Declaration]
+    statements: list[_Line]
+    constraints: list[_Constraint] = []
+    observables: dict[str, str] = {}
+
+
+def system_schema() -> dict[str, Any]:
+    """Return the JSON schema of the file of a system."""
+    return _File.model_json_schema()
+
+
+def system_text(system: System) -> str:
+    """Return a system as the text of its JSON file; equal statements give equal texts.
+
+    Raises:
+        InputError: An expression is longer than what formulas in files may be.
+    """
+    statement = system.statement
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "declarations": [_told(each) for each in system.declarations],
+        "statements": [_line(line) for line in statement.lines],
+        "constraints": [
+            {"vectors": [v.name for v in c.vectors], "kind": c.kind} for c in statement.constraints
+        ],
+        "observables": {k: str(v) for k, v in statement.observables.items()},
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def _told(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    found = {k: v for k, v in declaration.items() if v not in (None, False)}
+    if "model" in found:
+        found["model"] = found["model"].model_dump(mode="json", exclude_unset=True)
+    if "correlation" in found:
+        found["correlation"] = [[str(e) for e in row] for row in found["correlation"].tolist()]
+    if isinstance(found.get("law"), tuple):
+        found["law"] = {str(value): str(p) for value, p in found["law"]}
+    if "value" in found:
+        found["value"] = str(found["value"])
+    return found
+
+
+def _line(line: Any) -> dict[str, Any]:
+    if isinstance(line, Descent):
+        return {
+            "kind": "descend" if line.sign > 0 else "ascend",
+            "loss": str(line.loss),
+            "rates": {_name(key): str(rate) for key, rate in line.rates.items()},
+        }
+    changes: dict[str, Any] = {}
+    for key, change in line.changes.items():
+        changes[_name(key)] = (
+            {atom.name: str(f) for atom, f in change.terms.items()}
+            if isinstance(change, VectorExpression)
+            else str(change)
+        )
+    return {"kind": "update", "changes": changes}
+
+
+def _name(key: SlowVector | sp.Symbol) -> str:
+    return key.name if isinstance(key, SlowVector) else str(key)
+
+
+def read_system(text: str) -> System:
+    """Return the system of a JSON text.
+
+    Raises:
+        InputError: The text is no such file, or something in it is not acceptable; the message
+            names the entry.
+    """
+    try:
+        record = _File.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{place}: {first['msg']}") from None
+    return _Reader(record).system
+
+
+class _Reader:
+    """Makes the statements of a file."""
+
+    def __init__(self, record: _File) -> None:
+        self.system = System()
+        self.made: dict[str, Any] = {}
+        for declaration in record.declarations:
+            self._declare(declaration)
+        for line in record.statements:
+            self._state(line)
+        for constraint in record.constraints:
+            members = np.array([self._vector(name) for name in constraint.vectors], dtype=object)
+            self.system.constrain(members, constraint.kind)
+        for name, formula in record.observables.items():
+            self.system.observe(**{name: self._expression(formula, f"observables.{name}")})
+
+    def _declare(self, given: _Declaration) -> None:
+        system, name = self.system, given.name
+        if given.kind == "inputs":
+            model = TypeAdapter(Data).validate_python(given.model) if given.model else None
+            correlation = given.correlation and [
+                [self._expression(e, f"{name}.correlation") for e in row]
+                for row in given.correlation
+            ]
+            self.made[name] = system.inputs(name, model, given.length, correlation, given.episode)
+        elif given.kind == "vectors":
+            self.made[name] = system.vectors(name, given.number, given.fixed)
+        elif given.kind == "scalars":
+            self.made[name] = system.scalars(name, given.number)
+        elif given.kind == "latents":
+            law: Any = given.law
+            if isinstance(law, dict):
+                law = {
+                    self._expression(v, f"{name}.law"): self._expression(p, f"{name}.law")
+                    for v, p in law.items()
+                }
+            self.made[name] = system.latents(name, law or "gaussian", given.number)
+        else:
+            value = None if given.value is None else self._expression(given.value, name)
+            self.made[name] = system.parameter(name, value)
+
+    def _state(self, line: _Line) -> None:
+        if line.kind == "update":
+            changes = {}
+            for name, change in (line.changes or {}).items():
+                changes[self._target(name)] = (
+                    self._expression(change, name)
+                    if isinstance(change, str)
+                    else sum(
+                        (
+                            self._atom(atom) * self._expression(formula, f"{name}.{atom}")
+                            for atom, formula in change.items()
+                        ),
+                        sp.S.Zero,
+                    )
+                )
+            self.system.update(changes)
+            return
+        rates = {
+            self._target(name): self._expression(rate, name)
+            for name, rate in (line.rates or {}).items()
+        }
+        loss = self._expression(line.loss or "", "loss")
+        (self.system.descend if line.kind == "descend" else self.system.ascend)(loss, rates)
+
+    def _expression(self, formula: str, where: str) -> sp.Expr:
+        symbols = self.system.statement.symbols
+        names = _names(formula)
+        for name in names:
+            symbols.recalled(name)
+        try:
+            return parse_formula(formula, names)
+        except FormulaError as error:
+            raise InputError(f"{where}: {error}") from None
+
+    def _target(self, name: str) -> Any:
+        vectors = {v.name: v for v in self.system.statement.vectors}
+        return vectors.get(name, sp.Symbol(name, real=True))
+
+    def _vector(self, name: str) -> SlowVector:
+        vectors = {v.name: v for v in self.system.statement.vectors}
+        if name not in vectors:
+            raise InputError(f"{name!r} is no vector of this file")
+        return vectors[name]
+
+    def _atom(self, name: str) -> Any:
+        for inputs in self.system.statement.inputs:
+            for atom in inputs.atoms:
+                if atom.name == name:
+                    return atom
+        return self._vector(name)
+
+
+def _names(formula: str) -> tuple[str, ...]:
+    """Return the names in a formula that are no functions and no constants."""
+    found = re.findall(r"[A-Za-z]\w*(?!\w|\s*\()", formula)
+    return tuple(sorted(set(found) - {"pi", "E"}))

@@ -1,0 +1,303 @@
+"""A statement and its derivation in words and formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+from symderiv_codegen import ScalarFunction
+
+from symderiv.derivation import Derivation, Section, Step
+from symderiv.errors import InputError
+from symderiv.system.census import CensusTerm, census
+from symderiv.system.closed_motion import Closed
+from symderiv.system.joint_means import LARGEST_VARIANCE
+from symderiv.system.letters import Letters
+from symderiv.system.stated_motion import ALL
+from symderiv.system.stated_problem import Descent
+from symderiv.system.system_runs import Solver
+from symderiv.system.vector_expressions import VectorExpression
+
+__all__ = ["SystemEquations", "conditions_of"]
+
+
+class SystemEquations:
+    """The equations of a system, shown: text, LaTeX, HTML.
+
+    Args:
+        solver: The derived equations.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self.closed: Closed = solver.closed
+        self._letters = Letters(self.closed.equations.law)
+
+    @cached_property
+    def census(self) -> tuple[CensusTerm, ...]:
+        """Every term of every update with what it adds to the equations."""
+        return census(self.closed)
+
+    @cached_property
+    def derivation(self) -> Derivation:
+        """Statement, step, motion, means and conditions, step by step."""
+        sections = (
+            Section("What is stated", "statement", tuple(self._stated())),
+            Section("One step", "step", tuple(self._changes())),
+            Section("The motion of the order parameters", "motion", tuple(self._motion())),
+            Section("Their means", "means", tuple(self._means())),
+            Section("The census of terms", "census", tuple(self._counted())),
+            Section("Conditions", "conditions", tuple(self._conditions())),
+        )
+        return Derivation("A stated learning problem", tuple(s for s in sections if s.steps))
+
+    def to_text(self, width: int = 88) -> str:
+        """Return the derivation as plain text for a terminal."""
+        return self.derivation.to_text(width)
+
+    def to_latex(self) -> str:
+        """Return the derivation as a LaTeX article."""
+        return self.derivation.to_latex()
+
+    def _repr_html_(self) -> str:
+        return self.derivation.to_html()
+
+    def _repr_latex_(self) -> str:
+        lines = [step.latex for step in self._motion()]
+        return "$$\\begin{gathered}" + "\\\\".join(lines) + "\\end{gathered}$$"
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._solver.layout.names)
+        return f"equations of {names}: .to_text(), .to_latex()"
+
+    def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
+        """Return the equations of one order parameter with every mean by name.
+
+        Args:
+            name: As in states, e.g. ``"w.B"``.
+            state: Where the rates and means are evaluated; None leaves values out.
+        """
+        layout = self._solver.layout
+        if name not in layout.names:
+            raise InputError(f"{name!r} is not an order parameter; there are {layout.names}")
+        steps = [step for key, step in self._rates_of(name)]
+        text = Derivation(
+            f"The motion of {name}", (Section(name, "motion", tuple(steps)),)
+        ).to_text()
+        if state is None:
+            return text
+        rates = self._solver.rates(state, {})
+        return f"{text}\nRate at the state:\n{rates[name]}\n"
+
+    def _stated(self) -> Iterator[Step]:
+        statement, letters = self.closed.equations.statement, self._letters
+        for inputs in statement.inputs:
+            kind = "independent examples of an episode" if inputs.episode else "tokens"
+            many = f", {len(inputs.atoms)} {kind}" if len(inputs.atoms) > 1 else ""
+            words = f"Fresh Gaussian inputs {inputs.name}{many}, {inputs.model!r}."
+            after = (
+                rf"\langle {letters.name(inputs.name)}_a\, {letters.name(inputs.name)}_b \rangle"
+            )
+            law = self.closed.equations.law
+            value = r"\delta_{ab}" if law.isotropic(inputs.name) else r"\rho_a \delta_{ab}"
+            yield Step("inputs", words, after, value)
+        for line in statement.lines:
+            if isinstance(line, Descent):
+                names = ", ".join(
+                    f"${letters.name(getattr(k, 'name', str(k)))}$ at the rate "
+                    f"${letters.doprint(rate)}$"
+                    for k, rate in line.rates.items()
+                )
+                verb = "Descend" if line.sign > 0 else "Ascend"
+                yield Step(
+                    "statement", f"{verb} the loss by {names}.", r"\ell", letters.doprint(line.loss)
+                )
+            else:
+                for key, change in line.changes.items():
+                    letter = letters.name(getattr(key, "name", str(key)))
+                    if isinstance(change, VectorExpression):
+                        yield Step(
+                            "statement",
+                            "A step adds to the vector.",
+                            rf"\sqrt N\, \Delta {letter}",
+                            letters.vector(change),
+                        )
+                    else:
+                        yield Step(
+                            "statement",
+                            "A step adds to the scalar.",
+                            rf"N\, \Delta {letter}",
+                            letters.doprint(change),
+                        )
+        for constraint in statement.constraints:
+            names = ", ".join(v.name for v in constraint.vectors)
+            words = (
+                f"After each step the lengths of {names} are what they were."
+                if constraint.kind == "sphere"
+                else f"After each step {names} are made orthonormal."
+            )
+            first = letters.name(constraint.vectors[0].name)
+            yield Step("constraint", words, rf"{first} \cdot {first}", r"\mathrm{const}")
+
+    def _changes(self) -> Iterator[Step]:
+        letters = self._letters
+        step = self.closed.equations.statement.step()
+        for vector, change in step.vectors.items():
+            for atom, force in change.inputs.items():
+                yield Step(
+                    "gradient" if step.source[vector][0].startswith(("desc", "asc")) else "update",
+                    f"The factor F of {atom.name}/√N in the change of {vector.name}.",
+                    f"F_{{{letters.name(vector.name)}, {letters.name(atom.name)}}}",
+                    letters.doprint(force),
+                )
+            for other, rate in change.vectors.items():
+                yield Step(
+                    "update",
+                    f"The factor G of {other.name}/N in the change of {vector.name}.",
+                    f"G_{{{letters.name(vector.name)} {letters.name(other.name)}}}",
+                    letters.doprint(rate),
+                )
+        for symbol, change in step.scalars.items():
+            yield Step(
+                "update",
+                f"N times the change of {symbol}.",
+                f"g_{{{letters.name(str(symbol))}}}",
+                letters.doprint(change.scalar),
+            )
+
+    def _motion(self) -> Iterator[Step]:
+        for name in self._solver.layout.names:
+            if self._solver.layout.moves(name):
+                yield from (step for _, step in self._rates_of(name))
+
+    def _rates_of(self, name: str) -> Iterator[tuple[str, Step]]:
+        equations, letters = self.closed.equations, self._letters
+        layout = self._solver.layout
+        if name in layout.scalars:
+            for symbol in layout.scalars[name]:
+                rate = equations.scalars.get(symbol, sp.S.Zero)
+                head = rf"\frac{{\mathrm{{d}} {letters.name(str(symbol))}}}{{\mathrm{{d}}\alpha}}"
+                yield (
+                    str(symbol),
+                    Step("average", "The mean of its change.", head, letters.doprint(rate)),
+                )
+            return
+        first, second = name.split(".")
+        seen = set()
+        for a in layout.families[first]:
+            for b in layout.families[second]:
+                pair = self.closed.ordered(a, b)
+                if pair in seen:
+                    continue
+                seen.add(pair)
+                head = rf"\frac{{\mathrm{{d}} {letters.overlap(*pair)}}}{{\mathrm{{d}}\alpha}}"
+                words = (
+                    "Stein's rule turns means with an input into mean slopes; the squares of the "
+                    "changes add the noise."
+                )
+                yield (
+                    name,
+                    Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair))),
+                )
+
+    def _means(self) -> Iterator[Step]:
+        means, letters = self.closed.means, self._letters
+        for name, function in means.functions.items():
+            number = name.partition("_")[2]
+            arguments = ", ".join(sp.latex(a) for a in function.arguments)
+            value = function.value
+            for symbol, definition in reversed(function.definitions):
+                value = value.xreplace({symbol: definition})
+            words = f"In closed form by the Gaussian calculus: $I_{{{number}}}$ is {function.doc}"
+            yield Step(
+                "mean",
+                words.replace("**", "^"),
+                rf"I_{{{number}}}({arguments})",
+                letters.doprint(value),
+            )
+        for name, joint in means.joints.functions.items():
+            if isinstance(joint, ScalarFunction):
+                number = name.partition("_")[2]
+                words = (
+                    "By quadrature over the joint fields; largest error found, for variances up to "
+                    f"{LARGEST_VARIANCE:g}: {means.joints.error:.1e}."
+                )
+                fields = ", ".join(sp.latex(a) for a in joint.arguments)
+                inner = rf"\left\langle {sp.latex(joint.value)} \right\rangle_{{{fields}}}"
+                yield Step("mean", words, f"J_{{{number}}}", inner)
+
+    def _counted(self) -> Iterator[Step]:
+        letters = self._letters
+        for term in self.census:
+            name = getattr(term.target, "name", str(term.target))
+            along = f" along {term.direction.name}" if term.direction is not None else ""
+            if term.drift:
+                parts = ", ".join(
+                    getattr(vector, "name", name) for _, vector in term.drift if vector is not None
+                )
+                words = f"A term of the change of {name}{along}: it moves it" + (
+                    f" along {parts}." if parts else "."
+                )
+            else:
+                words = f"A term of the change of {name}{along} without drift: {term.reason}."
+            yield Step("term", words, "", letters.doprint(term.term))
+
+    def _conditions(self) -> Iterator[Step]:
+        for sentence in conditions_of(self.closed):
+            yield Step("condition", sentence, "", r"N \to \infty")
+
+
+def conditions_of(closed: Closed) -> list[str]:
+    """Return what the limit assumes for this statement, one sentence each."""
+    statement, law = closed.equations.statement, closed.equations.law
+    found = [
+        "Every step draws fresh inputs: an example that is used twice is not one of these.",
+        "The number of vectors, and of steps over N, stays finite while N grows; overlaps and "
+        "scalars are of order one.",
+    ]
+    spectral = [each.name for each in statement.inputs if not law.isotropic(each.name)]
+    if spectral:
+        found.append(
+            f"The covariances of {', '.join(spectral)} have common eigenspaces, each with a number "
+            "of coordinates that grows with N."
+        )
+    for inputs in statement.inputs:
+        if inputs.episode:
+            found.append(
+                f"The {len(inputs.atoms)} examples of an episode of {inputs.name} are independent, "
+                "so that means over them are products."
+            )
+        if inputs.correlation is not None:
+            found.append(
+                f"The tokens of {inputs.name} are correlated coordinate by coordinate, by the same "
+                "matrix in every coordinate."
+            )
+    expressions = [f for c in statement.step().vectors.values() for f in c.inputs.values()]
+    if any(e.has(sp.sign, sp.Heaviside) for e in expressions):
+        found.append(
+            "Forces jump: their mean slopes contain densities at the jump, so no variance of a "
+            "field in a jump may vanish."
+        )
+    if closed.means.joints.functions:
+        found.append(
+            "Means without closed form are integrated numerically; their stated error is the "
+            f"largest found for variances up to {LARGEST_VARIANCE:g}: "
+            f"{closed.means.joints.error:.1e}."
+        )
+    for constraint in statement.constraints:
+        names = ", ".join(v.name for v in constraint.vectors)
+        found.append(
+            f"{names} start on the sphere of their initial length and stay there."
+            if constraint.kind == "sphere"
+            else f"{names} start orthonormal: w_a·w_b = N δ_ab."
+        )
+    if closed.equations.law.covariances or any(
+        key[0] != ALL for rates in closed.drift.values() for key in rates
+    ):
+        found.append(
+            "Squared norms of inputs over N are their mean eigenvalue (self-averaging), with "
+            "fluctuations of order N^(-1/2) that add nothing."
+        )
+    return found

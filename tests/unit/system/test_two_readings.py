@@ -1,0 +1,112 @@
+"""The derivation and the experiment read one statement: each is held against the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.system import statements
+
+import symderiv as sd
+from symderiv.system.plain_reading import plain_step
+from symderiv.system.system_sgd import Simulator
+
+SYSTEMS = {
+    "autoencoder": statements.autoencoder,
+    "reinforcement": statements.reinforcement,
+    "components": statements.components,
+    "differences": statements.differences,
+}
+
+
+def _drawn(P: sd.System, N: int, seed: int) -> tuple[Any, ...]:
+    random = np.random.default_rng(seed)
+    statement = P.statement
+    vectors = random.normal(size=(len(statement.vectors), N))
+    scalars = random.normal(size=len(statement.symbols.scalars))
+    return vectors, scalars
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS, "student"])
+def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
+    P = statements.student_teacher() if name == "student" else SYSTEMS[name]()[0]
+    N = 40
+    vectors, scalars = _drawn(P, N, 3)
+    statement = P.statement
+    if name == "components":
+        # orthonormal to begin with, as the constraint has it
+        vectors[-2:] = np.linalg.qr(vectors[-2:].T)[0].T * np.sqrt(N)
+    simulator = Simulator(statement)
+    parameters = P.solver.layout.parameter_values({})
+    before, kept = vectors.copy(), scalars.copy()
+    # the same random numbers as the block that the simulator draws
+    seen = np.random.default_rng(11)
+    z = seen.standard_normal((len(simulator.atoms), N))
+    latents = simulator._drawn(1, seen)[0]
+    simulator.run(
+        vectors,
+        scalars,
+        np.zeros((0, 0)),
+        parameters,
+        np.array([1]),
+        np.random.default_rng(11),
+        lambda *_: None,
+    )
+    inputs = dict(zip((a.name for a in simulator.atoms), simulator.mixing() @ z, strict=True))
+    after, numbers = plain_step(
+        statement,
+        {v.name: before[n] for v, n in simulator.vectors.items()},
+        dict(zip(map(str, statement.symbols.scalars), kept, strict=True)),
+        inputs,
+        dict(zip(map(str, simulator._latents), latents, strict=True)),
+        parameters,
+    )
+    moved = 0.0
+    for vector, place in simulator.vectors.items():
+        # the constraint of the compiled loop is a series in 1/N
+        tolerance = 1e-2 if name == "components" else 1e-12
+        np.testing.assert_allclose(vectors[place], after[vector.name], atol=tolerance)
+        moved = max(moved, float(np.max(np.abs(after[vector.name] - before[place]))))
+    np.testing.assert_allclose(scalars, list(numbers.values()), atol=1e-12)
+    assert moved > 1e-3
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_rates_are_mean_changes_of_many_steps(name: str) -> None:
+    """N times the mean change of all overlaps in one step, from one state, by many steps."""
+    P, state = SYSTEMS[name]()
+    rates = P.rates(state)
+    N, runs, steps = 400, 60, 40
+    run = P.simulate(N, runs=runs, alpha=[steps / N], initial=state, seed=2)
+    for key, rate in rates.rates.items():
+        if not P.solver.layout.moves(key):
+            continue
+        start = np.asarray(state[key], dtype=float)
+        change = (run.mean[key][0] - start) * N / steps
+        error = run.standard_error[key][0] * N / steps
+        # the second derivative over this time is the rest
+        assert np.all(np.abs(change - rate) <= 4.5 * error + 0.2 * np.abs(rate) + 0.02), key
+
+
+def test_rates_of_a_spectrum_follow_the_runs() -> None:
+    inputs = sd.Spectrum([2.0, 0.5, 0.1], weights=[0.25, 0.5, 0.25])
+    P = statements.student_teacher("erf", "relu", K=2, M=3, model=inputs)
+    state = statements.gram({"w": 2, "B": 3}, 4) | {"v": [0.5, -1.0]}
+    alpha = np.array([0.5, 1.5])
+    run = P.solve(alpha=alpha, initial=state)
+    sgd = P.simulate(1000, runs=6, alpha=alpha, initial=state, seed=1)
+    for name in run.values:
+        gap = np.abs(run[name] - sgd.mean[name])
+        assert np.max(gap - 3 * sgd.standard_error[name]) * np.sqrt(1000) < 0.5, name
+
+
+def test_a_run_says_its_error_and_keeps_the_names() -> None:
+    P = statements.student_teacher(K=2, M=2)
+    state = statements.gram({"w": 2, "B": 2}, 8) | {"v": [1.0, 0.5]}
+    run = P.solve(end=3, initial=state, eta=0.3)
+    assert run["w.B"].shape == (200, 2, 2)
+    assert run.cause == "done"
+    assert 0 <= run.error < 1e-7
+    again = P.solve(end=3, initial=state, eta=0.3, relative_tolerance=1e-12)
+    assert np.max(np.abs(again["error"] - run["error"])) < 1e-9
