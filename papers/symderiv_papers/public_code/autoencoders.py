@@ -16,7 +16,7 @@ import numpy as np
 from symderiv.verification.arithmetic import Indexed
 from symderiv.verification.claim import Point
 
-__all__ = ["SETTINGS", "Setting", "noise_by_definition", "noise_of_steps"]
+__all__ = ["SETTINGS", "Setting", "mean_fields", "noise_by_definition", "noise_of_steps"]
 
 Array = np.ndarray
 
@@ -43,8 +43,8 @@ class Setting:
 
 
 SETTINGS: Final = (
-    Setting(0.25, 0.75, 0.5, ((0.375, 0.125), (0.125, 0.25)), ((0.75, -0.25), (-0.5, 0.5))),
-    Setting(0.5, 0.625, 1.25, ((0.25, -0.0625), (-0.0625, 0.3125)), ((0.25, 0.75),)),
+    Setting(0.5, 0.75, 0.125, ((0.375, 0.125), (0.125, 0.25)), ((0.75, -0.25), (-0.5, 0.5))),
+    Setting(0.5, 0.625, 0.25, ((0.25, -0.0625), (-0.0625, 0.3125)), ((0.25, 0.75),)),
 )
 
 
@@ -80,7 +80,7 @@ def noise_by_definition(one: Setting) -> Array:
     return found
 
 
-def _means(one: Setting) -> Callable[..., float]:
+def mean_fields(one: Setting) -> Callable[..., float]:
     """E[g(ω_a)… g'(ω_b)… fields], the fields averaged at fixed ω, a rule in two variables."""
     normal, shares = _grid(2)
     total = one.alpha**2 + one.beta**2
@@ -126,7 +126,7 @@ def noise_of_steps(numbers: Any) -> Iterator[Point]:
     E[s[i] s[j] d[k]], dsd1[i, j, k] = E[d[i] s[j] d[k] data[k]], dsd0, dsds[i, j, k, l].
     """
     for one in SETTINGS:
-        mean = _means(one)
+        mean = mean_fields(one)
 
         def table(
             kinds: str, order: tuple[int, ...], indices: int, mean: Callable[..., float] = mean
