@@ -11,10 +11,12 @@ from symderiv_codegen import Extension, Library, Many
 from sympy.core.sorting import default_sort_key
 
 from symderiv.numerics import (
+    all_forces,
     fields,
     force_mean,
     joint_mean,
     kinked_mean,
+    lattice_mean,
     owens_t,
     owens_t_mpmath,
     plain,
@@ -32,7 +34,7 @@ from symderiv.numerics.portable import portable
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
-    *(tensor_mean, kinked_mean, force_mean, joint_mean),
+    *(tensor_mean, kinked_mean, force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)

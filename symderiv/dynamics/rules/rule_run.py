@@ -13,11 +13,25 @@ import numpy as np
 from symderiv.dynamics.rules.rule_of import StudyRule
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.dynamics.stepping.study_flow import Flow
+from symderiv.dynamics.stepping.trajectory import Trajectory
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.packing import Packing
 
 _BIASES = "teacher_biases", "student_biases"
 _PLAIN = StudyRule(LearningRule())
+_DRAWN = ("label_flip", "keep", "evaluation_scale")
+_SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
+"""Of lattices, the first is that of runs."""
+
+
+def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:
+    """E[F x], E[F y], dv, Γ, db and the error by a lattice."""
+    Q, R, T = arrays[:3]
+    K, M = R.shape
+    A, B, dv, Gamma, db = (np.zeros(s) for s in ((K, K), (K, M), K, (K, K), K))
+    error = module.mean_forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
+    parts = (A @ Q + B @ R.T, A @ R + B @ T, dv, Gamma, db)
+    return np.concatenate([*(part.ravel() for part in parts), [error]])
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,35 @@ class RuleFlow(Flow):
             rows = result.results
             found["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
         return found
+
+    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
+        """A line where means go along a lattice: how far other lattices are from it."""
+        module, known = self.kernel.module, self.rule.parameters
+        noise = self.study.training.label_noise
+        if not hasattr(module, "FORCE_LATTICE") or not trajectory.alpha.size:
+            return []
+        from symderiv.learning.lowering.force_fields import along_lattice
+
+        if not along_lattice(vars(module), self.state.K, self.state.M, noise > 0.0):
+            return []
+        largest = 0.0
+        last = trajectory.alpha.size - 1
+        for row in sorted({0, last // 2, last}):
+            biases = trajectory.further.get("b")
+            drawn = (
+                *(trajectory.Q[row], trajectory.R[row], trajectory.T, trajectory.v[row]),
+                trajectory.teacher_weights,
+                known["student_biases"] if biases is None else biases[row],
+                known["teacher_biases"],
+            )
+            arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
+            numbers = [noise, *(float(known[name]) for name in _DRAWN)]
+            found = [_means(module, arrays, numbers, shift) for shift in _SHIFTS]
+            largest = max(largest, float(np.max(np.abs(np.array(found[1:]) - found[0]))))
+        return [
+            "means over many fields go along a lattice: those of other lattices differ by up to "
+            f"{largest:.1e} (the largest found at the start, in the middle and at the end)"
+        ]
 
     def noisy_error_at(self, flat: np.ndarray) -> float:
         """The generalisation error of a flat state at inputs as the student sees them."""

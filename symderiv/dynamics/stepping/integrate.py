@@ -168,6 +168,7 @@ def solve_flow(
         *accuracy_warnings(problem, best, kept),
         *_compression_warnings(compression),
         *range_warnings(kernel, trajectory, beyond),
+        *problem.mean_warnings(trajectory),
     ]
     return replace(
         trajectory,

@@ -14,6 +14,7 @@ from symderiv.dynamics.stepping.compression import Mode
 from symderiv.dynamics.stepping.flat_run import FlatResult, Progress
 from symderiv.dynamics.stepping.implicit_run import IMPLICIT, LEAST_TOLERANCE, integrate
 from symderiv.dynamics.stepping.run_code import RunCode, keep_code, run_code
+from symderiv.dynamics.stepping.trajectory import Trajectory
 from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.studies.flat_layout import fields_of, pack_parameters, sizes_of
@@ -94,6 +95,11 @@ class Flow:
     def code(self) -> RunCode:
         """What is called, compiled."""
         return run_code(self.kernel, self.state.K, self.state.M)
+
+    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
+        """Lines on the means that a run was made with, where they have errors of its own."""
+        del trajectory
+        return []
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""

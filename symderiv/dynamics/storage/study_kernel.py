@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from symderiv.dynamics.storage.kernels import Kernel, load_kernel
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
@@ -40,13 +39,10 @@ def kernel_for(
         rule: that of the study; None for plain descent of the squared loss.
 
     Raises:
-        InputError: no rule is given, and the study has another one than plain descent; or the means
-            of its loss are integrals over too many fields.
+        InputError: no rule is given, and the study has another one than plain descent.
     """
     if rule is None:
         study.only_plain("this")
-    else:
-        _check_fields(study, rule)
     return load_kernel(
         study.student_activation,
         study.teacher_activation,
@@ -54,18 +50,3 @@ def kernel_for(
         notice=notice,
         rule=rule,
     )
-
-
-def _check_fields(study: Study, rule: LearningRule) -> None:
-    """Refuse means over more fields than modules integrate over."""
-    from symderiv.learning.lowering.force_fields import ForceFields, over_fields
-    from symderiv.learning.rule.learning_problem import learning_problem
-
-    problem = learning_problem(study.student_activation, study.teacher_activation, rule)
-    if not over_fields(problem):
-        return
-    try:
-        ForceFields(problem).variables(study.K, study.M, study.training.label_noise > 0.0)
-    except InputError as error:
-        known = {"loss": "training.loss", "target": "training.target"}
-        raise error.renamed(known.get(error.argument or "", error.argument)) from None

@@ -453,7 +453,8 @@ def _combined(
     count = math.prod(len(values) for values in sweep.values())
     with progress_bar("lines") as tell:
         for done, combination in enumerate(_combinations(sweep)):
-            tell("checking the studies of the sweep", done / count)
+            if count > 1:
+                tell("checking the studies of the sweep", done / count)
             changed = tables
             for key, value in combination.items():
                 changed = _replaced(changed, key.split("."), value, key)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from symderiv.learning.lowering.force_fields import along_lattice
 from symderiv.learning.lowering.quadrature_error import LARGEST_BIAS
 
 Floats = NDArray[np.float64]
@@ -69,8 +70,8 @@ class Trial:
         A, B, Gamma = (np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)))
         dv, db = np.zeros(1), np.zeros(1)
         drawn = (*fields, *weights, *biases, *numbers)
-        error = self.names.mean_forces(*drawn, 1.0, A, B, dv, Gamma, db)
-        loss = self.names.loss_of_examples(*drawn)
+        error = self.names.mean_forces(*drawn, 1.0, 0.0, A, B, dv, Gamma, db)
+        loss = self.names.loss_of_examples(*drawn, 0.0)
         rest = math.sqrt(max(1 - place.correlation**2, 0.0) * place.T)
         first = A[0, 0] * math.sqrt(place.Q)
         first += B[0, 0] * place.correlation * math.sqrt(place.T)
@@ -126,6 +127,7 @@ def found(trial: Trial, rule: Rule, enough: float, flags: Mapping[str, Any]) -> 
 
     # label noise is a variable of its own, unless it is the same as one more teacher
     noisy = not flags["KINKED"] and bool(flags["SIGN_TARGET"])
+    noisy = noisy and not along_lattice(flags, 1, 1, False)
     largest, worst = 0.0, None
     tried = list(places(trial.flips, noisy))
     if flags["KINKED"] and not flags["SIGN_TARGET"]:

@@ -6,8 +6,10 @@ are the sign of one field are averaged given the students, label noise on such a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import sympy as sp
 from symderiv_codegen import Constant
@@ -18,9 +20,8 @@ from symderiv.learning.lowering.numeric_loss import NumericLoss
 from symderiv.learning.rule.learning_problem import LearningProblem
 
 SMOOTH_VARIABLES, KINKED_VARIABLES = 4, 2
-"""Most variables over which means are integrated: fields that are left, and label noise.
-
-Kinks of a loss are curves in the fields of several students, which panels do not follow."""
+"""Most variables that means go through one by one: fields that are left, and label noise. Beyond,
+and where surfaces of kinks or labels cross several of them, they go along a lattice."""
 
 MOST_MASKED = 8
 """Most units with dropout: means are sums over all choices of those that are kept."""
@@ -126,43 +127,23 @@ class ForceFields:
                 argument="keep",
             )
 
-    def variables(self, K: int, M: int, noisy: bool) -> int:
-        """Over how many variables the means of so many units are integrated.
 
-        Raises:
-            NotYetError: They are too many.
-        """
-        students = 1 if self.flags["STUDENT_LINEAR"] else K
-        one = self.flags["TEACHER_LINEAR"] or (self.flags["TEACHER_KEEPS_SIGN"] and M == 1)
-        noise = int(noisy)
-        if self.sign_target:
-            if not one:
-                raise NotYetError(
-                    f'not yet: target = "sign" of {M} teachers with the activation '
-                    f"{self.problem.teacher.text!r}; choose one teacher whose activation has the "
-                    "sign of its field, or linear ones",
-                    argument="target",
-                )
-            found = students + noise
-        else:
-            found = students + (1 if one else M) + (0 if self.flags["TEACHER_LINEAR"] else noise)
-        most = KINKED_VARIABLES if self.kinked else SMOOTH_VARIABLES
-        if found > most:
-            raise NotYetError(
-                f"not yet: the means of the loss {self.problem.loss.name!r} for {K} students and "
-                f"{M} teachers{' with label noise' if noisy else ''} are integrals over {found} "
-                f"variables, at most {most} are affordable; choose fewer units, no label noise, "
-                'loss = "squared", or simulate',
-                argument="loss",
-            )
-        if self.kinked and students > 1:
-            raise NotYetError(
-                f"not yet: kinks of the loss {self.problem.loss.name!r} or of activations in the "
-                f"fields of {K} students; choose one student, linear ones, or a smooth loss and "
-                "activations",
-                argument="loss",
-            )
-        return found
+def along_lattice(flags: Mapping[str, Any], K: int, M: int, noisy: bool) -> bool:
+    """Whether the means of so many units go along a lattice (``numerics/all_forces.py``).
+
+    Args:
+        flags: Constants of a module, see :attr:`ForceFields.flags`.
+        K, M: Numbers of students and teachers.
+        noisy: Whether labels are noisy.
+    """
+    students = 1 if flags["STUDENT_LINEAR"] else K
+    one = bool(flags["TEACHER_LINEAR"] or (flags["TEACHER_KEEPS_SIGN"] and M == 1))
+    sign, kinked = bool(flags["SIGN_TARGET"]), bool(flags["KINKED"])
+    if (sign and not one) or (kinked and students > 1):
+        return True
+    noise = int(noisy and (sign or not flags["TEACHER_LINEAR"]))
+    teachers = 0 if sign else 1 if one else M
+    return students + teachers + noise > (KINKED_VARIABLES if kinked else SMOOTH_VARIABLES)
 
 
 def _odd(g: sp.Expr) -> bool:

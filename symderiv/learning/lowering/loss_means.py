@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import sympy as sp
@@ -40,6 +40,7 @@ from symderiv.learning.lowering.solver_arrays import (
     KEEP,
     LABEL_FLIP,
     LABEL_NOISE,
+    LATTICE_SHIFT,
     LOSS,
     A,
     B,
@@ -61,7 +62,7 @@ DRAWN = (*FIELDS, B_STUDENT, B_TEACHER, *NUMBERS)
 FORCES = Procedure(
     "mean_forces",
     "A, B, dv, Gamma and db in one pass; the generalisation error is returned.",
-    (*DRAWN, EVALUATION_SCALE),
+    (*DRAWN, EVALUATION_SCALE, LATTICE_SHIFT),
     (A, B, DV, GAMMA, DB, ERROR),
     (),
     (),
@@ -70,7 +71,7 @@ FORCES = Procedure(
 LOSSES = Procedure(
     "loss_of_examples",
     "Mean of the loss over examples.",
-    DRAWN,
+    (*DRAWN, LATTICE_SHIFT),
     (LOSS,),
     (),
     (),
@@ -100,6 +101,34 @@ def force_rule(step: float, panel: float, tolerance: float, reach: float) -> For
     width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)
     panels = panel, panel, reach, 0.03, 1e-13, 0.7, 0.0, 48.0
     return ForceRule((step, width, reach), panels)
+
+
+FEW_POINTS, MANY_POINTS = 4093, 16381
+LATTICE_DIMENSIONS = 6
+
+
+@lru_cache(maxsize=1)
+def lattice() -> tuple[float, ...]:
+    """The numbers of the lattice; see ``symderiv.numerics.lattice_mean``.
+
+    Its generator is the best of many by the worst error of functions whose Fourier coefficients
+    fall like the inverse square, the later variables of less weight.
+    """
+
+    def worst(N: int, g: int) -> float:
+        j, product, multiple = np.arange(N), np.ones(N), 1
+        for c in range(LATTICE_DIMENSIONS):
+            x = (j * multiple % N) / N
+            product *= 1 + 2 * math.pi**2 * (x * x - x + 1 / 6) * 0.8**c
+            multiple = multiple * g % N
+        return float(product.mean())
+
+    few, many = (
+        min(range(2, N // 2, N // 160), key=lambda g, N=N: worst(N, g))  # type: ignore[misc]
+        for N in (FEW_POINTS, MANY_POINTS)
+    )
+    numbers = (FEW_POINTS, few, 1.25, 0.5, 6.5, 1.5, 24, MANY_POINTS, many)
+    return tuple(map(float, numbers))
 
 
 class LossMeans:
@@ -144,6 +173,7 @@ class LossMeans:
             **({"ACTIVATION_LARGEST_BIAS": LARGEST_BIAS} if self.problem.rule.biases else {}),
             "FORCE_STEPS": self.rule.steps,
             "FORCE_PANELS": self.rule.panels,
+            "FORCE_LATTICE": lattice(),
             **self.fields.flags,
         }
 
@@ -252,7 +282,12 @@ class LossMeans:
     def trial(self) -> force_error.Trial:
         """The functions of the module as plain Python, with the rule as arrays to be written."""
         known = force_rule(1.0, 1.0, 1e-8, 7.0)
-        constants = {**self.fields.flags, "FORCE_STEPS": known.steps, "FORCE_PANELS": known.panels}
+        constants = {
+            **self.fields.flags,
+            "FORCE_STEPS": known.steps,
+            "FORCE_PANELS": known.panels,
+            "FORCE_LATTICE": lattice(),
+        }
         text = print_numba(
             Program(
                 "means",

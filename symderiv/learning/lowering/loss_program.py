@@ -24,6 +24,7 @@ from symderiv.learning.lowering.solver_arrays import (
     KEEP,
     LABEL_FLIP,
     LABEL_NOISE,
+    LATTICE_SHIFT,
     LOSS,
     RANGES,
     A,
@@ -35,7 +36,15 @@ from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.numerics import GAUSSIAN
 
 _SQUARES = Array("squared_forces", ("K", "K"), "mean of the product of two forces", True)
-_WITHOUT = {LABEL_NOISE: 0, LABEL_FLIP: 0, KEEP: 1, EVALUATION_SCALE: 1, B_STUDENT: 0, B_TEACHER: 0}
+_WITHOUT = {
+    LABEL_NOISE: 0,
+    LABEL_FLIP: 0,
+    KEEP: 1,
+    EVALUATION_SCALE: 1,
+    B_STUDENT: 0,
+    B_TEACHER: 0,
+    LATTICE_SHIFT: 0,
+}
 """What stands for a number of a rule that has no such feature."""
 
 

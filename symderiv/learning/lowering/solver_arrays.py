@@ -81,6 +81,7 @@ STRETCH = Array("stretch", ("K",), "growth rate of Q_ii that is taken away")
 NOISE_DIAGONAL = Array("noise_diagonal", ("K",), "the part of Gamma that only its diagonal has")
 KEPT_PAIR = Array("kept_pair", ("K", "K"), "probability that two units are kept", True)
 KEPT = Array("kept", ("K", "K", "K"), "the same of a third one if both are")
+LATTICE_SHIFT = Array("lattice_shift", (), "of the lattice that means over many fields go along")
 LOSS = Array("loss", (), "the mean loss of an example")
 
 

@@ -8,7 +8,7 @@ from symderiv.errors import DivergentError, NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.lowering import force_error
 from symderiv.learning.lowering.checked_module import GeneratedError
-from symderiv.learning.lowering.force_fields import ForceFields, over_fields
+from symderiv.learning.lowering.force_fields import ForceFields, along_lattice, over_fields
 from symderiv.learning.lowering.loss_check import check_loss_module
 from symderiv.learning.lowering.loss_means import LossMeans
 from symderiv.learning.lowering.loss_program import loss_program
@@ -53,34 +53,24 @@ def test_only_what_is_no_sum_of_products_goes_over_fields():
 
 
 @pytest.mark.parametrize(
-    ("asked", "units", "noisy", "variables"),
+    ("asked", "units", "noisy", "along"),
     [
-        (problem("logistic"), (1, 1), False, 2),
-        (problem("logistic"), (1, 1), True, 3),
-        (problem("logistic", "sign"), (1, 1), False, 1),
-        (problem("logistic", "sign"), (3, 1), True, 4),
-        (problem("logistic", "sign", "linear"), (5, 4), False, 1),
-        (problem("logistic", "sum", "linear"), (5, 4), True, 2),
-        (problem("hinge", "sign", "relu", "linear"), (1, 7), True, 2),
+        (problem("logistic"), (1, 1), True, False),
+        (problem("logistic"), (2, 2), False, False),
+        (problem("logistic"), (3, 2), False, True),
+        (problem("logistic"), (2, 2), True, True),
+        (problem("logistic", "sign"), (3, 1), True, False),
+        (problem("logistic", "sign"), (1, 2), False, True),
+        (problem("logistic", "sign", "erf", "quadratic"), (1, 1), False, True),
+        (problem("logistic", "sign", "linear"), (5, 4), True, False),
+        (problem("logistic", "sum", "linear"), (5, 4), True, False),
+        (problem("hinge", "sign", "relu", "linear"), (1, 7), True, False),
+        (problem("hinge", "sign"), (2, 1), False, True),
+        (problem("huber"), (1, 2), False, True),
     ],
 )
-def test_variables_that_exact_reductions_leave(asked, units, noisy, variables):
-    assert ForceFields(asked).variables(*units, noisy) == variables
-
-
-@pytest.mark.parametrize(
-    ("asked", "units", "message"),
-    [
-        (problem("logistic"), (3, 2), "loss: not yet: the means of the loss 'logistic' for 3 stud"),
-        (problem("hinge"), (2, 1), "at most 2 are affordable"),
-        (problem("hinge", "sign"), (2, 1), "kinks of the loss 'hinge'.* in the fields of 2 stud"),
-        (problem("logistic", "sign"), (1, 2), 'target: not yet: target = "sign" of 2 teachers'),
-        (problem("logistic", "sign", "erf", "relu"), (1, 1), "whose activation has the sign"),
-    ],
-)
-def test_more_is_refused_by_name(asked, units, message):
-    with pytest.raises(NotYetError, match=message):
-        ForceFields(asked).variables(*units, False)
+def test_where_means_go_along_a_lattice(asked, units, noisy, along):
+    assert along_lattice(ForceFields(asked).flags, *units, noisy) is along
 
 
 def test_means_that_do_not_exist_are_refused():

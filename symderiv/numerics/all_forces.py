@@ -1,0 +1,254 @@
+r"""Means of the forces of any loss for a rule: which units are kept, which fields are left.
+
+With dropout the means are sums over all choices of units that are kept. Outputs that are linear in
+fields are functions of one field. What is left goes variable by variable (``force_mean``) or, over
+many fields and where surfaces of kinks or labels cross several of them, along a lattice
+(``lattice_mean``). Text for modules; the functions without underscore are templates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.force_mean import _forces
+from symderiv.numerics.lattice_mean import _lattice_forces
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.force_mean import (
+        KINKED,
+        SIGN_TARGET,
+        STUDENT_LINEAR,
+        TEACHER_KEEPS_SIGN,
+        TEACHER_LINEAR,
+    )
+
+_MOST_SMOOTH = 4  # variables that are gone through one by one
+_MOST_KINKED = 2
+
+
+def _of_kept(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    kept: np.ndarray,
+    noise: float,
+    flip: float,
+    turn: float,
+    share: float,
+    A: np.ndarray,
+    B: np.ndarray,
+    dv: np.ndarray,
+    Gamma: np.ndarray,
+    db: np.ndarray,
+    valued: bool,
+) -> tuple[float, float]:
+    """Adds ``share`` times the means over as few fields as outputs depend on.
+
+    Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
+    """
+    K, M = R.shape[0], R.shape[1]
+    units = int(kept[K])
+    one_student = STUDENT_LINEAR == 1
+    one_teacher = TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
+    # without any unit one is left that puts out nothing
+    k, m = 1 if one_student else max(1, units), 1 if one_teacher else M
+    students, teachers = np.zeros((k, K)), np.zeros((m, M))
+    biases, weights = np.zeros(k + m), np.zeros(k)
+    for a in range(max(1, units)):
+        i = int(kept[a])
+        output = v[i] if a < units else 0.0
+        students[0 if one_student else a, i] = output if one_student else 1.0
+        biases[0 if one_student else a] += (output if one_student else 1.0) * b[i]
+        weights[0 if one_student else a] = 1.0 if one_student else output
+    for a in range(M):
+        teachers[0 if one_teacher else a, a] = v_teacher[a] if one_teacher else 1.0
+        biases[k if one_teacher else k + a] += (v_teacher[a] if one_teacher else 1.0) * c[a]
+    covariance = np.zeros((k + m, k + m))
+    for a in range(k):
+        for e in range(k):
+            for i in range(K):
+                for j in range(K):
+                    covariance[a, e] += students[a, i] * Q[i, j] * students[e, j]
+        for e in range(m):
+            for i in range(K):
+                for j in range(M):
+                    part = students[a, i] * R[i, j] * teachers[e, j]
+                    covariance[a, k + e] += part
+                    covariance[k + e, a] += part
+    for a in range(m):
+        for e in range(m):
+            for i in range(M):
+                for j in range(M):
+                    covariance[k + a, k + e] += teachers[a, i] * T[i, j] * teachers[e, j]
+    known = 0.0
+    if TEACHER_LINEAR and not SIGN_TARGET:
+        # the sum of the teacher's fields and of the label noise is one Gaussian
+        covariance[k, k] += noise * noise
+        known, noise = 0.5 * noise * noise, 0.0
+    moments, force, square = np.empty((k, k + m)), np.empty(k), np.empty((k, k))
+    mean = np.empty(k)
+    ones = np.ones(1) if one_teacher else v_teacher
+    labels = SIGN_TARGET == 1 and one_teacher
+    variables = k + (0 if labels else m) + (1 if noise != 0.0 else 0)
+    crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
+    if crossed or variables > (_MOST_KINKED if KINKED else _MOST_SMOOTH):
+        error, loss = _lattice_forces(
+            covariance,
+            biases,
+            weights,
+            ones,
+            noise,
+            flip,
+            turn,
+            moments,
+            force,
+            mean,
+            square,
+            valued,
+        )
+    else:
+        error, loss = _forces(
+            covariance, biases, weights, ones, noise, flip, moments, force, mean, square, valued
+        )
+    for first in range(units):
+        i = int(kept[first])
+        a, scale = (0, v[i]) if one_student else (first, 1.0)
+        for second in range(units):
+            j = int(kept[second])
+            e, other = (0, v[j]) if one_student else (second, 1.0)
+            A[i, j] += share * scale * other * moments[a, e]
+            Gamma[i, j] += share * scale * other * square[a, e]
+        for j in range(M):
+            along = v_teacher[j] * moments[a, k] if one_teacher else moments[a, k + j]
+            B[i, j] += share * scale * along
+        db[i] += share * scale * mean[a]
+        if one_student:
+            dv[i] += share * b[i] * mean[0]
+            for second in range(units):
+                j = int(kept[second])
+                dv[i] += share * Q[i, j] * v[j] * moments[0, 0]
+            for j in range(M):
+                e = k if one_teacher else k + j
+                along = (v_teacher[j] if one_teacher else 1.0) * moments[0, e]
+                dv[i] += share * R[i, j] * along
+        else:
+            dv[i] += share * force[a]
+    return error - known, loss
+
+
+def _all_forces(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    noise: float,
+    flip: float,
+    keep: float,
+    scale: float,
+    turn: float,
+    A: np.ndarray,
+    B: np.ndarray,
+    dv: np.ndarray,
+    Gamma: np.ndarray,
+    db: np.ndarray,
+    valued: bool,
+) -> tuple[float, float]:
+    """Means over all choices of units that are kept, each with probability ``keep``.
+
+    The error is that of all units with output weights times ``scale``.
+    """
+    K = v.size
+    A[:] = 0.0
+    B[:] = 0.0
+    dv[:] = 0.0
+    Gamma[:] = 0.0
+    db[:] = 0.0
+    error, loss = 0.0, 0.0
+    kept = np.zeros(K + 1, np.int64)
+    one = 1
+    for mask in range(1 if keep == 1.0 else one << K):
+        units, share = 0, 1.0
+        for i in range(K):
+            if keep == 1.0 or (mask >> i) & 1:
+                kept[units] = i
+                units += 1
+                share *= keep
+            else:
+                share *= 1.0 - keep
+        kept[K] = units
+        if units == 0 and not valued:
+            continue
+        found = _of_kept(
+            *(Q, R, T, v, v_teacher, b, c, kept, noise, flip, turn, share),
+            A,
+            B,
+            dv,
+            Gamma,
+            db,
+            valued,
+        )
+        error = found[0]
+        loss += share * found[1]
+    if keep < 1.0 or scale != 1.0:
+        # the last choice was that of all units; what is added here has the weight zero
+        found = _of_kept(
+            *(Q, R, T, scale * v, v_teacher, b, c, kept, 0.0, 0.0, turn, 0.0),
+            *(A, B, dv, Gamma, db, False),
+        )
+        error = found[0]
+    return error, loss
+
+
+def mean_forces(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    student_biases: np.ndarray,
+    teacher_biases: np.ndarray,
+    label_noise: float,
+    label_flip: float,
+    keep: float,
+    evaluation_scale: float,
+    lattice_shift: float,
+    A: np.ndarray,
+    B: np.ndarray,
+    dv: np.ndarray,
+    Gamma: np.ndarray,
+    db: np.ndarray,
+) -> float:
+    """Means of forces; returns the generalisation error."""
+    b, c = student_biases, teacher_biases
+    numbers = label_noise, label_flip, keep, evaluation_scale, lattice_shift
+    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, False)[0]
+
+
+def mean_loss(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    student_biases: np.ndarray,
+    teacher_biases: np.ndarray,
+    label_noise: float,
+    label_flip: float,
+    keep: float,
+    lattice_shift: float,
+) -> float:
+    """The mean of the loss over inputs, label noise, flips and the units that are kept."""
+    K, M = R.shape
+    A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
+    b, c, db = student_biases, teacher_biases, np.empty(K)
+    numbers = label_noise, label_flip, keep, 1.0, lattice_shift
+    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, True)[1]

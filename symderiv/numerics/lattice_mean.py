@@ -1,0 +1,257 @@
+r"""Means of the forces of any loss over many fields: a lattice, and one variable by a fine rule.
+
+Where the variables are too many for a product of rules, or kinks and labels are surfaces in several
+of them, one variable is integrated to many digits for every point of a lattice in the others. It is
+the one along which the teacher's sum grows: along it labels and losses jump at points, which are
+looked for, so that means stay continuous in the covariance. The lattice has N points j (1, g, g²,
+…)/N + shift modulo 1, each coordinate τ of which becomes u = a log(τ/(1 - τ)); the Gaussian weight
+makes integrands periodic. Another shift gives another error of the same size, from which it is
+known (``docs/notes/losses.md``).
+
+Constants of the module: ``FORCE_LATTICE`` (0 N, 1 g, 2 a, 3 step in the fine variable, 4 its reach,
+5 longest panel, 6 number of intervals in which roots are looked for, 7 N, 8 g for more than three
+other variables). Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.force_mean import _axis_to_first, _solved, _triangle_of, _turn
+from symderiv.numerics.kinked_mean import _PANEL_NODES, _PANEL_WEIGHTS
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.force_mean import (
+        KINKED,
+        LOSS_KINKS,
+        SIGN_TARGET,
+        STUDENT_KINKS,
+        TEACHER_KINKS,
+        loss_kink,
+        loss_slope,
+        loss_value,
+        student_activation,
+        student_activation_derivative,
+        teacher_activation,
+    )
+
+    FORCE_LATTICE = np.zeros(9)
+
+_MOST_BREAKS = 64  # of functions along the fine variable
+_MOST_FINE = 1024  # for its points
+
+
+def _outputs_along(
+    place: float,
+    base: np.ndarray,
+    slope: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+) -> tuple[float, float]:
+    """Outputs of student and teacher at a place of the fine variable; not yet the sign."""
+    K = v.size
+    student, teacher = 0.0, 0.0
+    for i in range(K):
+        student += v[i] * student_activation(base[i] + slope[i] * place)
+    for m in range(v_teacher.size):
+        teacher += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
+    return student, teacher
+
+
+def _jump_along(
+    number: int,
+    place: float,
+    noise: float,
+    base: np.ndarray,
+    slope: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+) -> float:
+    """Zero where the label changes (number -1), or where the loss has a kink."""
+    student, teacher = _outputs_along(place, base, slope, v, v_teacher)
+    if number < 0:
+        return teacher
+    if SIGN_TARGET:
+        teacher = math.copysign(1.0, teacher)
+    return loss_kink(number, student, teacher + noise)
+
+
+def _breaks_along(
+    noise: float,
+    base: np.ndarray,
+    slope: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    breaks: np.ndarray,
+) -> int:
+    """Where anything is not smooth along the fine variable, ascending; returns how many."""
+    reach, cells = float(FORCE_LATTICE[4]), int(FORCE_LATTICE[6])
+    K, count = v.size, 0
+    for i in range(base.size):
+        kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
+        for k in range(kinks.size):
+            if slope[i] != 0.0 and count < breaks.size:
+                place = (kinks[k] - base[i]) / slope[i]
+                if abs(place) < reach:
+                    breaks[count] = place
+                    count += 1
+    for number in range(-1 if SIGN_TARGET else 0, LOSS_KINKS):
+        left = _jump_along(number, -reach, noise, base, slope, v, v_teacher)
+        for n in range(cells):
+            low, high = reach * (2.0 * n / cells - 1.0), reach * (2.0 * (n + 1) / cells - 1.0)
+            below, left = left, _jump_along(number, high, noise, base, slope, v, v_teacher)
+            if below * left < 0.0 and count < breaks.size:
+                for _ in range(44):
+                    middle = 0.5 * (low + high)
+                    if _jump_along(number, middle, noise, base, slope, v, v_teacher) * below > 0.0:
+                        low = middle
+                    else:
+                        high = middle
+                breaks[count] = 0.5 * (low + high)
+                count += 1
+    for n in range(1, count):
+        value, m = breaks[n], n
+        while m > 0 and breaks[m - 1] > value:
+            breaks[m] = breaks[m - 1]
+            m -= 1
+        breaks[m] = value
+    return count
+
+
+def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
+    """Points (row 0) and Gaussian weights (row 1) in panels between breaks; returns how many."""
+    reach, longest = float(FORCE_LATTICE[4]), float(FORCE_LATTICE[5])
+    used, begin = 0, -reach
+    for n in range(count + 1):
+        end = breaks[n] if n < count else reach
+        panels = math.ceil((end - begin) / longest)
+        for p in range(panels):
+            half = 0.5 * (end - begin) / panels
+            middle = begin + (2 * p + 1) * half
+            if used + 8 > row.shape[1]:
+                return -1
+            for j in range(8):
+                t = middle + half * _PANEL_NODES[j]
+                density = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+                row[0, used], row[1, used] = t, half * _PANEL_WEIGHTS[j] * density
+                used += 1
+        begin = end
+    return used
+
+
+def _lattice_forces(
+    covariance: np.ndarray,
+    biases: np.ndarray,
+    v: np.ndarray,
+    v_teacher: np.ndarray,
+    noise: float,
+    flip: float,
+    turn: float,
+    moments: np.ndarray,
+    dv: np.ndarray,
+    db: np.ndarray,
+    Gamma: np.ndarray,
+    valued: bool,
+) -> tuple[float, float]:
+    """As ``_forces``, for any number of fields; ``turn`` is the shift of the lattice, 0 to 1."""
+    K, n = v.size, covariance.shape[0]
+    factor = _triangle_of(covariance)
+    along = np.zeros(n)
+    for m in range(n - K):
+        for c in range(n):
+            along[c] += v_teacher[m] * factor[K + m, c]
+    axis = _axis_to_first(along, n)
+    turned = factor.copy()
+    _turn(turned, axis)
+    slope = turned[:, 0].copy()
+    moments[:] = 0.0
+    dv[:] = 0.0
+    db[:] = 0.0
+    Gamma[:] = 0.0
+    dimensions = n - 1 + (1 if noise != 0.0 else 0)
+    kind = 0 if dimensions < 4 else 7
+    points, generator = int(FORCE_LATTICE[kind]), int(FORCE_LATTICE[kind + 1])
+    if dimensions < 2:
+        points, generator = 251, 1
+    stretch, step, reach = FORCE_LATTICE[2], float(FORCE_LATTICE[3]), float(FORCE_LATTICE[4])
+    row, breaks = np.empty((2, _MOST_FINE)), np.empty(_MOST_BREAKS)
+    fine = 0
+    if not (KINKED or SIGN_TARGET):
+        half = math.ceil(reach / step)
+        fine = 2 * half + 1
+        for k in range(fine):
+            t = (k - half) * step
+            row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    u, base = np.zeros(dimensions + 1), np.zeros(n)
+    values, slopes = np.zeros(K), np.zeros(K)
+    whole, first = np.zeros(K), np.zeros(K)
+    error, loss = 0.0, 0.0
+    for j in range(points):
+        weight, multiple = 1.0 / points, 1
+        for c in range(dimensions):
+            tau = ((j * multiple) % points) / points + turn
+            tau -= math.floor(tau)
+            multiple = (multiple * generator) % points
+            if tau < 1e-9 or tau > 1.0 - 1e-9:
+                weight = 0.0
+                break
+            u[c] = stretch * math.log(tau / (1.0 - tau))
+            density = math.exp(-0.5 * u[c] * u[c]) / math.sqrt(2.0 * math.pi)
+            weight *= density * stretch / (tau * (1.0 - tau))
+        if weight * points < 1e-12:
+            continue
+        for i in range(n):
+            base[i] = biases[i]
+            for c in range(1, n):
+                base[i] += turned[i, c] * u[c - 1]
+        shift = float(noise * u[n - 1]) if noise != 0.0 else 0.0
+        if KINKED or SIGN_TARGET:
+            count = _breaks_along(shift, base, slope, v, v_teacher, breaks)
+            fine = _fine_panels(breaks, count, row)
+            if fine < 0:
+                return math.nan, math.nan
+        whole[:] = 0.0
+        first[:] = 0.0
+        for k in range(fine):
+            place, added = row[0, k], weight * row[1, k]
+            s, t = 0.0, 0.0
+            for i in range(K):
+                field = base[i] + slope[i] * place
+                values[i] = student_activation(field)
+                slopes[i] = v[i] * student_activation_derivative(field)
+                s += v[i] * values[i]
+            for m in range(n - K):
+                t += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
+            if SIGN_TARGET:
+                t = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
+            f = loss_slope(s, t + shift)
+            square = f * f
+            if flip > 0.0:
+                other = loss_slope(s, shift - t)
+                f += flip * (other - f)
+                square += flip * (other * other - square)
+            error += 0.5 * added * (s - t) * (s - t)
+            if valued:
+                here, there = loss_value(s, t + shift), loss_value(s, shift - t)
+                loss += added * (here + flip * (there - here))
+            for i in range(K):
+                force = added * slopes[i] * f
+                whole[i] += force
+                first[i] += force * place
+                dv[i] += added * values[i] * f
+                for e in range(i + 1):
+                    Gamma[i, e] += added * slopes[i] * slopes[e] * square
+        for i in range(K):
+            db[i] += whole[i]
+            moments[i, 0] += first[i]
+            for c in range(1, n):
+                moments[i, c] += whole[i] * u[c - 1]
+    for i in range(K):
+        for e in range(i):
+            Gamma[e, i] = Gamma[i, e]
+    _turn(moments, axis)
+    _solved(factor, moments)
+    return error, loss
