@@ -62,6 +62,12 @@ SPECTRUM = {"student_std": 0.7, "seed": 5, "learning_rate": 0.4}
 SIGNS = {"target": "sign"}
 # means by quadrature take long
 PAIR_START = {"Q": [[0.7, 0.2], [0.2, 0.5]], "R": [[0.3], [0.1]], "T": [[1.4]]}
+TWO_START = {
+    "Q": [[0.7, 0.2], [0.2, 0.5]],
+    "R": [[0.3, -0.1], [0.1, 0.2]],
+    "T": [[1.4, 0.3], [0.3, 0.8]],
+}
+TWO = {"students": 2, "student_weights": [0.7, -0.5]}
 PAIR: dict[str, Any] = {
     "students": 2,
     "teachers": 1,
@@ -167,7 +173,7 @@ RULES = (
     _single("update noise, logistic loss", loss="logistic", update_noise=0.4, **SIGNS),
     _spectrum("update noise, power-law spectrum", update_noise=0.4),
     Rule("sign of one teacher", {**ONE, **SIGNS}, start=ONE_TEACHER),
-    _rule("sign of two teachers", **SIGNS),
+    Rule("hinge loss, sign of two teachers", {**TWO, **SIGNS, "loss": "hinge"}, "erf", TWO_START),
     _single("logistic loss", loss="logistic", **SIGNS),
     _single("logistic loss, label noise", loss="logistic", label_noise=0.3, **SIGNS),
     _single("logistic loss, flips", loss="logistic", label_flip=0.1, **SIGNS),
