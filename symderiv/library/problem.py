@@ -486,7 +486,7 @@ class Problem(Shown):
             threads: one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
             check: "auto" measures the error of each run from a second one with a larger tolerance
-                and a start that differs by more than rounding, for about half the time again.
+                and a start that differs by more than rounding, for up to twice the time.
             progress, notice: see :meth:`solve`.
             lists: values of arguments as for :meth:`replace`, each a dimension of the result.
 

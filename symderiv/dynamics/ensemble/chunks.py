@@ -82,7 +82,7 @@ def integrate_chunk(
         progress: called with the number of runs that have ended and the number of all.
         notice: called with a line when a solver has to be derived first.
         check: "auto" measures the error of each run from one with a larger tolerance and a start
-            that differs by more than rounding, which takes about half as long again.
+            that differs by more than rounding, which takes up to twice the time.
 
     Raises:
         InputError: the results do not fit into memory.

@@ -22,6 +22,7 @@ from symderiv.dynamics.stepping.rounding import shaken
 from symderiv.dynamics.stepping.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.dynamics.studies.flat_layout import fields_of
 from symderiv.dynamics.studies.state import State
+from symderiv.dynamics.studies.study import Study
 
 if TYPE_CHECKING:
     from symderiv.dynamics.stepping.study_flow import Flow
@@ -255,17 +256,20 @@ def difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def why_missed(asked: float, best: Measured) -> str:
+def why_missed(study: Study, best: Measured) -> str:
     """Why a run has not the tolerance asked for, and what to do, in one line."""
+    asked = study.time.relative_tolerance
     said = f"time.relative_tolerance: {asked:g} was asked for, {best.reached:.1e} was reached"
     if best.rounding > 0.5 * best.reached:
-        grown = best.rounding / _ROUNDING
-        digits = math.ceil(-math.log10(asked) + math.log10(max(grown, 1.0))) + 2
+        grown = max(best.rounding / _ROUNDING, 1.0)
+        wanted = math.ceil(-math.log10(asked))
+        data = study.data_model
+        plain = not study.rule_keys and (data is None or len(data.components) == 1)
+        how = f": symderiv.dynamics.solve_moments(study, digits={wanted}) does" if plain else ""
         return (
             f"{said}: what differs by rounding grows {grown:.0e}-fold on the way, as on a plateau, "
-            f"and smaller steps do not help; start with larger differences between the students, "
-            f"end earlier, or compute with {digits} digits "
-            f"(symderiv.dynamics.solve_moments(study, digits={digits}))"
+            "and smaller steps do not help; start with larger differences between the students, "
+            f"end earlier, or compute with {wanted + math.ceil(math.log10(grown)) + 2} digits{how}"
         )
     wider = 10.0 ** math.ceil(math.log10(best.reached)) if best.reached > 0.0 else asked
     return (
@@ -278,7 +282,7 @@ def accuracy_warnings(problem: Flow, best: Measured, kept: bool) -> Iterator[str
     """What to say of the accuracy of a run."""
     study = problem.study
     if not kept and best.result.cause == "done":
-        yield why_missed(study.time.relative_tolerance, best)
+        yield why_missed(study, best)
     if np.any(best.changes > COARSE):
         first = study.alpha[int(np.argmax(best.changes > COARSE))]
         yield (
