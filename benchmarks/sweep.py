@@ -6,7 +6,7 @@
 * ratio: the same runs integrated without a store and swept into one, on the same processors.
 
 ``python -m benchmarks.sweep --points 1000000`` sweeps so many points as a user would, integrations
-and all, calls again, draws the map, and says how much memory each process took at most.
+and all, calls again, draws curves of it, and says how much memory each process took at most.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Watched:
 
 
 def whole(points: int) -> None:
-    """Sweep so many points, again when all is there, and draw them; print times and memory."""
+    """Sweep so many points, again when all is there, and draw curves; print times and memory."""
     from symderiv.dynamics.studies.study import parse_study
     from symderiv.sweeps.sweep import run_sweep
 
@@ -184,9 +184,9 @@ def whole(points: int) -> None:
             )
         with Watched() as watched:
             started = time.perf_counter()
-            found.figure("final_error").savefig(Path(folder) / "map.png")
+            found.figure().savefig(Path(folder) / "curves.png")
             seconds = time.perf_counter() - started
-        print(f"  {'the map of final errors':<28} {seconds:.0f} s; at most {watched.own:.0f} MB")
+        print(f"  {'its curves, drawn':<28} {seconds:.0f} s; at most {watched.own:.0f} MB")
         size = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
         print(f"  {'the store':<28} {size / 2**20:.0f} MB; {dict(found.statuses)}")
 
