@@ -234,12 +234,12 @@ def hinge(order, s, t):
         (logistic, 1, 2, 0.0, 1),
         (hinge, 2, 1, 0.0, 1),
         (logistic, 3, 2, 0.0, 0),
-        (logistic, 2, 2, 0.4, 0),
+        (logistic, 2, 2, 0.8, 0),
     ],
 )
 def test_many_fields_go_along_a_lattice(module, loss, K, M, noise, sign):
     """Against scrambled Sobol points and forces as they stand; A and B by E[F zᵀ] = (A B) C."""
-    flip, keep, scale = 0.1, 0.8 if K == 1 else 1.0, 0.9
+    flip, keep, scale = 0.35, 0.8 if K == 1 else 1.0, 0.9
     kinks = (lambda s, t: 1 - s * t,) if loss is hinge else ()
     module(
         SIGN_TARGET=sign,
@@ -250,7 +250,8 @@ def test_many_fields_go_along_a_lattice(module, loss, K, M, noise, sign):
         loss_slope=lambda s, t: float(loss("s", s, t)),
         FORCE_LATTICE=np.array([251.0, 71.0, 1.25, 0.5, 6.0, 1.5, 24.0, 251.0, 71.0]),
     )
-    C, v, w = covariance(5, K + M, 0.8), np.array([0.9, -0.6, 0.5])[:K], np.array([0.8, -0.7])[:M]
+    C = covariance(5, K + M, 0.5) + 0.4
+    v, w = np.array([1.7, 0.6, -0.5])[:K], np.array([0.9, 0.7])[:M]
     biases = np.linspace(-0.3, 0.4, K + M)
     samples = []
     for seed in range(6):
@@ -285,7 +286,7 @@ def test_many_fields_go_along_a_lattice(module, loss, K, M, noise, sign):
     moments = np.hstack([A, B]) @ C
     found = [*moments.ravel(), *dv, *Gamma.ravel(), *db, loss_mean, off]
     # of the small lattice, which is made for few other fields
-    allowed = {1: 2e-5, 2: 2e-4, 3: 5e-4, 4: 6e-3}[K + M - 1 + (noise > 0)]
+    allowed = {1: 2e-5, 2: 8e-4, 4: 6e-3}[K + M - 1 + (noise > 0)]
     np.testing.assert_array_less(np.abs(found - mean), 6 * error + allowed)
 
 
