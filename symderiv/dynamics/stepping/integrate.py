@@ -137,14 +137,17 @@ def solve_flow(
     asked = study.time.relative_tolerance
     tolerance = max(asked / _TIGHTER, first.least_tolerance()) if check == "auto" else asked
     runs: list[FlatResult] = []
+    flows: list[Flow] = []
 
     def first_run(state: State) -> tuple[FlatResult, np.ndarray]:
         problem = flow_at(state)
+        flows.append(problem)
         runs.append(problem.run(tolerance, max_steps, progress))
         return runs[-1], problem.errors(runs[-1])
 
     state, (result, errors), compression = settle(start.state, first.compression, asked, first_run)
-    problem = flow_at(state)
+    # the one that was run, with its compiled code
+    problem = next(flow for flow in flows if flow.state is state)
     best = Measured(result, errors, result.error_sum, LOCAL_SUM)
     if check == "auto":
         best, coarse = estimated(problem, best, tolerance, progress)
