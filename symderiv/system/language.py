@@ -25,6 +25,10 @@ from symderiv.system.vector_expressions import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray
+
     from symderiv.system.system_runs import Solver, SystemRates, SystemRun
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
@@ -144,7 +148,7 @@ class System:
         return Episode(self._symbols, name, atoms) if many else InputSequence(name, atoms)
 
     def vectors(self, name: str, number: int | None = None, fixed: bool = False) -> Any:
-        """Declare slow vectors of N components with |w|² = O(N).
+        """Declare slow vectors of N components whose squared norm is of order N.
 
         Args:
             name: Their name.
@@ -253,6 +257,7 @@ class System:
                 if isinstance(change, sp.Expr | int) and change == 0:
                     continue
                 if not isinstance(change, VectorExpression):
+                    as_expression(change, f"{where}: the change of {target.name}")
                     raise InputError(
                         f"{where}: the change of the vector {target.name} must be a vector such as "
                         f"F * x + G * B, not {change}"
@@ -275,7 +280,7 @@ class System:
 
         Args:
             vectors: A family or a vector that moves.
-            kind: ``"sphere"`` (every |w|² keeps its initial value) or ``"orthonormal"``
+            kind: ``"sphere"`` (every norm keeps its initial value) or ``"orthonormal"``
                 (w_a·w_b = N δ_ab, by W ← (W Wᵀ/N)^(−1/2) W).
         """
         if kind not in _KINDS:
@@ -452,6 +457,87 @@ class System:
             alpha=_times(end, alpha),
             seed=seed,
         )
+
+    def precise_rates(
+        self, state: Mapping[str, Any], digits: int, **parameters: Any
+    ) -> dict[str, np.ndarray]:
+        """Return the rates at a state with so many digits.
+
+        Args:
+            state: As in ``rates``; its numbers are taken as the doubles that they are.
+            digits: 1 to 1000.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            Object arrays of ``mpmath.mpf`` by name.
+
+        Raises:
+            NotYetError: A mean has no closed form.
+        """
+        from symderiv.system.system_products import precise_rates
+
+        return precise_rates(self.solver, state, parameters, digits)
+
+    def ensemble(
+        self,
+        end: float | None = None,
+        *,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        relative_tolerance: float = 1e-9,
+        absolute_tolerance: float = 1e-14,
+        **lists: Any,
+    ) -> xarray.Dataset:
+        """Integrate every combination of values of parameters.
+
+        Args:
+            end, alpha, initial, relative_tolerance, absolute_tolerance: As in ``solve``.
+            lists: Values by name of the parameter.
+
+        Returns:
+            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended.
+        """
+        from symderiv.system.system_products import runs_of_lists
+
+        tolerances = relative_tolerance, absolute_tolerance
+        return runs_of_lists(self.solver, _times(end, alpha), initial, lists, tolerances)
+
+    def generate(self, name: str, output: str | PathLike[str] = ".", force: bool = False) -> Path:
+        """Write the equations as the solver module NAME.py, which needs numpy and numba only.
+
+        Args:
+            name: Of the module.
+            output: The folder.
+            force: Replace a file that symderiv did not write.
+
+        Returns:
+            The path of the module.
+        """
+        from symderiv.system.system_products import generated
+
+        return generated(self.solver, name, output, force)
+
+    def export(
+        self, to: str, output: str | PathLike[str] | None = None, force: bool = False
+    ) -> str:
+        """Return the equations as source in another language.
+
+        Args:
+            to: ``"c"``, ``"jax"``, ``"casadi"``, ``"julia"``, ``"mathematica"`` or ``"python"``.
+            output: A file to write it to.
+            force: Replace a file that symderiv did not write.
+
+        Raises:
+            NotYetError: A mean has no closed form.
+        """
+        from symderiv.system.system_products import exported
+
+        return exported(self.solver, to, output, force)
+
+    def __repr__(self) -> str:
+        moving = ", ".join(dict.fromkeys(v.family for v in self._vectors if not v.fixed))
+        lines = len(self._lines)
+        return f"System: {moving or 'nothing'} moves by {lines} statement{'s' * (lines != 1)}"
 
     def _descent(self, kind: str, loss: Any, rates: Mapping[Any, Any], sign: int) -> None:
         where = f"statement {len(self._lines) + 1} ({kind})"

@@ -206,7 +206,7 @@ class Layout:
                 columns = [fields[str(s)][..., 0] for s in self.scalars[name]]
                 found[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
                 continue
-            result = np.empty((*lead, self.classes, *self.shape(name)))
+            result = np.empty((*lead, self.classes, *self.shape(name)), dtype=states.dtype)
             for index, (one, other) in self._places(name):
                 key = f"o_{one.name}_{other.name}"
                 value = (

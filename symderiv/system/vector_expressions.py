@@ -42,6 +42,9 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     expression = sp.sympify(value)
     if not isinstance(expression, sp.Expr) or expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
         raise InputError(f"{what} must be a finite real expression, not {expression}")
+    for symbol in expression.free_symbols:
+        if isinstance(symbol, _Coordinates):
+            raise _of_coordinates(symbol.name)
     return without_floats(expression)
 
 
@@ -54,18 +57,19 @@ def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
     return result
 
 
-class _OfCoordinates(NotClosed, sp.SympifyError):  # type: ignore[misc]
-    """A function of the coordinates of a vector; SymPy takes it for "no expression"."""
+class _Coordinates(sp.Dummy):  # type: ignore[misc]
+    """What SymPy's functions take for a vector: a symbol that no statement accepts."""
 
-    def __init__(self, vector: object) -> None:
-        NotClosed.__init__(
-            self,
-            f"a function of the coordinates of {vector} depends on every one of the N numbers, not "
-            "on finitely many fields: no overlaps describe it; use functions of fields w @ x and "
-            "overlaps w.dot(B) as factors of vectors",
-            average="(1/N) Σ_a E[f(x_a, w_a)] over coordinates a",
-            statement=f"update with a function of coordinates of {vector}",
-        )
+
+def _of_coordinates(vector: object) -> NotClosed:
+    """Return the refusal of a function of the coordinates of a vector."""
+    return NotClosed(
+        f"a function of the coordinates of {vector} depends on every one of the N numbers, not on "
+        "finitely many fields: no overlaps describe it; use functions of fields w @ x and overlaps "
+        "w.dot(B) as factors of vectors",
+        average="(1/N) Σ_a E[f(x_a, w_a)] over coordinates a",
+        statement=f"update with a function of coordinates of {vector}",
+    )
 
 
 class Register(Protocol):
@@ -87,6 +91,7 @@ class VectorExpression:
     """
 
     __array_ufunc__ = None  # NumPy leaves products with arrays to __rmul__ and its kin
+    _op_priority = 1000.0  # and so does SymPy
 
     def __init__(self, symbols: Register, terms: Mapping[Atom, sp.Expr]) -> None:
         self.symbols = symbols
@@ -158,14 +163,14 @@ class VectorExpression:
     def __rmatmul__(self, other: Any) -> Any:
         return _elementwise(lambda each: each @ self, other)
 
-    def _sympy_(self) -> Any:
-        raise _OfCoordinates(self)
+    def _sympy_(self) -> sp.Symbol:
+        return _Coordinates(repr(self))
 
     def __abs__(self) -> Any:
-        raise _OfCoordinates(self)
+        raise _of_coordinates(self)
 
     def __pow__(self, power: Any) -> Any:
-        raise _OfCoordinates(self)
+        raise _of_coordinates(self)
 
     def __repr__(self) -> str:
         return " + ".join(f"({f})*{atom.name}" for atom, f in self.terms.items()) or "0"
@@ -215,6 +220,7 @@ class SlowVectors:
     """Several slow vectors under one name; arithmetic works on each."""
 
     __array_ufunc__ = None
+    _op_priority = 1000.0
 
     def __init__(self, members: tuple[SlowVector, ...]) -> None:
         self._members = members
@@ -244,14 +250,14 @@ class SlowVectors:
         """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""
         return self.__matmul__(other)
 
-    def _sympy_(self) -> Any:
-        raise _OfCoordinates(self.family)
+    def _sympy_(self) -> sp.Symbol:
+        return _Coordinates(self.family)
 
     def __abs__(self) -> Any:
-        raise _OfCoordinates(self.family)
+        raise _of_coordinates(self.family)
 
     def __pow__(self, power: Any) -> Any:
-        raise _OfCoordinates(self.family)
+        raise _of_coordinates(self.family)
 
     def __rmatmul__(self, coefficients: Any) -> Any:
         """Return Σ_k s_k v_k/√N for coefficients of shape (K,), an array of sums for (n, K)."""

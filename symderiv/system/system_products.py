@@ -1,0 +1,178 @@
+"""What is made of the equations of a system: modules, other languages, digits, ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+from symderiv_codegen import (
+    PrinterError,
+    Program,
+    print_array_python,
+    print_c,
+    print_julia,
+    print_mathematica,
+    print_mpmath,
+    print_readable,
+)
+
+from symderiv.errors import InputError, NotYetError
+from symderiv.outputs import Output
+from symderiv.system.system_runs import Solver
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["LANGUAGES", "exported", "generated", "precise_rates", "runs_of_lists"]
+
+LANGUAGES: Mapping[str, tuple[Callable[[Program], str], str]] = {
+    "python": (lambda program: print_array_python(program, "python"), "py"),
+    "jax": (lambda program: print_array_python(program, "jax"), "py"),
+    "casadi": (lambda program: print_array_python(program, "casadi"), "py"),
+    "c": (print_c, "c"),
+    "julia": (print_julia, "jl"),
+    "mathematica": (print_mathematica, "wl"),
+}
+"""The languages that equations are printed in, and how their files end."""
+
+
+def generated(solver: Solver, name: str, output: str | PathLike[str], force: bool) -> Path:
+    """Write the readable solver module NAME.py, which needs numpy and numba only.
+
+    Raises:
+        InputError: The name is no name of a module, or the file must not be replaced.
+    """
+    if not name.isidentifier():
+        raise InputError(f"{name!r} is no name of a module", argument="name")
+    target = Output(Path(output) / f"{name}.py", "py", force=force)
+    target.write_text(print_readable(replace(solver.closed.program, name=name)))
+    return target.path
+
+
+def exported(
+    solver: Solver, to: str, output: str | PathLike[str] | None = None, force: bool = False
+) -> str:
+    """Return the right-hand side as source in another language, written to a file if one is named.
+
+    Raises:
+        InputError: The language is unknown, or the file must not be replaced.
+        NotYetError: A mean is an integral, which only compiled modules evaluate.
+    """
+    if to not in LANGUAGES:
+        raise InputError(f"{to!r} is not one of {', '.join(LANGUAGES)}", argument="to")
+    if solver.closed.means.joints.functions:
+        raise NotYetError(
+            "not exported: a mean has no closed form, and only compiled modules integrate it",
+            argument="to",
+        )
+    printer, ending = LANGUAGES[to]
+    target = None if output is None else Output(output, ending, force=force)
+    try:
+        source = printer(_with_observables(solver.closed.program))
+    except PrinterError as error:
+        raise NotYetError(f"not exported: {error}", argument="to") from error
+    if target is not None:
+        target.write_text(source)
+    return source
+
+
+def _with_observables(program: Program) -> Program:
+    """Return the program with its first observable as what evaluates a state."""
+    first = next((p.name for p in program.procedures if p.name.startswith("observe_")), None)
+    if first is None:
+        raise InputError("exported sources evaluate a state too: say what to observe first")
+    return replace(program, observables=first)
+
+
+@lru_cache(maxsize=8)
+def _module(text: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "system"}
+    exec(compile(text, "<equations of a system>", "exec"), space)  # printed by this process
+    return space
+
+
+def precise_rates(
+    solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any], digits: int
+) -> dict[str, np.ndarray]:
+    """Return the rates with so many digits, as object arrays of ``mpmath.mpf``.
+
+    Numbers of the state are taken as the doubles that they are.
+
+    Raises:
+        NotYetError: A mean is an integral, which only compiled modules evaluate.
+        InputError: Less than one digit or more than 1000.
+    """
+    if not 1 <= digits <= 1000:
+        raise InputError(f"must be from 1 to 1000, not {digits}", argument="digits")
+    if solver.closed.means.joints.functions:
+        raise NotYetError(
+            "a mean has no closed form; its digits are those of the quadrature", argument="digits"
+        )
+    program, layout = solver.closed.program, solver.layout
+    procedure = program.procedure("right_hand_side")
+    assert procedure is not None
+    state, constants = layout.packed(given, parameters)
+    values = {
+        **layout.packing("state").views(state),
+        **layout.packing("parameters").views(constants),
+    }
+    context = mpmath.MPContext()
+    context.dps = digits + 15
+    module = _module(print_mpmath(program))
+
+    def exact(value: np.ndarray) -> Any:
+        if not value.shape:
+            return context.mpf(float(value))
+        return [context.mpf(float(each)) for each in value]
+
+    inputs = [exact(values[array.name]) for array in procedure.inputs]
+    sizes = {"L": layout.classes, "I": 1}
+    outputs = [[context.mpf(0)] * sizes[array.shape[0]] for array in procedure.outputs]
+    module["right_hand_side"](context, *inputs, *outputs)
+    assert program.state is not None
+    flat = np.array([each for output in outputs for each in output], dtype=object)
+    still = np.zeros(layout.packing("parameters").size)
+    return layout.unpacked(flat, still)
+
+
+def runs_of_lists(
+    solver: Solver,
+    alpha: np.ndarray,
+    initial: Mapping[str, Any],
+    lists: Mapping[str, Sequence[Any]],
+    tolerances: tuple[float, float],
+) -> xarray.Dataset:
+    """Integrate every combination of values of parameters, one after the other.
+
+    Returns:
+        A Dataset with one dimension per list, ``alpha``, and ``status`` of every run; order
+        parameters and observables under their names.
+    """
+    import xarray
+
+    if not lists:
+        raise InputError("give lists of values of parameters, e.g. eta=[0.1, 0.2]")
+    names = list(lists)
+    shape = tuple(len(lists[name]) for name in names)
+    arrays: dict[str, np.ndarray] = {}
+    status = np.empty(shape, dtype=object)
+    for place in np.ndindex(shape):
+        chosen = {name: lists[name][i] for name, i in zip(names, place, strict=True)}
+        run = solver.solve(alpha, initial, chosen, *tolerances)
+        status[place] = run.cause
+        for name, value in run.values.items():
+            if name not in arrays:
+                arrays[name] = np.full((*shape, alpha.size, *value.shape[1:]), np.nan)
+            arrays[name][place][: len(value)] = value
+    variables: dict[str, Any] = {"status": (names, status)}
+    for name, array in arrays.items():
+        inner = [f"{name}_{n}" for n in range(array.ndim - len(shape) - 1)]
+        variables[name] = ((*names, "alpha", *inner), array)
+    coordinates = {**{name: list(lists[name]) for name in names}, "alpha": alpha}
+    return xarray.Dataset(variables, coords=coordinates)

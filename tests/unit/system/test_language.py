@@ -1,0 +1,169 @@
+"""Statements are checked as they are made, in one line that says where and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from unit.system import statements
+
+import symderiv as sd
+from symderiv.errors import InputError
+from symderiv.system.system_files import read_system, system_text
+
+Wrong = Callable[[sd.System, Any, Any, Any], Any]
+
+WRONG: dict[str, tuple[Wrong, str]] = {
+    "a name that is taken": (lambda P, x, w, B: P.scalars("w"), "'w' is the name of vectors"),
+    "a name that is none": (lambda P, x, w, B: P.scalars("2u"), "is no name"),
+    "a keyword": (lambda P, x, w, B: P.scalars("lambda"), "choose another"),
+    "a foreign symbol": (
+        lambda P, x, w, B: P.descend((w @ x)[0] * sp.Symbol("eta"), {w: 1}),
+        "belongs to nothing",
+    ),
+    "a fixed vector": (lambda P, x, w, B: P.descend((B @ x) ** 2, {B: 1}), "fixed=True"),
+    "a scalar for a vector": (lambda P, x, w, B: P.update({w: 2}), "must be a vector"),
+    "too few values": (lambda P, x, w, B: P.descend((w @ x)[0], {w: [1, 2, 3]}), "3 values"),
+    "nothing that moves": (lambda P, x, w, B: P.update({}), "say what moves"),
+    "an unknown constraint": (lambda P, x, w, B: P.constrain(w, "spher"), "did you mean 'sphere'"),
+    "probabilities": (lambda P, x, w, B: P.latents("c", {1: 0.5, 2: 0.4}), "sum to 1"),
+    "a correlation": (
+        lambda P, x, w, B: P.inputs("y", length=2, correlation=[[1, 2], [2, 1]]),
+        "positive semidefinite",
+    ),
+    "zero vectors": (lambda P, x, w, B: P.vectors("v", 0), "from 1 to 64"),
+    "an example outside of its sum": (
+        lambda P, x, w, B: P.update({w[0]: P.inputs("e", episode=3)}),
+        "example of an episode",
+    ),
+    "an infinite number": (lambda P, x, w, B: P.parameter("p", float("inf")), "finite"),
+    "the norm of a number": (lambda P, x, w, B: sd.norm2(3), "vector expression"),
+    "an equation that never holds": (
+        lambda P, x, w, B: P.inputs("e", episode=2).all(sp.Eq((w @ x)[0], 0)),
+        "compare signs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_statement_is_refused_in_one_line(name: str) -> None:
+    P = sd.System()
+    x = P.inputs("x")
+    w, B = P.vectors("w", 2), P.vectors("B", fixed=True)
+    state, words = WRONG[name]
+    before = len(P.statement.lines)
+    with pytest.raises(InputError, match=words) as refusal:
+        state(P, x, w, B)
+    assert "\n" not in str(refusal.value)
+    assert len(P.statement.lines) == before
+
+
+def test_vectors_are_sums_as_they_are_written() -> None:
+    P = sd.System()
+    x, c = P.inputs("x"), P.latents("c", number=2)
+    U, w = P.vectors("U", 2, fixed=True), P.vectors("w", 2)
+    z = x + c @ U
+    for k in range(2):
+        field = (w @ z)[k]
+        assert sp.expand(field - (w[k] @ x) - c[0] * w[k].dot(U[0]) - c[1] * w[k].dot(U[1])) == 0
+    assert sp.expand(sd.norm2(2 * w[0] - w[1]) - 4 * w[0].dot(w[0]) + 4 * w[0].dot(w[1])) == (
+        w[1].dot(w[1])
+    )
+    assert w[1].dot(w[0]) == w[0].dot(w[1])
+
+
+def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
+    """Descent of norm2 by finite differences of the loss over actual vectors."""
+    P, _ = statements.autoencoder()
+    statement = P.statement
+    random = np.random.default_rng(4)
+    N = 9
+    vectors = {v.name: random.normal(size=N) for v in statement.vectors}
+    drawn, latent = random.normal(size=N), 0.7
+
+    def loss(changed: dict[str, np.ndarray]) -> float:
+        x = drawn + 2 * latent * changed["U"] / np.sqrt(N)
+        s = [float(mpmath.erf(changed[f"w{k}"] @ x / np.sqrt(2 * N))) for k in (1, 2)]
+        rest = x - sum(s[k - 1] * changed[f"v{k}"] for k in (1, 2)) / np.sqrt(N)
+        return float(rest @ rest) / 2
+
+    from symderiv.system.plain_reading import plain_step
+
+    after, _ = plain_step(statement, vectors, {}, {"a": drawn}, {"c": latent}, {})
+    for name, rate in (("w1", 0.3), ("v2", 0.4)):
+        for i in (0, 5):
+            step = np.zeros(N)
+            step[i] = 1e-6
+            up = loss({**vectors, name: vectors[name] + step})
+            down = loss({**vectors, name: vectors[name] - step})
+            change = after[name][i] - vectors[name][i]
+            assert change == pytest.approx(-rate * (up - down) / 2e-6, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [statements.autoencoder, statements.reinforcement, statements.components],
+)
+def test_a_saved_statement_is_read_as_it_was_said(statement: Any, tmp_path: Path) -> None:
+    P, state = statement()
+    P.save(tmp_path / "problem.json")
+    again = sd.open(tmp_path / "problem.json")
+    assert isinstance(again, sd.System)
+    assert system_text(again) == system_text(P)
+    one, other = P.rates(state), again.rates(state)
+    for name, rate in one.rates.items():
+        np.testing.assert_array_equal(rate, other[name])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('"version": 1', '"version": 2'), "version"),
+        (('"descend"', '"descent"'), "kind"),
+        (('"loss": "', '"loss": "__import__(1) + '), "loss"),
+        (('"kind": "vectors"', '"kind": "vector"'), "kind"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(change: tuple[str, str], words: str) -> None:
+    text = system_text(statements.autoencoder()[0])
+    assert change[0] in text
+    with pytest.raises(InputError, match=words):
+        read_system(text.replace(*change))
+
+
+def test_digits_agree_with_doubles_and_with_more_digits() -> None:
+    P, state = statements.autoencoder()
+    few, many = P.precise_rates(state, 20), P.precise_rates(state, 40)
+    doubles = P.rates(state)
+    for name, rate in many.items():
+        value, rough = np.asarray(rate, dtype=object), np.asarray(few[name], dtype=object)
+        for index in np.ndindex(value.shape):
+            assert abs(rough[index] - value[index]) <= 1e-19 * (1 + abs(value[index]))
+            assert float(value[index]) == pytest.approx(
+                float(np.asarray(doubles[name])[index]), abs=1e-13
+            )
+
+
+def test_exports_and_modules_run(tmp_path: Path) -> None:
+    P = statements.student_teacher(K=2, M=1)
+    path = P.generate("committee", tmp_path)
+    assert "def right_hand_side" in path.read_text(encoding="utf-8")
+    space: dict[str, Any] = {"__name__": "exported"}
+    exec(compile(P.export("python"), "exported", "exec"), space)
+    assert "double" in P.export("c")
+    with pytest.raises(InputError, match="not one of"):
+        P.export("fortran")
+
+
+def test_an_ensemble_is_its_runs() -> None:
+    P = statements.student_teacher(K=2, M=1)
+    state = statements.gram({"w": 2, "B": 1}, 2) | {"v": [0.4, 1.0]}
+    found = P.ensemble(end=2, initial=state, eta=[0.1, 0.5])
+    run = P.solve(end=2, initial=state, eta=0.5)
+    np.testing.assert_array_equal(found["error"].sel(eta=0.5).values, run["error"])
+    assert set(found["status"].values) == {"done"}
