@@ -68,6 +68,10 @@ rules: $(VENV)/.installed
 biases: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.biases
 
+# Twelve learning problems in ten lines each: right-hand sides, SGD, times; about ten CPU minutes.
+systems: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.systems
+
 # Times and errors of right-hand sides whose means are integrals over the fields.
 losses: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.losses

@@ -1,0 +1,218 @@
+"""Twelve learning problems in ten lines each: checks of the statements of ``examples/systems``.
+
+python -m benchmarks.systems                 the whole table
+python -m benchmarks.systems --only adapter  the problems with this in their names
+python -m benchmarks.systems --no-sgd        without the runs at finite N
+
+Every right-hand side is compared with ``benchmarks.direct_rates``, quadrature over all fields of a
+step at once, to 1e-8 of the largest rate (signs and polynomials: 1e-12); and every order parameter
+of a run with SGD at two input dimensions,
+
+    |equations - mean over runs| <= 3 standard errors + c/sqrt(N) * scale,
+
+scale being the largest value of that array. The table has the smallest such c, which must be at
+most 0.5; lines are those of the function ``statement``, and seconds are the CPU time of its
+derivation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import inspect
+import sys
+import textwrap
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import symderiv as sd
+from benchmarks.direct_rates import direct_rates
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "systems"
+MOST_LINES, SECONDS, LARGEST = 10, 3.0, 0.5
+DIMENSIONS = (1000, 2000)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement with the state at which it is checked.
+
+    Args:
+        name: In the table.
+        module: In ``examples/systems``.
+        arguments: Of its ``statement``.
+        state: The name of its state.
+        exact: Whether its means are of signs and polynomials.
+        runs: Of SGD.
+        closed: Whether its means have closed forms, so that it is derived in seconds.
+    """
+
+    name: str
+    module: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    state: str = "STATE"
+    exact: bool = False
+    runs: int = 8
+    closed: bool = True
+
+    @property
+    def tolerance(self) -> float:
+        """How far right-hand sides may be from quadrature, of the largest rate."""
+        return 1e-12 if self.exact else 1e-8
+
+    @property
+    def file(self) -> ModuleType:
+        """The module of the statement."""
+        return opened(self.module)
+
+    def start(self) -> Any:
+        """The state."""
+        return getattr(self.file, self.state)
+
+    def statement(self) -> Any:
+        """The system."""
+        return self.file.statement(**self.arguments)
+
+
+CASES = (
+    Case("autoencoder", "autoencoder"),
+    Case("denoising autoencoder", "denoising"),
+    Case("reinforcement", "reinforcement", exact=True),
+    Case("two agents", "agents", exact=True),
+    Case("independent components", "components", exact=True),
+    Case("adapter", "adapter"),
+    Case("adapter of rank two", "adapter", {"rank": 2}, "TWO"),
+    Case("attention", "attention", runs=4, closed=False),
+    Case(
+        "attention, position too",
+        "attention",
+        {"positional": sp.Rational(1, 4)},
+        runs=4,
+        closed=False,
+    ),
+    Case("adversaries", "adversaries", exact=True),
+    Case("distillation", "distillation"),
+    Case("temporal differences", "differences", exact=True),
+    Case("drifting teacher", "drifting"),
+    Case("contrastive pairs", "contrastive", exact=True),
+    Case("meta-learning", "metalearning"),
+)
+
+
+def opened(name: str) -> ModuleType:
+    """Return a module of ``examples/systems``."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines(case: Case) -> int:
+    """Return how many lines the body of the statement has."""
+    text = textwrap.dedent(inspect.getsource(case.file.statement))
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return sum(each.end_lineno - each.lineno + 1 for each in function.body if each.end_lineno)
+
+
+def difference(case: Case, system: sd.System) -> float:
+    """Return the largest difference of right-hand sides from quadrature, of the largest rate."""
+    state = case.start()
+    rates, direct = system.rates(state), direct_rates(system.statement, state)
+    largest = max(float(np.max(np.abs(value))) for value in direct.values())
+    return max(
+        float(np.max(np.abs(rates[name] - value))) / largest
+        for name, value in direct.items()
+        if name in rates.rates
+    )
+
+
+def distance(case: Case, system: sd.System, N: int, seed: int = 3) -> float:
+    """Return the smallest c with which SGD at N agrees with the equations."""
+    state, times = case.start(), case.file.TIMES
+    run = system.solve(alpha=times, initial=state)
+    sgd = system.simulate(N, runs=case.runs, alpha=times, initial=state, seed=seed)
+    found = []
+    for name in run.values:
+        apart = np.abs(run[name] - sgd.mean[name]) - 3 * sgd.standard_error[name]
+        found.append(float(np.max(apart)) * np.sqrt(N) / float(np.max(np.abs(run[name]))))
+    return max(0.0, *found)
+
+
+def refusals() -> list[str]:
+    """Return what is said of the statements that do not close."""
+    said = []
+    for name, make in (
+        ("meta-learning, inner step on one example", lambda: opened("metalearning").refused()),
+        ("attention over three tokens", lambda: opened("attention").statement(tokens=3).solver),
+    ):
+        start = time.process_time()
+        try:
+            make()
+            answer = "closes"
+        except sd.NotClosed as error:
+            answer = f"refused: {str(error)[:160]}"
+        said.append(f"{name} ({time.process_time() - start:.1f} s): {answer}")
+    return said
+
+
+def tied() -> tuple[float, float]:
+    """Return the errors that autoencoders with tied and with untied weights keep, less the noise's.
+
+    One unit each, from the same encoder; the input's norm is left out of the error.
+    """
+    module, found = opened("autoencoder"), []
+    for same in (True, False):
+        start = {"U.U": 1.0, "U.w": 0.3, "w.w": 0.4}
+        if not same:
+            start |= {"U.v": 0.3, "w.v": 0.4, "v.v": 0.4}
+        run = module.statement(K=1, tied=same).solve(alpha=[200.0], initial=start)
+        found.append(float(run["error"][-1]))
+    return found[0], found[1]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 if a number is not what it must be."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--only", default="", help="problems with this in their names")
+    parser.add_argument("--no-sgd", action="store_true", help="leave out runs at finite N")
+    asked = parser.parse_args(arguments)
+    head = "".join(f"  c, N={N}" for N in DIMENSIONS)
+    print(f"{'problem':24} lines  seconds  right-hand side  must be{head}")
+    failed = 0
+    for case in (each for each in CASES if asked.only in each.name):
+        start = time.process_time()
+        system = case.statement()
+        _ = system.solver.closed
+        seconds = time.process_time() - start
+        apart = difference(case, system)
+        row = [] if asked.no_sgd else [distance(case, system, N) for N in DIMENSIONS]
+        good = lines(case) <= MOST_LINES and apart <= case.tolerance
+        good &= (seconds < SECONDS or not case.closed) and all(c <= LARGEST for c in row)
+        failed += not good
+        told = "".join(f"  {c:8.2f}" for c in row)
+        mark = "" if good else "  FAILED"
+        print(
+            f"{case.name:24} {lines(case):5}  {seconds:7.2f}  {apart:15.1e}  {case.tolerance:.0e}"
+            f"  {told}{mark}",
+            flush=True,
+        )
+    if not asked.only:
+        one, two = tied()
+        failed += not one > two + 0.1
+        print(f"error of one unit, less the norm of inputs: tied {one:.4f}, untied {two:.4f}")
+        print(*refusals(), sep="\n")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
