@@ -59,7 +59,7 @@ class Case:
     arguments: dict[str, Any] = field(default_factory=dict)
     state: str = "STATE"
     exact: bool = False
-    runs: int = 8
+    runs: int = 16
     closed: bool = True
 
     @property
@@ -89,12 +89,12 @@ CASES = (
     Case("independent components", "components", exact=True),
     Case("adapter", "adapter"),
     Case("adapter of rank two", "adapter", {"rank": 2}, "TWO"),
-    Case("attention", "attention", runs=4, closed=False),
+    Case("attention", "attention", runs=8, closed=False),
     Case(
         "attention, position too",
         "attention",
         {"positional": sp.Rational(1, 4)},
-        runs=4,
+        runs=8,
         closed=False,
     ),
     Case("adversaries", "adversaries", exact=True),

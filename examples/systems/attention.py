@@ -4,7 +4,8 @@ Token i has the score z_i = w·x_i, and the head returns Σ_i softmax(z)_i z_i. 
 weight ``positional`` attends to the first token, whatever it says, and with the rest of its weight
 to what tokens say, as the student does. Scores and values are the same field, which keeps the
 average at two fields per token. Means of softmax have no closed form: two tokens need four joint
-fields, three need six, which is refused by name.
+fields, three need six, which is refused by name; so is a student with position vectors of its own,
+whose shifts by overlaps inside of softmax are not integrated to the tolerance.
 
 Cui, Behrens, Krzakala and Zdeborová, "A phase transition between positional and semantic learning
 in a solvable model of dot-product attention" (NeurIPS 2024), have scores quadratic in the tokens
@@ -21,7 +22,7 @@ def statement(tokens=2, positional=0):
     x, w, B = P.inputs("x", length=tokens), P.vectors("w"), P.vectors("B", fixed=True)
     z, y = w @ x, B @ x
     a, b = ([1 / sum(sp.exp(k - h) for k in f) for h in f] for f in (z, y))
-    b = [(1 - positional) * share + positional * (n == 0) for n, share in enumerate(b)]
+    b = [(1 - positional) * share + positional * int(n == 0) for n, share in enumerate(b)]
     P.descend((a @ z - b @ y) ** 2 / 2, {w: P.parameter("eta", 0.4)})
     return P
 
