@@ -271,7 +271,8 @@ def _radial(power: int, size: int = 7) -> Rule:
     w = w * t**power * np.exp(-(t**2) / 2)
     # Lanczos with the weight: the polynomials orthogonal with it and their recursion
     before, now = np.zeros_like(t), np.ones_like(t) / np.sqrt(w.sum())
-    diagonal, beside = [], []
+    diagonal: list[float] = []
+    beside: list[float] = []
     for _ in range(size):
         diagonal.append(float(w @ (t * now * now)))
         after = (t - diagonal[-1]) * now - (beside[-1] * before if beside else 0.0)
