@@ -51,6 +51,23 @@ def test_a_run_of_sgd_follows_a_statement() -> None:
     assert distance(case, case.statement(), 1000) <= systems.LARGEST
 
 
+def test_episodes_of_five_answers_have_the_rates_written_by_hand() -> None:
+    """Five independent examples: a power of P = 1 - θ/π, and E[|h| 1(agree)] = (1 + ρ) √(Q/2π)."""
+    T, gain, loss = 5, 1.0, 0.3
+    state = systems.opened("reinforcement").STATE
+    Q, R, B = state["w.w"], state["w.B"], state["B.B"]
+    rho = R / np.sqrt(Q * B)
+    P = 1 - np.arccos(rho) / np.pi
+    won = (gain + loss) * P ** (T - 1) * (1 + rho) / np.sqrt(2 * np.pi)
+    drift = np.sqrt(2 / np.pi) * loss
+    noise = (gain**2 * P**T + loss**2 * (1 - P**T)) / T
+    rates = systems.opened("reinforcement").statement(T).rates(state)
+    by_hand = 2 * np.sqrt(Q) * (won - drift) + noise
+    np.testing.assert_allclose(rates["w.w"], by_hand, rtol=1e-12)
+    np.testing.assert_allclose(rates["w.B"], np.sqrt(B) * won - drift * R / np.sqrt(Q), rtol=1e-12)
+    np.testing.assert_allclose(rates.observables["won"], P**T, rtol=1e-12)
+
+
 def test_an_inner_step_on_one_example_does_not_close() -> None:
     with pytest.raises(sd.NotClosed, match=r"x1·x1|x1·x2") as refused:
         systems.opened("metalearning").refused()
