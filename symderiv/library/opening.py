@@ -81,10 +81,11 @@ def _system_or_ledger(path: Path) -> System | Verdicts:
         return _ledger(path)
     if '"symderiv-system"' not in text[:200]:
         return _ledger(path)
+    from symderiv.system.language import System
     from symderiv.system.system_files import read_system
 
     try:
-        return read_system(text)
+        return read_system(text, System())  # type: ignore[no-any-return]
     except InputError as error:
         raise error.inside(path.name) from None
 

@@ -19,11 +19,34 @@ from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Closed", "closed"]
 
+# No name that a user gives contains two underscores, so that none of these can hide one.
+WEIGHT = "class__weight"
+
 _K = sp.Idx("k", sp.Symbol("L", integer=True))
 _ONE = sp.Idx("one", sp.Symbol("I", integer=True))
-_WEIGHT = Array("weight", ("L",), "multiplicities of the eigenvalues over N")
+_WEIGHT = Array(WEIGHT, ("L",), "multiplicities of the eigenvalues over N")
 
 Pair = tuple[SlowVector, SlowVector]
+
+
+def overlap_name(pair: Pair, head: str = "o") -> str:
+    """Return the name of the array of an overlap in programs."""
+    return f"{head}__{pair[0].name}__{pair[1].name}"
+
+
+def eigenvalue_name(inputs: str) -> str:
+    """Return the name of the array of eigenvalues of inputs in programs."""
+    return f"rho__{inputs}"
+
+
+def scalar_name(symbol: sp.Symbol, head: str = "u") -> str:
+    """Return the name of a slow scalar in programs."""
+    return f"{head}__{symbol}"
+
+
+def parameter_name(symbol: sp.Symbol) -> str:
+    """Return the name of a parameter in programs."""
+    return f"p__{symbol}"
 
 
 @dataclass(frozen=True)
@@ -144,11 +167,11 @@ class _Writer:
     def program(self) -> Program:
         closed = self.closed
         state = [self._overlap(pair) for pair in closed.moving]
-        state += [Array(str(u), ("I",), "slow scalar") for u in self.symbols.scalars]
+        state += [Array(scalar_name(u), ("I",), "slow scalar") for u in self.symbols.scalars]
         fixed = [self._overlap(pair) for pair in closed.pairs if pair not in closed.moving]
         parameters = [*fixed, _WEIGHT]
         parameters += [self._eigenvalue(name) for name in closed.spectral]
-        parameters += [Array(str(p), (), "parameter") for p in self.symbols.parameters]
+        parameters += [Array(parameter_name(p), (), "parameter") for p in self.symbols.parameters]
         return Program(
             name="system",
             title="Order parameters of a stated learning problem.",
@@ -166,10 +189,10 @@ class _Writer:
 
     def _overlap(self, pair: Pair, prefix: str = "o") -> Array:
         a, b = pair
-        return Array(f"{prefix}_{a.name}_{b.name}", ("L",), f"{a.name}·{b.name}/N")
+        return Array(overlap_name(pair, prefix), ("L",), f"{a.name}·{b.name}/N")
 
     def _eigenvalue(self, inputs: str) -> Array:
-        return Array(f"rho_{inputs}", ("L",), f"eigenvalues of the inputs {inputs}")
+        return Array(eigenvalue_name(inputs), ("L",), f"eigenvalues of the inputs {inputs}")
 
     def _element(self, array: Array) -> sp.Expr:
         return sp.IndexedBase(array.name)[_K]
@@ -181,7 +204,7 @@ class _Writer:
         found = []
         for name, value in self.closed.observables.items():
             body = _Body(self)
-            output = Array(f"{name}_mean", (), f"the average {name}")
+            output = Array(f"{name}__mean", (), f"the average {name}")
             body.assign(sp.Symbol(output.name), value)
             found.append(
                 body.procedure(f"observe_{name}", f"The average {name}.", inputs, (output,))
@@ -192,7 +215,7 @@ class _Writer:
         body, closed = _Body(self), self.closed
         drift = {
             vector: {
-                key: body.local(f"drift_{vector.name}_{c.name}_{inputs or 'all'}", rate)
+                key: body.local(f"drift__{vector.name}__{c.name}__{inputs or 'all'}", rate)
                 for key, rate in rates.items()
                 for inputs, c in [key]
             }
@@ -200,7 +223,7 @@ class _Writer:
         }
         noise = {
             pair: {
-                inputs: body.local(f"noise_{pair[0].name}_{pair[1].name}_{inputs}", rate)
+                inputs: body.local(f"noise__{pair[0].name}__{pair[1].name}__{inputs}", rate)
                 for inputs, rate in rates.items()
             }
             for pair, rates in closed.noise.items()
@@ -218,7 +241,7 @@ class _Writer:
             outputs.append(output)
             body.assign(self._element(output), total)
         for u in self.symbols.scalars:
-            output = Array(f"d_{u}", ("I",), "rate of a slow scalar")
+            output = Array(scalar_name(u, "d"), ("I",), "rate of a slow scalar")
             outputs.append(output)
             rate = closed.scalars.get(u, sp.S.Zero)
             body.assign(sp.IndexedBase(output.name)[_ONE], rate)
@@ -251,7 +274,9 @@ class _Writer:
             scale = self._scale(symbol.name.removeprefix("trace__")).xreplace({_K: k})
             return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale, k)
         if symbol in self.symbols.scalars:
-            return sp.IndexedBase(str(symbol))[0]
+            return sp.IndexedBase(scalar_name(symbol))[0]
+        if symbol in self.symbols.parameters:
+            return sp.Symbol(parameter_name(symbol), real=True)
         return None
 
 
@@ -287,7 +312,7 @@ class _Body:
             if definition is None:
                 continue
             if isinstance(definition, sp.Sum):
-                name = symbol.name.replace("__", "_")
+                name = symbol.name
                 self.locals.append(Array(name, ()))
                 self.steps.append(Assignment(sp.Symbol(name, real=True), definition))
                 definition = sp.Symbol(name, real=True)
@@ -297,7 +322,7 @@ class _Body:
         for call in calls:
             if call not in self._known:
                 self._number += 1
-                name = f"m{self._number}"
+                name = f"m__{self._number}"
                 self.locals.append(Array(name, ()))
                 self.steps.append(Assignment(sp.Symbol(name, real=True), call))
                 self._known[call] = sp.Symbol(name, real=True)

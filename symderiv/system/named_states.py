@@ -19,7 +19,14 @@ import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.packing import Packing
-from symderiv.system.closed_motion import Closed
+from symderiv.system.closed_motion import (
+    WEIGHT,
+    Closed,
+    eigenvalue_name,
+    overlap_name,
+    parameter_name,
+    scalar_name,
+)
 from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Layout"]
@@ -156,13 +163,14 @@ class Layout:
         given = self._from_vectors(dict(given))
         self._check_names(given)
         weight, eigenvalues = self.spectrum
-        values: dict[str, Any] = {"weight": weight}
-        values |= {f"rho_{name}": value for name, value in eigenvalues.items()}
-        values |= self.parameter_values(parameters)
+        values: dict[str, Any] = {WEIGHT: weight}
+        values |= {eigenvalue_name(name): value for name, value in eigenvalues.items()}
+        numbers = self.parameter_values(parameters)
+        values |= {parameter_name(p): numbers[str(p)] for p in self.symbols.parameters}
         for name in self.scalars:
             array = self._array(name, given[name])
             for symbol, value in zip(self.scalars[name], array.ravel(), strict=True):
-                values[str(symbol)] = np.array([value])
+                values[scalar_name(symbol)] = np.array([value])
         families = list(self.families)
         for n, a in enumerate(families):
             for b in families[n:]:
@@ -170,7 +178,7 @@ class Layout:
                 array = self._overlap(name, given.get(name))
                 for index, (one, other) in self._places(name):
                     place: Any = (slice(None), *index)
-                    values[f"o_{one.name}_{other.name}"] = array[place]
+                    values[overlap_name((one, other))] = array[place]
         vectors = []
         for vector in ("state", "parameters"):
             packing = self.packing(vector)
@@ -203,12 +211,12 @@ class Layout:
         many = self.classes > 1
         for name in self.names:
             if name in self.scalars:
-                columns = [fields[str(s)][..., 0] for s in self.scalars[name]]
+                columns = [fields[scalar_name(s)][..., 0] for s in self.scalars[name]]
                 found[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
                 continue
             result = np.empty((*lead, self.classes, *self.shape(name)), dtype=states.dtype)
             for index, (one, other) in self._places(name):
-                key = f"o_{one.name}_{other.name}"
+                key = overlap_name((one, other))
                 value = (
                     fields[key]
                     if key in fields

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from symderiv.dynamics.studies.input_models import Data
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import parse_formula
-from symderiv.system.language import System
 from symderiv.system.stated_problem import Descent
 from symderiv.system.vector_expressions import SlowVector, VectorExpression
 
@@ -71,7 +70,7 @@ def system_schema() -> dict[str, Any]:
     return _File.model_json_schema()
 
 
-def system_text(system: System) -> str:
+def system_text(system: Any) -> str:
     """Return a system as the text of its JSON file; equal statements give equal texts.
 
     Raises:
@@ -125,8 +124,8 @@ def _name(key: SlowVector | sp.Symbol) -> str:
     return key.name if isinstance(key, SlowVector) else str(key)
 
 
-def read_system(text: str) -> System:
-    """Return the system of a JSON text.
+def read_system(text: str, system: Any) -> Any:
+    """State in an empty system what a JSON text says, and return it.
 
     Raises:
         InputError: The text is no such file, or something in it is not acceptable; the message
@@ -138,14 +137,14 @@ def read_system(text: str) -> System:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise InputError(f"{place}: {first['msg']}") from None
-    return _Reader(record).system
+    return _Reader(record, system).system
 
 
 class _Reader:
     """Makes the statements of a file."""
 
-    def __init__(self, record: _File) -> None:
-        self.system = System()
+    def __init__(self, record: _File, system: Any) -> None:
+        self.system = system
         self.made: dict[str, Any] = {}
         for declaration in record.declarations:
             self._declare(declaration)
@@ -221,7 +220,7 @@ class _Reader:
         return vectors.get(name, sp.Symbol(name, real=True))
 
     def _vector(self, name: str) -> SlowVector:
-        vectors = {v.name: v for v in self.system.statement.vectors}
+        vectors: dict[str, SlowVector] = {v.name: v for v in self.system.statement.vectors}
         if name not in vectors:
             raise InputError(f"{name!r} is no vector of this file")
         return vectors[name]

@@ -17,6 +17,7 @@ from symderiv.dynamics.storage.kernels import kept_module
 from symderiv.errors import InputError
 from symderiv.numerics import GAUSSIAN
 from symderiv.showing import Shown, Summary
+from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.register import Field, Latent, Overlap
 from symderiv.system.stated_problem import Statement
 from symderiv.system.system_runs import Solver
@@ -342,7 +343,7 @@ def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndar
     result = np.zeros((layout.classes, len(vectors), len(vectors)))
     for i, a in enumerate(vectors):
         for j in range(i, len(vectors)):
-            result[:, i, j] = result[:, j, i] = fields[f"o_{a.name}_{vectors[j].name}"]
+            result[:, i, j] = result[:, j, i] = fields[overlap_name((a, vectors[j]))]
     return result
 
 
@@ -387,15 +388,15 @@ def measured(
         part = vectors[:, begin:end]
         gram = part @ part.T / (end - begin)
         for a, b in solver.closed.moving:
-            views[f"o_{a.name}_{b.name}"][k] = gram[names[a], names[b]]
+            views[overlap_name((a, b))][k] = gram[names[a], names[b]]
     for n, symbol in enumerate(layout.symbols.scalars):
-        views[str(symbol)][0] = scalars[n]
+        views[scalar_name(symbol)][0] = scalars[n]
     return flat
 
 
 def _scalars_of(solver: Solver, state: np.ndarray) -> np.ndarray:
     views = solver.layout.packing("state").views(state)
-    return np.array([float(views[str(u)][0]) for u in solver.layout.symbols.scalars])
+    return np.array([float(views[scalar_name(u)][0]) for u in solver.layout.symbols.scalars])
 
 
 def _roots(simulator: Simulator, solver: Solver, bounds: list[int], N: int) -> np.ndarray:

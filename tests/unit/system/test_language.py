@@ -133,7 +133,7 @@ def test_a_file_that_is_none_is_refused(change: tuple[str, str], words: str) -> 
     text = system_text(statements.autoencoder()[0])
     assert change[0] in text
     with pytest.raises(InputError, match=words):
-        read_system(text.replace(*change))
+        read_system(text.replace(*change), sd.System())
 
 
 def test_digits_agree_with_doubles_and_with_more_digits() -> None:
