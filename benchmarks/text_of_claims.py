@@ -3,7 +3,8 @@
 python -m benchmarks.text_of_claims
 
 Two counts, of the papers that there were then, without the prints (LaTeX, number, section), which
-are quoted, and without what claims use of each other, which was not said then:
+are quoted, and without what was not said then: what claims use of each other, and which of them are
+definitions:
 
 * characters without white space of the texts of claims (statement, correction, ranges, regime,
   names explained, what is given, what it rests on, note), as they are written in the files: with
@@ -36,7 +37,9 @@ _TEXTS: Final = frozenset(
         "let", "words", "regime", "where", "given", "note", "rests_on", "not_checkable",
     }
 )  # fmt: skip
-_LEFT_OUT: Final = re.compile(r"\[\[equation\]\]|(number|section|reading|uses) *=")
+_LEFT_OUT: Final = re.compile(
+    r"\[\[equation\]\]|(number|section|reading|uses|definition|display|in_words) *="
+)
 
 
 #: Files about equations that were not claimed yet.

@@ -5,9 +5,9 @@ weight ``positional`` attends to the first token, whatever it says, and with the
 to what tokens say, as the student does. Scores and values are the same field, which keeps the
 average at two fields per token. Means of softmax have no closed form: they depend on differences
 of scores, so that two tokens need two joint fields in functions and two linear ones. Three tokens
-need four in functions and two linear ones, whose rule takes more than minutes to search: nothing
-is promised of them. A student with position vectors of its own, which shift scores by overlaps
-inside of softmax, is refused: the quadrature does not reach its tolerance.
+need four in functions and two linear ones: they are refused, since one mean takes 6e7 points. A
+student with position vectors of its own, which shift scores by overlaps inside of softmax, is
+refused: the quadrature does not reach its tolerance.
 
 Cui, Behrens, Krzakala and Zdeborová, "A phase transition between positional and semantic learning
 in a solvable model of dot-product attention" (NeurIPS 2024), have scores quadratic in the tokens

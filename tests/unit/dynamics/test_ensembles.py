@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.ensemble import group_points, integrate_chunk
+from symderiv.dynamics.ensemble import group_points, integrate_chunk, single_runs
 from symderiv.dynamics.rules.whichever import solve
 from symderiv.errors import InputError
 
@@ -112,18 +112,23 @@ def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(studies, chunk)
         np.testing.assert_array_equal(getattr(few, name), getattr(chunk, name)[places], name)
 
 
-def test_runs_that_cannot_go_on_stop_nobody(problem) -> None:
+def test_runs_that_cannot_go_on_stop_nobody(problem, monkeypatch) -> None:
+    def failing(study, **given):
+        if study.training.batch_ratio is not None:
+            raise InputError("is refused late", argument="training.batch_ratio")
+        return solve(study, **given)
+
+    monkeypatch.setattr(single_runs, "solve", failing)
     points = [
         problem.replace(learning_rate=0.5, seed=1)._study,
-        # its equations are not derived
-        problem.replace(batch_ratio=0.5, weight_decay=0.1)._study,
+        problem.replace(batch_ratio=0.5)._study,
         problem.replace(**{"time.method": "implicit"})._study,
     ]
     assert group_points(points) == [[0, 2], [1]]
     found = integrate_chunk(points)
     assert list(found.status[[0, 2]]) == ["done", "done"]
     assert found.status[1].startswith("failed: ")
-    assert "training.weight_decay" in found.status[1]
+    assert "training.batch_ratio: is refused late" in found.status[1]
     limited = integrate_chunk(points[:1], max_steps=7)
     assert list(limited.status) == ["step-limit"]
     assert 0.0 < limited.alpha_end[0] < 600.0

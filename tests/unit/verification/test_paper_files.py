@@ -18,6 +18,7 @@ from symderiv.verification.point_sets import read_rule
 from symderiv.verification.statement import parse_statement
 from symderiv.verification.verify import verify_claim
 
+UNIT_WEIGHTS = "output weights v = w = 1, of which the statement has none"
 INDICES = read_indices({"i": "1..K", "n": "1..M", "m": "1..M"})
 
 PAPER = r"""
@@ -74,8 +75,8 @@ def test_what_is_stated_once_reaches_every_claim() -> None:
     own = paper_from_toml(PAPER, "ours.toml")
     first, second, third = own.claims
     assert (first.ranges, second.ranges) == ("i = 1..K, k = 1..K", "")
-    assert first.regime == "any learning rate"
-    assert second.regime == "any learning rate; also K above M"
+    assert first.regime == f"any learning rate; {UNIT_WEIGHTS}"
+    assert second.regime.startswith("any learning rate; also K above M")
     assert first.where == second.where
     assert "Q" in first.symmetric
     assert first.statement == parse_statement("Q[i, k]/(1 + Q[i, i]) == Q[k, i]/(1 + Q[k, k])").text
@@ -165,7 +166,8 @@ def test_parts_have_names_and_an_equation_may_be_a_claim() -> None:
     first, other, second = own.claims
     assert (first.statement, first.corrected) == ("Q[i, k] == Q[k, i]", "")
     assert (other.statement, other.corrected) == ("Q[i, k] == Q[i, k]", "Q[k, i] == Q[i, k]")
-    assert (first.ranges, first.regime, other.regime) == ("i = 1..K, k = 1..K", "", "more")
+    assert (first.ranges, first.regime) == ("i = 1..K, k = 1..K", UNIT_WEIGHTS)
+    assert other.regime == f"more; {UNIT_WEIGHTS}"
     assert (first.printed, other.printed, second.printed) == (0, 1, None)
     assert (second.note, second.points) == ("An equation that is a claim.", other.points)
     assert [print_.section for print_ in own.printed.values()] == ["A", "A"]
