@@ -141,7 +141,9 @@ def nlgp_sample(n: int, xi: float, gain: float, count: int, seed: int) -> list[l
     distance = np.minimum(np.arange(n), n - np.arange(n))
     row = np.exp(-((distance / xi) ** 2))
     covariance = np.array([np.roll(row, i) for i in range(n)])
-    z = np.random.default_rng(seed).multivariate_normal(np.zeros(n), covariance, count)
+    # the triangular root is unique; singular vectors of a circulant matrix depend on the machine
+    root = np.linalg.cholesky(covariance)
+    z = np.random.default_rng(seed).standard_normal((count, n)) @ root.T
     scale = np.sqrt(2 / np.pi * np.arcsin(gain**2 / (1 + gain**2)))
     x = erf(gain * z / np.sqrt(2)) / scale
     return [[float(v) for v in sample] for sample in [*x, *(-x)]]
