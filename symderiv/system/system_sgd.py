@@ -24,7 +24,7 @@ from symderiv.system.system_runs import Solver
 
 __all__ = ["Simulator", "SystemSimulation"]
 
-_BLOCK_NUMBERS = 2_000_000  # normals that are drawn at a time
+_BLOCK_NUMBERS = 128 * 1024  # normals that are drawn at a time, which stay in the cache
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,11 +218,13 @@ class Simulator:
         sizes = np.array([values.size, 1], dtype=np.int64)
         results, room = np.zeros(len(self._expressions)), np.zeros_like(vectors)
         mixing, constraints = self.mixing(), self._constraints()
+        room_for_normals = np.empty((block * A, N))
         done = 0
         for number, wanted in enumerate(steps):
             while done < wanted:
                 many = int(min(block, wanted - done))
-                z = random.standard_normal((many * A, N))
+                z = room_for_normals[: many * A]
+                random.standard_normal(out=z)
                 latents = self._drawn(many, random)
                 bad = learn(
                     self._changes,
@@ -310,7 +312,7 @@ def simulated(
     found: list[dict[str, np.ndarray]] = []
     cause, reached = "done", steps.size
     for run in range(runs):
-        random = np.random.default_rng([seed, run])
+        random = np.random.Generator(np.random.SFC64([seed, run]))
         vectors = drawn_vectors(gram, bounds, random)
         scalars = start.copy()
         states = np.empty((steps.size, state.size))
