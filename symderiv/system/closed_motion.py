@@ -96,7 +96,11 @@ class Closed:
             *self.scalars.values(),
             *self.observables.values(),
         ]
-        found = set(self._pairs_in(expressions))
+        return self.completed(self._pairs_in(expressions))
+
+    def completed(self, pairs: Iterable[Pair]) -> frozenset[Pair]:
+        """Return pairs with all those that their equations need, and so on until nothing is new."""
+        found = set(pairs)
         while True:
             more = set()
             for a, b in found:

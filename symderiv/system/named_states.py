@@ -107,6 +107,24 @@ class Layout:
     def _needed(self, name: str) -> bool:
         return any(pair in self.closed.needed for _, pair in self._places(name))
 
+    def _holds(self, name: str, pairs: frozenset[tuple[SlowVector, SlowVector]]) -> bool:
+        return any(pair in pairs for _, pair in self._places(name))
+
+    def shown(self, given: Iterable[str]) -> tuple[str, ...]:
+        """Return the names in results: what the equations need, and what was given besides.
+
+        ``given`` may name families, whose vectors were given themselves.
+        """
+        given = set(given)
+        families = list(self.families)
+        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
+        asked = [
+            name
+            for name in pairs
+            if name in self.names or name in given or set(name.split(".")) <= given
+        ]
+        return (*asked, *self.scalars)
+
     def moves(self, name: str) -> bool:
         """Return whether an order parameter changes."""
         return name in self.scalars or any(p in self.closed.moving for _, p in self._places(name))
@@ -202,14 +220,16 @@ class Layout:
             found[str(symbol)] = number
         return found
 
-    def unpacked(self, states: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """Return order parameters by name from vectors of states (…, n)."""
+    def unpacked(
+        self, states: np.ndarray, parameters: np.ndarray, names: Iterable[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Return order parameters by name, all that are needed or these, from states (…, n)."""
         fields = self.packing("state").views(states)
         fixed = self.packing("parameters").views(parameters)
         found = {}
         lead = states.shape[:-1]
         many = self.classes > 1
-        for name in self.names:
+        for name in self.names if names is None else names:
             if name in self.scalars:
                 columns = [fields[scalar_name(s)][..., 0] for s in self.scalars[name]]
                 found[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
@@ -295,7 +315,14 @@ class Layout:
                 if "." in name and ".".join(reversed(name.split("."))) in pairs:
                     hint = f"is named {'.'.join(reversed(name.split('.')))!r} here"
                 raise InputError(hint, argument=name)
-        missing = [name for name in self.names if name not in given]
+        asked = [pair for name in given if name in pairs for _, pair in self._places(name)]
+        wanted = self.closed.completed(asked)
+        missing = [
+            name
+            for name in (*pairs, *self.scalars)
+            if name not in given
+            and (name in self.names or (name in pairs and self._holds(name, wanted)))
+        ]
         if missing:
             raise InputError(
                 f"{', '.join(missing)} must be given: the equations need {', '.join(self.names)}",

@@ -138,7 +138,7 @@ def precise_rates(
     assert program.state is not None
     flat = np.array([each for output in outputs for each in output], dtype=object)
     still = np.zeros(layout.packing("parameters").size)
-    return layout.unpacked(flat, still)
+    return layout.unpacked(flat, still, layout.shown(given))
 
 
 def runs_of_lists(

@@ -123,7 +123,7 @@ class Solver:
         slope = np.empty_like(state)
         self.right_hand_side(0.0, state, self.layout.sizes, constants, slope)
         still = np.zeros_like(constants)
-        rates = self.layout.unpacked(slope, still)
+        rates = self.layout.unpacked(slope, still, self.layout.shown(given))
         observed = self.observed(state[None], constants)
         return SystemRates(rates, {name: float(value[0]) for name, value in observed.items()})
 
@@ -171,7 +171,7 @@ class Solver:
         result, rough = run(_SAFER * relative_tolerance), run(relative_tolerance)
         common = min(result.reached, rough.reached)
         error = float(np.max(np.abs(result.results[:common] - rough.results[:common]), initial=0.0))
-        values = self.layout.unpacked(result.results, constants)
+        values = self.layout.unpacked(result.results, constants, self.layout.shown(given))
         values |= self.observed(result.results, constants)
         return SystemRun(
             alpha[: result.reached],

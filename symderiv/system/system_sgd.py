@@ -328,7 +328,7 @@ def simulated(
             cause, reached = ended, min(reached, count)
         found.append({"states": states})
     stacked = np.array([each["states"] for each in found])[:, :reached]
-    by_name = layout.unpacked(stacked, constants)
+    by_name = layout.unpacked(stacked, constants, layout.shown(given))
     for name in solver.closed.observables:
         by_name[name] = np.array([solver.observed(each, constants)[name] for each in stacked])
     return SystemSimulation(steps[:reached] / dimension, by_name, dimension, cause)

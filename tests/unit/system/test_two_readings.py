@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
@@ -110,3 +111,50 @@ def test_a_run_says_its_error_and_keeps_the_names() -> None:
     assert 0 <= run.error < 1e-7
     again = P.solve(end=3, initial=state, eta=0.3, relative_tolerance=1e-12)
     assert np.max(np.abs(again["error"] - run["error"])) < 1e-9
+
+
+def test_forces_on_two_correlated_tokens_share_their_noise() -> None:
+    """Moments of four Gaussian numbers by hand; the spectrum weighs the noise."""
+    P = sd.System()
+    r = sp.Rational(3, 5)
+    inputs = sd.Spectrum([2.0, 0.5], weights=[0.25, 0.75])
+    x = P.inputs("x", inputs, length=2, correlation=[[1, r], [r, 1]])
+    w, B = P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: (B @ x[1]) * x[0] + (B @ x[0]) * x[1]})
+    overlaps = {"w.w": [0.7, 0.9], "w.B": [0.2, -0.1], "B.B": [1.1, 0.6]}
+    found = P.rates(overlaps)
+    rho, weight = np.array([2.0, 0.5]), np.array([0.25, 0.75])
+    T = weight @ (rho * overlaps["B.B"])
+    noise = rho * T * (2 + 2 * 0.6**2)
+    np.testing.assert_allclose(found["w.B"], 2 * 0.6 * rho * overlaps["B.B"], rtol=1e-13)
+    wanted = 4 * 0.6 * rho * np.array(overlaps["w.B"]) + noise
+    np.testing.assert_allclose(found["w.w"], wanted, rtol=1e-13)
+
+
+def test_networks_on_correlated_tokens_follow_the_runs() -> None:
+    P = sd.System()
+    r = sp.Rational(3, 5)
+    x = P.inputs("x", length=2, correlation=[[1, r], [r, 1]])
+    w, B = P.vectors("w", 2), P.vectors("B", fixed=True)
+    g, a, b = sd.activation("erf"), w @ x, B @ x
+    gaps = sum((g(a[:, t]).sum() - g(b[t])) ** 2 for t in range(2))
+    P.descend(gaps / 2 + a[0, 0] * a[1, 1] / 4, {w: 0.4})
+    state = statements.gram({"w": 2, "B": None}, 6)
+    alpha = np.array([0.5, 1.5])
+    run = P.solve(alpha=alpha, initial=state)
+    sgd = P.simulate(1000, runs=8, alpha=alpha, initial=state, seed=5)
+    for name in ("w.w", "w.B"):
+        gap = np.abs(run[name] - sgd.mean[name]) - 3 * sgd.standard_error[name]
+        assert np.max(gap) * np.sqrt(1000) < 0.5, name
+
+
+def test_what_is_given_besides_comes_back_and_asks_for_what_it_needs() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: (B @ x) * x})
+    full = P.rates({"w.w": 0.5, "w.B": 0.2, "B.B": 1.5})
+    assert full["w.B"] == pytest.approx(1.5)
+    assert full["w.w"] == pytest.approx(2 * 0.2 + 1.5)
+    with pytest.raises(sd.InputError, match=r"w\.B must be given"):
+        P.rates({"w.w": 0.5, "B.B": 1.5})
+    assert "w.w" not in P.rates({"B.B": 1.5}).rates
