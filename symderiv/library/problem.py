@@ -348,7 +348,7 @@ class Problem(Shown):
             NotClosed: the rule is no statement about one fresh example (schedules, tasks, batches
                 that grow with N, steps divided by their root mean square).
         """
-        from symderiv.library.problem_systems import system_of
+        from symderiv.dynamics.rules.study_system import system_of
 
         return system_of(self._study)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import sympy as sp
 
 from symderiv.errors import DivergentError, FormulaError, InputError, NotYetError, ShapeError
+from symderiv.expressions.exact_entries import FIRST_FIELDS, without_floats
 from symderiv.expressions.pasted import build_formula, read_pasted
 from symderiv.gaussian import (
     Expectation,
@@ -23,7 +24,6 @@ from symderiv.precision.balls.decimals import arithmetic
 from symderiv.questions.expectation import Question, answered
 from symderiv.questions.law import Law, read_expression, read_law
 from symderiv.questions.means import INTEGRALS, asked_integral
-from symderiv.questions.numbers import FIRST_FIELDS, without_floats
 from symderiv.showing import Shown, Summary
 from symderiv.verification import Check, Comparison, check_by_quadrature, check_formula
 from symderiv.verification.paper_run import arithmetic as arithmetic_of

@@ -14,14 +14,14 @@ import sympy as sp
 
 from symderiv.errors import FormulaError, InputError, ShapeError
 from symderiv.expressions import Activation, activation, parse_formula
-from symderiv.expressions.reader import quoted
-from symderiv.questions.numbers import (
+from symderiv.expressions.exact_entries import (
     FIRST_FIELDS,
     Reader,
     field_number,
     names_in,
     without_floats,
 )
+from symderiv.expressions.reader import quoted
 
 __all__ = ["MAX_FIELDS", "Law", "read_activation", "read_expression", "read_law"]
 

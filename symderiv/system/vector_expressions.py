@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
-from symderiv.questions.numbers import without_floats
+from symderiv.expressions.exact_entries import without_floats
 
 __all__ = [
     "Episode",

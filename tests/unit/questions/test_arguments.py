@@ -14,8 +14,8 @@ import sympy as sp
 
 import symderiv as sd
 from symderiv.errors import InputError, SymderivError
+from symderiv.expressions.exact_entries import Reader
 from symderiv.questions.law import read_law
-from symderiv.questions.numbers import Reader
 
 
 def entry(value: Any) -> sp.Expr:
