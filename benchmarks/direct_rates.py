@@ -21,9 +21,9 @@ import numpy as np
 import sympy as sp
 from scipy import special
 
-from symderiv.system.register import Field, Latent, Overlap
-from symderiv.system.stated_problem import Statement
-from symderiv.system.vector_expressions import FreshInput, SlowVector
+from symderiv.statement.register import Field, Latent, Overlap
+from symderiv.statement.stated_problem import Statement
+from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["direct_rates"]
 

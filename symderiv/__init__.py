@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from symderiv.questions import i4 as i4
     from symderiv.questions import integral as integral
     from symderiv.questions import mean as mean
-    from symderiv.system.language import System as System
-    from symderiv.system.vector_expressions import norm2 as norm2
+    from symderiv.statement.vector_expressions import norm2 as norm2
+    from symderiv.system.stated_system import System as System
 
     open = _opening.open_file
 
@@ -78,8 +78,8 @@ _PUBLIC = {
     "Trajectory": "symderiv.dynamics.stepping.trajectory",
     "InputError": "symderiv.errors",
     "NotClosed": "symderiv.errors",
-    "System": "symderiv.system.language",
-    "norm2": "symderiv.system.vector_expressions",
+    "System": "symderiv.system.stated_system",
+    "norm2": "symderiv.statement.vector_expressions",
     "SymderivError": "symderiv.errors",
     "ToleranceError": "symderiv.errors",
     "LearningDerivation": "symderiv.library.derived",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
-    from symderiv.system.language import System
+    from symderiv.system.stated_system import System
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array

@@ -15,13 +15,13 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv.errors import SymderivError
+from symderiv.statement.register import Field
+from symderiv.statement.slopes import slope
+from symderiv.statement.stated_problem import Change
+from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.averages import Averages
 from symderiv.system.closed_motion import Closed
-from symderiv.system.register import Field
-from symderiv.system.slopes import slope
 from symderiv.system.stated_motion import ALL
-from symderiv.system.stated_problem import Change
-from symderiv.system.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["CensusTerm", "census"]
 

@@ -11,11 +11,11 @@ from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
 from sympy.core.function import AppliedUndef
 
 from symderiv.numerics import GAUSSIAN
+from symderiv.statement.register import Overlap
+from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.averages import Averages
-from symderiv.system.register import Overlap
 from symderiv.system.slot_means import SlotMeans
 from symderiv.system.stated_motion import ALL, Equations
-from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Closed", "closed"]
 

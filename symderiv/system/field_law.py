@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.system.register import Field, Latent
-from symderiv.system.stated_problem import Inputs, Statement
-from symderiv.system.vector_expressions import FreshInput, SlowVector
+from symderiv.statement.register import Field, Latent
+from symderiv.statement.stated_problem import Inputs, Statement
+from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["Covariance", "Law"]
 

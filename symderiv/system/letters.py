@@ -8,10 +8,10 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
+from symderiv.statement.register import Field, Overlap, Size
+from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 from symderiv.system.averages import Average
 from symderiv.system.field_law import Law
-from symderiv.system.register import Field, Overlap, Size
-from symderiv.system.vector_expressions import SlowVector, VectorExpression
 
 __all__ = ["Letters"]
 

@@ -19,6 +19,7 @@ import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.packing import Packing
+from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.closed_motion import (
     WEIGHT,
     Closed,
@@ -27,7 +28,6 @@ from symderiv.system.closed_motion import (
     parameter_name,
     scalar_name,
 )
-from symderiv.system.vector_expressions import SlowVector
 
 __all__ = ["Layout"]
 

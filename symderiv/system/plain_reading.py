@@ -8,8 +8,8 @@ import numpy as np
 import sympy as sp
 from scipy import special
 
-from symderiv.system.register import Field, Latent, Overlap
-from symderiv.system.stated_problem import Statement
+from symderiv.statement.register import Field, Latent, Overlap
+from symderiv.statement.stated_problem import Statement
 
 __all__ = ["plain_step"]
 

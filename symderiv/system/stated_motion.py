@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from symderiv.errors import NotClosed
+from symderiv.statement.register import Field, Size
+from symderiv.statement.slopes import slope
+from symderiv.statement.stated_problem import Change, Statement, Step
+from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.averages import Average
 from symderiv.system.field_law import Law
-from symderiv.system.register import Field, Size
-from symderiv.system.slopes import slope
-from symderiv.system.stated_problem import Change, Statement, Step
-from symderiv.system.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["ALL", "Equations", "derived"]
 

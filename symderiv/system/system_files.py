@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from symderiv.dynamics.studies.input_models import Data
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import parse_formula
-from symderiv.system.stated_problem import Descent
-from symderiv.system.vector_expressions import SlowVector, VectorExpression
+from symderiv.statement.stated_problem import Descent
+from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
 __all__ = ["read_system", "system_schema", "system_text"]
 

@@ -17,9 +17,9 @@ from symderiv.dynamics.storage.kernels import kept_module
 from symderiv.errors import InputError
 from symderiv.numerics import GAUSSIAN
 from symderiv.showing import Shown, Summary
+from symderiv.statement.register import Field, Latent, Overlap
+from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.register import Field, Latent, Overlap
-from symderiv.system.stated_problem import Statement
 from symderiv.system.system_runs import Solver
 
 __all__ = ["Simulator", "SystemSimulation"]

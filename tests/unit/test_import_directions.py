@@ -39,6 +39,7 @@ LEVELS = {
     "expressions": 4,
     "gaussian": 5,
     "numerics": 5,
+    "statement": 5,
     "learning": 6,
     "data": 7,
     "precision": 8,

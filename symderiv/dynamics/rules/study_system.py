@@ -1,4 +1,4 @@
-"""The learning rules of a ``Problem`` as statements of a :class:`~symderiv.system.language.System`.
+"""The learning rules of a ``Problem`` as statements of a :class:`symderiv.System`.
 
 This is all that a learning rule is: a few lines in the language. The derivation of
 :mod:`symderiv.learning` and that of :mod:`symderiv.system` share the Gaussian calculus and nothing
@@ -14,7 +14,7 @@ import sympy as sp
 
 from symderiv.errors import NotClosed
 from symderiv.expressions import activation
-from symderiv.system.language import System
+from symderiv.system.stated_system import System
 
 if TYPE_CHECKING:
     from symderiv.dynamics.studies.study import Study

@@ -13,9 +13,9 @@ from typing import Any
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed
-from symderiv.system.register import Field, Latent, Overlap, Size, Symbols
-from symderiv.system.slopes import slope as slope_of
-from symderiv.system.vector_expressions import FreshInput, SlowVector, VectorExpression
+from symderiv.statement.register import Field, Latent, Overlap, Size, Symbols
+from symderiv.statement.slopes import slope as slope_of
+from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression
 
 __all__ = ["Change", "Constraint", "Descent", "Inputs", "Statement", "Step", "Update"]
 

@@ -1,20 +1,19 @@
-"""``System``: the language in which a learning problem is stated."""
+"""The language in which a learning problem is stated."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
 from fractions import Fraction
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
-from symderiv.system.register import Latent, Symbols
-from symderiv.system.stated_problem import Constraint, Descent, Inputs, Statement, Update
-from symderiv.system.vector_expressions import (
+from symderiv.statement.register import Latent, Symbols
+from symderiv.statement.stated_problem import Constraint, Descent, Inputs, Statement, Update
+from symderiv.statement.vector_expressions import (
     Episode,
     FreshInput,
     InputSequence,
@@ -24,16 +23,7 @@ from symderiv.system.vector_expressions import (
     as_expression,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import xarray
-
-    from symderiv.system.system_runs import Solver, SystemRates, SystemRun
-    from symderiv.system.system_sgd import SystemSimulation
-    from symderiv.system.told import SystemEquations
-
-__all__ = ["Scalars", "System"]
+__all__ = ["Language", "Scalars"]
 
 _MOST = 64  # vectors, tokens or examples under one name: equations are written out for each
 _KINDS = ("sphere", "orthonormal")
@@ -54,23 +44,12 @@ class Scalars(np.ndarray):
         return np.ndarray.__eq__(self, other)
 
 
-class System:
-    """A learning problem, stated line by line.
+class Language:
+    """What is declared and stated of a learning problem, line by line.
 
     A few slow vectors of N components and slow scalars move with every fresh example, in
     directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
     is checked as it is made.
-
-    Example:
-        >>> import symderiv as sd
-        >>> P = sd.System()
-        >>> x = P.inputs("x")
-        >>> w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
-        >>> eta = P.parameter("eta", 0.5)
-        >>> g = sd.activation("erf")
-        >>> s, t = g(w @ x).sum(), g(B @ x).sum()
-        >>> P.descend((s - t)**2 / 2, {w: eta})
-        >>> P.observe(error=(s - t)**2 / 2)
     """
 
     def __init__(self) -> None:
@@ -81,8 +60,6 @@ class System:
         self._constraints: list[Constraint] = []
         self._observables: dict[str, sp.Expr] = {}
         self._declared: list[dict[str, Any]] = []
-        self._solver: Solver | None = None
-        self._solved = (0, 0, 0)
 
     # declarations
 
@@ -112,14 +89,7 @@ class System:
         Raises:
             InputError: A name that is taken, a number out of range, a correlation that is none.
         """
-        from symderiv.dynamics.studies.input_models import Isotropic
-
-        model = Isotropic() if model is None else model
-        if not hasattr(model, "build"):
-            raise InputError(
-                f"is no input model but {type(model).__name__}; give sd.Isotropic() or another",
-                argument="model",
-            )
+        model = self._law_of(model)
         if length is not None and episode is not None:
             raise InputError("inputs have a length or an episode, not both", argument="episode")
         size = _count(length, "length") or _count(episode, "episode")
@@ -146,6 +116,10 @@ class System:
         )
         self._inputs.append(Inputs(name, model, atoms, matrix, many))
         return Episode(self._symbols, name, atoms) if many else InputSequence(name, atoms)
+
+    def _law_of(self, model: Any) -> Any:
+        """Return the input model that is meant; a statement alone does not ask what it is."""
+        return model
 
     def vectors(self, name: str, number: int | None = None, fixed: bool = False) -> Any:
         """Declare slow vectors of N components whose squared norm is of order N.
@@ -309,21 +283,6 @@ class System:
     def _declare(self, kind: str, name: str, **arguments: Any) -> None:
         self._declared.append({"kind": kind, "name": name, **arguments})
 
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the statement as a versioned JSON file that ``sd.open`` reads.
-
-        Args:
-            path: The file, ending in .json.
-            force: Replace a file that is there.
-
-        Raises:
-            InputError: The file is there already, or cannot be written.
-        """
-        from symderiv.outputs import Output
-        from symderiv.system.system_files import system_text
-
-        Output(path, "json", force=force).write_text(system_text(self), seal=False)
-
     @property
     def statement(self) -> Statement:
         """The statement as data that does not change any more."""
@@ -336,208 +295,11 @@ class System:
             dict(self._observables),
         )
 
-    @property
-    def solver(self) -> Solver:
-        """The derived and compiled equations of what has been stated so far.
-
-        Raises:
-            NotClosed: The equations do not close.
-        """
-        from symderiv.system.closed_motion import closed
-        from symderiv.system.stated_motion import derived
-        from symderiv.system.system_runs import Solver
-
-        said = len(self._lines), len(self._constraints), len(self._observables)
-        if self._solver is None or self._solved != said:
-            if not self._lines:
-                raise InputError("nothing moves yet: say how with descend, ascend or update")
-            self._solver, self._solved = Solver(closed(derived(self.statement))), said
-        return self._solver
-
-    @property
-    def equations(self) -> SystemEquations:
-        """The derived equations: ``.to_text()``, ``.to_latex()``, typeset in notebooks."""
-        from symderiv.system.told import SystemEquations
-
-        return SystemEquations(self.solver)
-
-    @property
-    def conditions(self) -> list[str]:
-        """What the limit N → ∞ assumes for this statement, one sentence each."""
-        from symderiv.system.told import conditions_of
-
-        return conditions_of(self.solver.closed)
-
-    def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
-        """Return the equations of one order parameter with every mean by name.
-
-        Args:
-            name: As in states, e.g. ``"w.B"``.
-            state: Where the rate is evaluated; None leaves it out.
-        """
-        return self.equations.explain(name, state)
-
-    def rates(self, state: Mapping[str, Any], **parameters: Any) -> SystemRates:
-        """Return the derivatives of all order parameters by α at a state.
-
-        Args:
-            state: Overlaps by name (``"w.B"``, shape (K, M), a leading axis of eigenvalue classes
-                where inputs have several) and slow scalars; or vectors of shape (K, N) under the
-                name of their family. What the equations do not need may be left out.
-            parameters: Values that differ from the defaults.
-
-        Raises:
-            NotClosed: The equations do not close.
-            InputError: A name is missing or unknown.
-        """
-        return self.solver.rates(state, parameters)
-
-    def solve(
-        self,
-        end: float | None = None,
-        *,
-        alpha: Any = None,
-        initial: Mapping[str, Any],
-        relative_tolerance: float = 1e-9,
-        absolute_tolerance: float = 1e-14,
-        progress: Any = None,
-        **parameters: Any,
-    ) -> SystemRun:
-        """Integrate the equations from α = 0.
-
-        Args:
-            end: The last α; 200 times are then returned.
-            alpha: The ascending times at which results are wanted, instead of ``end``.
-            initial: The state at α = 0, as in ``rates``.
-            relative_tolerance, absolute_tolerance: Of the result.
-            progress: Called about ten times a second with the time and the number of steps.
-            parameters: Values that differ from the defaults.
-
-        Returns:
-            A run with ``run.alpha`` and, by name, order parameters and observables with α first.
-        """
-        times = _times(end, alpha)
-        return self.solver.solve(
-            times, initial, parameters, relative_tolerance, absolute_tolerance, progress
-        )
-
-    def simulate(
-        self,
-        dimension: int,
-        *,
-        runs: int = 4,
-        end: float | None = None,
-        alpha: Any = None,
-        initial: Mapping[str, Any],
-        seed: int = 0,
-        **parameters: Any,
-    ) -> SystemSimulation:
-        """Do at finite N what was stated, on explicit vectors.
-
-        Args:
-            dimension: N.
-            runs: Independent runs, each with vectors drawn to have exactly the initial overlaps.
-            end, alpha: As in ``solve``.
-            initial: The state at α = 0, as in ``rates``.
-            seed: Of the random numbers.
-            parameters: Values that differ from the defaults.
-
-        Returns:
-            Runs with ``mean["w.B"]`` and ``standard_error["w.B"]``, α first.
-        """
-        from symderiv.system.system_sgd import simulated
-
-        return simulated(
-            self.statement,
-            self.solver,
-            initial,
-            parameters,
-            dimension=dimension,
-            runs=runs,
-            alpha=_times(end, alpha),
-            seed=seed,
-        )
-
-    def precise_rates(
-        self, state: Mapping[str, Any], digits: int, **parameters: Any
-    ) -> dict[str, np.ndarray]:
-        """Return the rates at a state with so many digits.
-
-        Args:
-            state: As in ``rates``; its numbers are taken as the doubles that they are.
-            digits: 1 to 1000.
-            parameters: Values that differ from the defaults.
-
-        Returns:
-            Object arrays of ``mpmath.mpf`` by name.
-
-        Raises:
-            NotYetError: A mean has no closed form.
-        """
-        from symderiv.system.system_products import precise_rates
-
-        return precise_rates(self.solver, state, parameters, digits)
-
-    def ensemble(
-        self,
-        end: float | None = None,
-        *,
-        alpha: Any = None,
-        initial: Mapping[str, Any],
-        relative_tolerance: float = 1e-9,
-        absolute_tolerance: float = 1e-14,
-        **lists: Any,
-    ) -> xarray.Dataset:
-        """Integrate every combination of values of parameters.
-
-        Args:
-            end, alpha, initial, relative_tolerance, absolute_tolerance: As in ``solve``.
-            lists: Values by name of the parameter.
-
-        Returns:
-            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended.
-        """
-        from symderiv.system.system_products import runs_of_lists
-
-        tolerances = relative_tolerance, absolute_tolerance
-        return runs_of_lists(self.solver, _times(end, alpha), initial, lists, tolerances)
-
-    def generate(self, name: str, output: str | PathLike[str] = ".", force: bool = False) -> Path:
-        """Write the equations as the solver module NAME.py, which needs numpy and numba only.
-
-        Args:
-            name: Of the module.
-            output: The folder.
-            force: Replace a file that symderiv did not write.
-
-        Returns:
-            The path of the module.
-        """
-        from symderiv.system.system_products import generated
-
-        return generated(self.solver, name, output, force)
-
-    def export(
-        self, to: str, output: str | PathLike[str] | None = None, force: bool = False
-    ) -> str:
-        """Return the equations as source in another language.
-
-        Args:
-            to: ``"c"``, ``"jax"``, ``"casadi"``, ``"julia"``, ``"mathematica"`` or ``"python"``.
-            output: A file to write it to.
-            force: Replace a file that symderiv did not write.
-
-        Raises:
-            NotYetError: A mean has no closed form.
-        """
-        from symderiv.system.system_products import exported
-
-        return exported(self.solver, to, output, force)
-
     def __repr__(self) -> str:
         moving = ", ".join(dict.fromkeys(v.family for v in self._vectors if not v.fixed))
         lines = len(self._lines)
-        return f"System: {moving or 'nothing'} moves by {lines} statement{'s' * (lines != 1)}"
+        name = type(self).__name__
+        return f"{name}: {moving or 'nothing'} moves by {lines} statement{'s' * (lines != 1)}"
 
     def _descent(self, kind: str, loss: Any, rates: Mapping[Any, Any], sign: int) -> None:
         where = f"statement {len(self._lines) + 1} ({kind})"
@@ -549,7 +311,7 @@ class System:
         self._add(Descent(expression, read, sign))
 
     def _add(self, line: Descent | Update) -> None:
-        from symderiv.system.stated_problem import changes_of
+        from symderiv.statement.stated_problem import changes_of
 
         changes_of(line, self._symbols)  # refuses now what cannot be derived later
         self._lines.append(line)
@@ -588,17 +350,6 @@ class System:
                 )
         elif member not in self._symbols.scalars:
             raise InputError(f"{where}: {member} is no scalar of this system and cannot move")
-
-
-def _times(end: float | None, alpha: Any) -> np.ndarray:
-    if (end is None) == (alpha is None):
-        raise InputError("give either end or alpha", argument="end")
-    times = np.linspace(0.0, float(end), 200) if end is not None else np.asarray(alpha, float)
-    if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or times[0] < 0:
-        raise InputError("must be finite ascending times, none negative", argument="alpha")
-    if np.any(np.diff(times) <= 0):
-        raise InputError("must ascend", argument="alpha")
-    return times
 
 
 def _spread(value: Any, size: int, where: str) -> list[Any]:

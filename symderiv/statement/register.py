@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.errors import InputError
-from symderiv.system.vector_expressions import Atom, Episode, FreshInput, SlowVector
+from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
 __all__ = ["Field", "Latent", "Overlap", "Size", "Symbols"]
 

@@ -73,7 +73,7 @@ def _of_coordinates(vector: object) -> NotClosed:
 
 
 class Register(Protocol):
-    """What knows the symbols of a system; see :class:`symderiv.system.register.Symbols`."""
+    """What knows the symbols of a system; see :class:`symderiv.statement.register.Symbols`."""
 
     def product(self, first: Atom, second: Atom) -> sp.Symbol:
         """Return the symbol of an inner product."""
@@ -401,7 +401,7 @@ class Episode(FreshInput):
 
     def all(self, condition: Any) -> sp.Expr:
         """Return 1 if the condition holds for every example, else 0, as an expression."""
-        from symderiv.system.indicators import indicator
+        from symderiv.statement.indicators import indicator
 
         one = indicator(condition)
         return sp.Mul(*(self._of_copy(one, copy) for copy in self.copies))
