@@ -33,6 +33,7 @@ import numpy as np
 import sympy as sp
 
 import symderiv as sd
+from benchmarks import system_budget
 from benchmarks.direct_rates import direct_rates
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "systems"
@@ -207,6 +208,9 @@ def main(arguments: list[str]) -> int:
         failed += not one > two + 0.1
         print(f"error of one unit, less the norm of inputs: tied {one:.4f}, untied {two:.4f}")
         print(f"meta-learning, inner step on one example: refused, {refusal()}")
+        budget, missed = system_budget.rows(case.name for case in CASES if case.closed)
+        print("\n".join(budget))
+        failed += missed
     return int(failed > 0)
 
 

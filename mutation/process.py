@@ -61,7 +61,8 @@ def enter(snapshot: Snapshot, compiled: Path, caches: Path) -> None:
     # the same examples in tests that draw some, and the same order in sets
     os.environ.setdefault("PYTHONHASHSEED", "0")
     numba.config.CACHE_DIR = str(compiled)
-    known = [p for p in sys.path if not (Path(p) / "symderiv").is_dir()]
+    # an editable installation leaves a folder of data beside other packages, without sources
+    known = [p for p in sys.path if not (Path(p) / "symderiv" / "__init__.py").is_file()]
     outside = [p for p in known if Path(p).name not in ("codegen", "generated")]
     sys.path[:] = [*snapshot.search_path, str(snapshot.top / "tests"), *outside]
     # editable installations bring a finder of their own

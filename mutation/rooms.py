@@ -93,5 +93,6 @@ ROOMS: Final = {
             derives=True,
             unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
         ),
+        _room("system"),
     )
 }

@@ -1,0 +1,112 @@
+"""What the System room costs: lines of the engine, files of a new rule, seconds of a derivation.
+
+python -m benchmarks.system_budget           the rows that end the table of ``make systems``
+
+Lines are those of ``symderiv/learning``, of the parts of ``symderiv/dynamics`` that know rules and
+of ``symderiv/system``; before that room there were 10189 and about 4000 of the first two. The files
+of new rules are listed in ``new_rules.toml``. A derivation is cold in a process of its own, which
+has imported what it needs and derived nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+ROOMS = {
+    "learning": ("symderiv/learning",),
+    "dynamics (rules, sgd)": ("symderiv/dynamics/rules", "symderiv/dynamics/sgd"),
+    "system": ("symderiv/system",),
+}
+LINES_BEFORE, MOST_SHARE = 10189 + 4000, 0.7
+MOST_FILES, MOST_SECONDS = 6, 3.0
+_COLD = """
+import time
+from benchmarks.systems import CASES
+case = next(each for each in CASES if each.name == {name!r})
+case.file
+start = time.process_time()
+case.statement().solver.closed
+print(time.process_time() - start)
+"""
+
+
+def room_lines() -> dict[str, int]:
+    """Return the lines of Python sources by room."""
+    return {
+        room: sum(
+            len(path.read_text(encoding="utf-8").splitlines())
+            for folder in folders
+            for path in sorted((PROJECT / folder).rglob("*.py"))
+        )
+        for room, folders in ROOMS.items()
+    }
+
+
+def new_rules() -> dict[str, list[str]]:
+    """Return the files that each of the new rules touched.
+
+    Raises:
+        ValueError: A file is listed that does not exist, or twice.
+    """
+    found = {}
+    listed = tomllib.loads((PROJECT / "benchmarks/new_rules.toml").read_text(encoding="utf-8"))
+    for rule in listed["rule"]:
+        files = [str(file) for file in rule["files"]]
+        lost = [file for file in files if not (PROJECT / file).is_file()]
+        if lost or len(set(files)) != len(files):
+            raise ValueError(f"new_rules.toml: {rule['name']} lists {lost or 'a file twice'}")
+        found[str(rule["name"])] = files
+    return found
+
+
+def cold_seconds(name: str) -> float:
+    """Return the CPU seconds that a case takes to be stated and derived in a new process."""
+    command = [sys.executable, "-c", _COLD.format(name=name)]
+    ended = subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True)
+    return float(ended.stdout)
+
+
+def rows(closed: Iterable[str]) -> tuple[list[str], int]:
+    """Return the rows of the budget, and how many numbers are not what they must be.
+
+    Args:
+        closed: Names of the cases whose means have closed forms.
+    """
+    found, failed = [], 0
+
+    def row(text: str, good: bool) -> None:
+        nonlocal failed
+        failed += not good
+        found.append(text if good else f"{text}  FAILED")
+
+    lines = room_lines()
+    total, most = sum(lines.values()), int(MOST_SHARE * LINES_BEFORE)
+    parts = ", ".join(f"{room} {number}" for room, number in lines.items())
+    share = total / LINES_BEFORE
+    row(f"lines: {parts}: {total}, {share:.2f} of {LINES_BEFORE}, at most {most}", total <= most)
+    for name, files in new_rules().items():
+        count = f"{len(files)} files" if files else "not there yet"
+        row(f"new rule, {name}: {count}, at most {MOST_FILES}", 0 < len(files) <= MOST_FILES)
+    seconds = {name: cold_seconds(name) for name in closed}
+    slowest = max(seconds, key=lambda name: seconds[name])
+    text = f"cold derivation, slowest of {len(seconds)}: {slowest}, {seconds[slowest]:.2f} CPU s"
+    row(f"{text}, less than {MOST_SECONDS:g}", seconds[slowest] < MOST_SECONDS)
+    return found, failed
+
+
+def main() -> int:
+    """Print the rows; 1 if a number is not what it must be."""
+    from benchmarks.systems import CASES
+
+    found, failed = rows(case.name for case in CASES if case.closed)
+    print("\n".join(found))
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
