@@ -93,6 +93,21 @@ ROOMS: Final = {
             derives=True,
             unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
         ),
-        _room("system"),
+        # each rule derived twice, ten seconds and more; the room's own statements take a tenth
+        _room(
+            "system",
+            unasked=("tests/unit/system/test_rules_as_statements.py",),
+            beside=tuple(
+                f"symderiv/statement/{name}.py"
+                for name in (
+                    "indicators",
+                    "language",
+                    "register",
+                    "slopes",
+                    "stated_problem",
+                    "vector_expressions",
+                )
+            ),
+        ),
     )
 }
