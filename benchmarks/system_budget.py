@@ -4,8 +4,8 @@ python -m benchmarks.system_budget           the rows that end the table of ``ma
 
 Lines are those of ``symderiv/learning``, of the parts of ``symderiv/dynamics`` that know rules and
 of ``symderiv/statement`` and ``symderiv/system``; before these there were 10189 and about 4000 of
-the first two. The files of new rules are listed in ``new_rules.toml``. A derivation is cold in a process of its own, which
-has imported what it needs and derived nothing.
+the first two. The files of new rules are listed in ``new_rules.toml``. A derivation is cold in a
+process of its own, which has imported what it needs and derived nothing.
 """
 
 from __future__ import annotations
