@@ -11,9 +11,11 @@ import numpy as np
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed, ShapeError
-from symderiv.statement.register import Latent, Symbols
+from symderiv.statement.batches import BatchMean, of_one_example
+from symderiv.statement.register import Latent, Mean, Symbols
 from symderiv.statement.stated_problem import Constraint, Descent, Inputs, Statement, Update
 from symderiv.statement.vector_expressions import (
+    Batch,
     Episode,
     FreshInput,
     InputSequence,
@@ -27,6 +29,7 @@ __all__ = ["Language", "Scalars"]
 
 _MOST = 64  # vectors, tokens or examples under one name: equations are written out for each
 _KINDS = ("sphere", "orthonormal")
+_ORDERS = ("full", "small-learning-rate")
 
 
 class Scalars(np.ndarray):
@@ -50,9 +53,16 @@ class Language:
     A few slow vectors of N components and slow scalars move with every fresh example, in
     directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
     is checked as it is made.
+
+    Args:
+        order: ``"full"``, or ``"small-learning-rate"``: the equations of steps that are many and
+            small, without their noise (what is quadratic in the changes of a step).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, order: str = "full") -> None:
+        if order not in _ORDERS:
+            raise InputError(_unknown(order, _ORDERS), argument="order")
+        self.order = order
         self._symbols = Symbols()
         self._inputs: list[Inputs] = []
         self._vectors: list[SlowVector] = []
@@ -70,6 +80,7 @@ class Language:
         length: int | None = None,
         correlation: Any = None,
         episode: int | None = None,
+        batch_ratio: Any = None,
     ) -> Any:
         """Declare a fresh Gaussian input vector of every step.
 
@@ -81,10 +92,13 @@ class Language:
             correlation: Of the tokens, shape (L, L), symmetric, unit diagonal, positive
                 semidefinite; None for independent tokens.
             episode: T independent copies of the input per step.
+            batch_ratio: c: a step takes cN fresh copies, over which ``x.mean(…)`` runs, and is N
+                times as large: vectors gain √N mean(F ξ) + G w, scalars g, and time counts steps.
+                Inputs outside of the batch are drawn once per step and add F ξ.
 
         Returns:
-            A vector; a sequence of tokens; or, with ``episode``, an example over which ``sum``,
-            ``mean`` and ``all`` run.
+            A vector; a sequence of tokens; or, with ``episode`` or ``batch_ratio``, an example over
+            which ``sum``, ``mean`` and ``all``, or ``mean``, run.
 
         Raises:
             InputError: A name that is taken, a number out of range, a correlation that is none.
@@ -96,12 +110,17 @@ class Language:
         if correlation is not None and length is None:
             raise InputError("needs a length", argument="correlation")
         matrix = None if correlation is None else _correlation(correlation, int(length or 0))
+        ratio = self._ratio(batch_ratio, size)
         name = self._symbols.take(name, "inputs")
         if size is None:
-            atom = FreshInput(self._symbols, name, 0, None, name)
+            atom = (
+                FreshInput(self._symbols, name, 0, None, name)
+                if ratio is None
+                else Batch(self._symbols, name)
+            )
             self._symbols.known((atom,))
-            self._declare("inputs", name, model=model)
-            self._inputs.append(Inputs(name, model, (atom,), None, False))
+            self._declare("inputs", name, model=model, batch_ratio=ratio)
+            self._inputs.append(Inputs(name, model, (atom,), None, False, ratio))
             return atom
         many = episode is not None
         atoms = tuple(
@@ -115,7 +134,11 @@ class Language:
             "inputs", name, model=model, length=length, episode=episode, correlation=matrix
         )
         self._inputs.append(Inputs(name, model, atoms, matrix, many))
-        return Episode(self._symbols, name, atoms) if many else InputSequence(name, atoms)
+        if not many:
+            return InputSequence(name, atoms)
+        episode_of = Episode(self._symbols, name, atoms)
+        self._symbols.known((episode_of,))
+        return episode_of
 
     def _law_of(self, model: Any) -> Any:
         """Return the input model that is meant; a statement alone does not ask what it is."""
@@ -199,24 +222,58 @@ class Language:
         self._symbols.parameters[symbol] = default
         return symbol
 
+    @property
+    def alpha(self) -> sp.Symbol:
+        """Time α, steps over N, for coefficients that change with it.
+
+        ``sympy.Heaviside(P.alpha - 2)`` and ``sympy.Piecewise((1, P.alpha < 2), (0.1, True))`` are
+        1 after, and 1 before, α = 2: steps of ``solve`` end where they jump.
+        """
+        return self._symbols.time()
+
+    def average(self, expression: Any) -> sp.Symbol:
+        """Return the average of an expression over a fresh example, at the state of the time.
+
+        It is a number that moves with the state, for coefficients and learning rates: gradients do
+        not go through it.
+
+        Args:
+            expression: In fields, overlaps, scalars, latents and parameters; an example of an
+                episode or a batch stands for any of them.
+        """
+        where = f"average {len(self._symbols.of(Mean)) + 1}"
+        value = self._symbols.of_one(as_expression(expression, where))
+        value = self._symbols.checked(value, where)
+        known = len(self._symbols.of(Mean))
+        symbol = self._symbols.average(value)
+        if len(self._symbols.of(Mean)) > known:
+            self._declare("average", symbol.name, value=value)
+        return symbol
+
     # statements
 
-    def descend(self, loss: Any, rates: Mapping[Any, Any]) -> None:
+    def descend(
+        self, loss: Any, rates: Mapping[Any, Any], velocity: Mapping[Any, Any] | None = None
+    ) -> None:
         """State that vectors move by −η times the gradient of a loss, scalars by −(η/N) times.
 
         Args:
             loss: An expression in fields, overlaps, scalars, latents and parameters.
             rates: For every family, vector or scalar that is trained, its learning rate.
+            velocity: What gains the step in the place of what the gradient is taken by, e.g.
+                ``{w: U}``; how w follows U is for ``update`` to say.
 
         Raises:
             InputError: A symbol that belongs to nothing, a target that cannot move.
             NotClosed: The part of order N of the loss depends on what is trained, or it jumps.
         """
-        self._descent("descend", loss, rates, 1)
+        self._descent("descend", loss, rates, 1, velocity or {})
 
-    def ascend(self, loss: Any, rates: Mapping[Any, Any]) -> None:
+    def ascend(
+        self, loss: Any, rates: Mapping[Any, Any], velocity: Mapping[Any, Any] | None = None
+    ) -> None:
         """State that vectors and scalars move along the gradient; arguments as ``descend``."""
-        self._descent("ascend", loss, rates, -1)
+        self._descent("ascend", loss, rates, -1, velocity or {})
 
     def update(self, changes: Mapping[Any, Any]) -> None:
         """State what a step adds: Δw = F ξ/√N + G B/N for ``w: F * x + G * B``, Δu = g/N.
@@ -236,17 +293,22 @@ class Language:
                         f"{where}: the change of the vector {target.name} must be a vector such as "
                         f"F * x + G * B, not {change}"
                     )
-                for atom, coefficient in change.terms.items():
-                    self._symbols.checked(coefficient, where)
+                for atom, factor in change.terms.items():
+                    if isinstance(atom, Batch) and factor.replace(BatchMean, _nothing) != 0:
+                        raise InputError(
+                            f"{where}: {atom.name} is an example of a batch; say "
+                            f"{atom.name}.mean(…) of the change"
+                        )
                     if isinstance(atom, Episode):
                         raise InputError(
                             f"{where}: {atom.name} is an example of an episode; say "
                             f"{atom.name}.mean(…) or {atom.name}.sum(…) of the change"
                         )
+                change = change.map(lambda f: self._stated(f, where))
                 read[target] = change
             else:
                 value = as_expression(change, f"{where}: the change of {target}")
-                read[target] = self._symbols.checked(value, where)
+                read[target] = self._stated(value, where)
         self._add(Update(read))
 
     def constrain(self, vectors: Any, kind: str) -> None:
@@ -268,7 +330,10 @@ class Language:
         """State averages over a fresh example that results carry, by name."""
         for name, value in averages.items():
             where = f"observe({name}=…)"
-            expression = self._symbols.checked(as_expression(value, where), where)
+            expression = self._symbols.of_one(as_expression(value, where))
+            if expression.has(BatchMean):
+                expression = of_one_example(expression, self._symbols.is_random, where)
+            expression = self._symbols.checked(expression, where)
             if name in self._observables:
                 raise InputError(f"{name} is observed already; choose another name")
             self._observables[name] = expression
@@ -293,6 +358,7 @@ class Language:
             tuple(self._lines),
             tuple(self._constraints),
             dict(self._observables),
+            self.order,
         )
 
     def __repr__(self) -> str:
@@ -301,14 +367,62 @@ class Language:
         name = type(self).__name__
         return f"{name}: {moving or 'nothing'} moves by {lines} statement{'s' * (lines != 1)}"
 
-    def _descent(self, kind: str, loss: Any, rates: Mapping[Any, Any], sign: int) -> None:
+    def _descent(
+        self,
+        kind: str,
+        loss: Any,
+        rates: Mapping[Any, Any],
+        sign: int,
+        velocity: Mapping[Any, Any],
+    ) -> None:
         where = f"statement {len(self._lines) + 1} ({kind})"
-        expression = self._symbols.checked(as_expression(loss, f"{where}: the loss"), where)
+        expression = self._stated(as_expression(loss, f"{where}: the loss"), where)
+        moved = self._velocities(velocity, where)
         read: dict[SlowVector | sp.Symbol, sp.Expr] = {}
         for target, rate in self._targets(rates, where):
             value = as_expression(rate, f"{where}: the learning rate")
             read[target] = self._symbols.checked(value, where)
-        self._add(Descent(expression, read, sign))
+        for target in moved:
+            if target not in read:
+                raise InputError(f"{where}: {target} has a velocity and no learning rate")
+        self._add(Descent(expression, read, sign, moved))
+
+    def _velocities(self, given: Mapping[Any, Any], where: str) -> dict[Any, Any]:
+        """Return pairs of what a gradient is taken by and what it moves."""
+        pairs: dict[Any, Any] = {}
+        for key, value in given.items():
+            members, moved = self._members(key, where), self._members(value, where)
+            if len(members) != len(moved):
+                raise ShapeError(f"{where}: {len(moved)} velocities for {len(members)} targets")
+            for member, each in zip(members, moved, strict=True):
+                if isinstance(member, SlowVector) != isinstance(each, SlowVector):
+                    raise InputError(f"{where}: the velocity of {member} cannot be {each}")
+                self._may_move(each, where)
+                pairs[member] = each
+        if len(set(pairs.values())) < len(pairs):
+            raise InputError(f"{where}: one velocity for two targets; give each its own")
+        return pairs
+
+    def _stated(self, expression: sp.Expr, where: str) -> sp.Expr:
+        """Return an expression of a step whose symbols are known, in terms of one example."""
+        if expression.has(BatchMean) or any(each.batch_ratio for each in self._inputs):
+            expression = of_one_example(expression, self._symbols.is_random, where)
+        return self._symbols.checked(expression, where)
+
+    def _ratio(self, given: Any, size: int | None) -> sp.Expr | None:
+        """Return c of a batch of cN examples."""
+        if given is None:
+            return None
+        if size is not None:
+            raise InputError("has no length and no episode besides it", argument="batch_ratio")
+        ratio = self._symbols.checked(as_expression(given, "batch_ratio"), "batch_ratio")
+        if not ratio.free_symbols <= set(self._symbols.parameters) or ratio.is_nonpositive:
+            raise InputError("must be a positive number or a parameter", argument="batch_ratio")
+        if any(each.batch_ratio not in (None, ratio) for each in self._inputs):
+            raise InputError("must be one for all inputs of a system", argument="batch_ratio")
+        if self._lines:
+            raise InputError("must be declared before the first statement", argument="batch_ratio")
+        return ratio
 
     def _add(self, line: Descent | Update) -> None:
         from symderiv.statement.stated_problem import changes_of
@@ -350,6 +464,10 @@ class Language:
                 )
         elif member not in self._symbols.scalars:
             raise InputError(f"{where}: {member} is no scalar of this system and cannot move")
+
+
+def _nothing(_: sp.Expr) -> sp.Expr:
+    return sp.S.Zero
 
 
 def _spread(value: Any, size: int, where: str) -> list[Any]:

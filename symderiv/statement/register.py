@@ -15,7 +15,7 @@ import sympy as sp
 from symderiv.errors import InputError
 from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
-__all__ = ["Field", "Latent", "Overlap", "Size", "Symbols"]
+__all__ = ["Field", "Latent", "Mean", "Overlap", "Size", "Symbols", "Time"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,25 @@ class Latent:
         return () if isinstance(self.law, str) else self.law
 
 
+@dataclass(frozen=True)
+class Time:
+    """The time α, steps over N; whole steps where these are batches of cN examples."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """An average over a fresh example at the present state, a number that changes slowly.
+
+    Args:
+        expression: What is averaged.
+    """
+
+    expression: sp.Expr
+
+
+Meaning = Field | Overlap | Size | Latent | Time | Mean
+
+
 class Symbols:
     """What the symbols of a system mean; made as expressions are built, never changed after."""
 
@@ -67,7 +86,7 @@ class Symbols:
         self._taken: dict[str, str] = {}
         self._order: dict[str, int] = {}
         self._atoms: dict[str, Atom] = {}
-        self.meaning: dict[sp.Symbol, Field | Overlap | Size | Latent] = {}
+        self.meaning: dict[sp.Symbol, Meaning] = {}
         self.scalars: dict[sp.Symbol, str] = {}
         self.parameters: dict[sp.Symbol, sp.Expr] = {}
 
@@ -118,8 +137,11 @@ class Symbols:
     def recalled(self, name: str) -> None:
         """Make the symbol that a name stands for, where it is one of an inner product.
 
-        Names are those that :meth:`product` gives; others are left alone.
+        Names are those that :meth:`product` gives, and ``alpha`` where nothing else has that
+        name; others are left alone.
         """
+        if name == "alpha" and name not in self._taken:
+            self.time()
         kind, *parts = name.split("__")
         if kind not in ("h", "q", "n") or len(parts) != 2:
             return
@@ -136,6 +158,31 @@ class Symbols:
         symbol = sp.Symbol(latent.name, real=True)
         self.meaning[symbol] = latent
         return symbol
+
+    def time(self) -> sp.Symbol:
+        """Return the symbol of time."""
+        symbol = sp.Symbol("alpha", real=True)
+        if not isinstance(self.meaning.get(symbol), Time):
+            self.take(symbol.name, "time")
+            self.meaning[symbol] = Time()
+        return symbol
+
+    def average(self, expression: sp.Expr) -> sp.Symbol:
+        """Return the symbol of an average, the same one for the same expression."""
+        known = self.of(Mean)
+        for symbol, mean in known.items():
+            if mean.expression == expression:
+                return symbol
+        symbol = sp.Symbol(f"average__{len(known) + 1}", real=True)
+        self.meaning[symbol] = Mean(expression)
+        return symbol
+
+    def of_one(self, expression: sp.Expr) -> sp.Expr:
+        """Return an expression about examples of episodes as one about their first copies."""
+        for atom in self._atoms.values():
+            if isinstance(atom, Episode):
+                expression = self.in_copy(expression, atom, atom.copies[0])
+        return expression
 
     def in_copy(self, expression: sp.Expr, episode: Episode, copy: FreshInput) -> sp.Expr:
         """Return an expression about an example of an episode as one about one of its copies."""
@@ -179,6 +226,10 @@ class Symbols:
                     f"{where}: the symbol {symbol} belongs to nothing that was declared{hint}"
                 )
         return expression
+
+    def is_random(self, symbol: sp.Symbol) -> bool:
+        """Return whether a symbol differs from example to example."""
+        return isinstance(self.meaning.get(symbol), Field | Latent | Size)
 
     def of(self, kind: type) -> Mapping[sp.Symbol, Any]:
         """Return the symbols of one kind with their meanings."""

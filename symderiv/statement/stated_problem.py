@@ -30,6 +30,7 @@ class Inputs:
         atoms: Tokens of a sequence, or copies of an episode.
         correlation: Of the tokens, exact, shape (L, L); None for independent ones.
         episode: Whether the atoms are independent examples of an episode, in which all are alike.
+        batch_ratio: c of a batch of cN examples per step, None without a batch.
     """
 
     name: str
@@ -37,21 +38,32 @@ class Inputs:
     atoms: tuple[FreshInput, ...]
     correlation: sp.ImmutableMatrix | None
     episode: bool
+    batch_ratio: sp.Expr | None = None
 
 
 @dataclass(frozen=True)
 class Descent:
-    """``descend(loss, rates)``; with sign −1 ``ascend``."""
+    """``descend(loss, rates, velocity)``; with sign −1 ``ascend``.
+
+    Args:
+        loss: Of one example.
+        rates: By what the gradient is taken by.
+        sign: Of the step, 1 downwards.
+        velocity: What the gradient moves in the place of what it is taken by.
+    """
 
     loss: sp.Expr
     rates: Mapping[SlowVector | sp.Symbol, sp.Expr]
     sign: int = 1
+    velocity: Mapping[SlowVector | sp.Symbol, SlowVector | sp.Symbol] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The line as it was said."""
         names = ", ".join(f"{_name(key)}: {rate}" for key, rate in self.rates.items())
-        return f"{'descend' if self.sign > 0 else 'ascend'}({self.loss}, {{{names}}})"
+        moved = ", ".join(f"{_name(a)}: {_name(b)}" for a, b in self.velocity.items())
+        by = f", velocity={{{moved}}}" if moved else ""
+        return f"{'descend' if self.sign > 0 else 'ascend'}({self.loss}, {{{names}}}{by})"
 
 
 @dataclass(frozen=True)
@@ -115,6 +127,7 @@ class Statement:
         lines: Descents and updates, in order; they act together.
         constraints: Applied after every step.
         observables: Averages that results carry, by name.
+        order: ``"full"``, or ``"small-learning-rate"`` for equations without the noise of steps.
     """
 
     symbols: Symbols
@@ -123,6 +136,15 @@ class Statement:
     lines: tuple[Descent | Update, ...]
     constraints: tuple[Constraint, ...]
     observables: Mapping[str, sp.Expr]
+    order: str = "full"
+
+    @property
+    def batch_ratio(self) -> sp.Expr | None:
+        """c where steps are of batches of cN examples and time counts steps, else None.
+
+        Then Δw = √N mean(F ξ) + F' ξ' + G w for inputs ξ of the batch and ξ' outside of it, Δu = g.
+        """
+        return next((each.batch_ratio for each in self.inputs if each.batch_ratio), None)
 
     def step(self) -> Step:
         """Return the changes of one step.
@@ -160,7 +182,10 @@ def changes_of(line: Descent | Update, symbols: Symbols) -> dict[SlowVector | sp
     """Return what a line does to each of its targets in one step."""
     if isinstance(line, Update):
         return {target: _stated(target, change) for target, change in line.changes.items()}
-    return {target: _gradient(line, target, rate, symbols) for target, rate in line.rates.items()}
+    return {
+        line.velocity.get(target, target): _gradient(line, target, rate, symbols)
+        for target, rate in line.rates.items()
+    }
 
 
 def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) -> Change:

@@ -18,6 +18,7 @@ from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.expressions.exact_entries import without_floats
 
 __all__ = [
+    "Batch",
     "Episode",
     "FreshInput",
     "InputSequence",
@@ -405,6 +406,23 @@ class Episode(FreshInput):
 
         one = indicator(condition)
         return sp.Mul(*(self._of_copy(one, copy) for copy in self.copies))
+
+
+class Batch(FreshInput):
+    """An example of a batch of cN fresh ones per step, over which means run."""
+
+    def __init__(self, symbols: Register, name: str) -> None:
+        super().__init__(symbols, name, 0, None, name)
+
+    def mean(self, value: Any) -> Any:
+        """Return the mean over the batch of an expression, a vector, or an array of these."""
+        from symderiv.statement.batches import BatchMean
+
+        if isinstance(value, np.ndarray):
+            return _elementwise(self.mean, value)
+        if isinstance(value, VectorExpression):
+            return value.map(BatchMean)
+        return BatchMean(as_expression(value))
 
 
 Atom = SlowVector | FreshInput

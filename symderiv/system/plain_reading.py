@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from scipy import special
 
-from symderiv.statement.register import Field, Latent, Overlap
+from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
 from symderiv.statement.stated_problem import Statement
 
 __all__ = ["plain_step"]
@@ -30,6 +31,8 @@ def plain_step(
     inputs: Mapping[str, np.ndarray],
     latents: Mapping[str, float],
     parameters: Mapping[str, float],
+    alpha: float = 0.0,
+    averages: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return vectors and scalars after one step.
 
@@ -37,45 +40,64 @@ def plain_step(
         statement: What a step does.
         vectors: By name, each of shape (N,).
         scalars, latents, parameters: By name.
-        inputs: Drawn inputs by name of token or copy, each of shape (N,).
+        inputs: Drawn inputs by name of token or copy, each of shape (N,); those of a batch of
+            shape (cN, N), with latents of shape (cN,).
+        alpha: The time.
+        averages: By name of their symbols, what ``P.average`` stands for at this state.
     """
     N = next(iter(vectors.values())).size
     symbols = statement.symbols
 
-    def value_of(symbol: sp.Symbol) -> float:
+    def value_of(symbol: sp.Symbol) -> Any:
         meaning = symbols.meaning.get(symbol)
+        if isinstance(meaning, Time):
+            return alpha
+        if isinstance(meaning, Mean):
+            return (averages or {})[symbol.name]
         if isinstance(meaning, Field):
-            return float(vectors[meaning.vector.name] @ inputs[meaning.input.name] / np.sqrt(N))
+            return inputs[meaning.input.name] @ vectors[meaning.vector.name] / np.sqrt(N)
         if isinstance(meaning, Overlap):
             return float(vectors[meaning.first.name] @ vectors[meaning.second.name] / N)
         if isinstance(meaning, Latent):
-            return float(latents[meaning.name])
+            return latents[meaning.name]
         return float({**scalars, **parameters}[str(symbol)])
 
-    def value(expression: sp.Expr) -> float:
+    def value(expression: sp.Expr) -> Any:
         names = sorted(expression.free_symbols, key=str)
-        return float(sp.lambdify(names, expression, _FUNCTIONS)(*map(value_of, names)))
+        return np.asarray(sp.lambdify(names, expression, _FUNCTIONS)(*map(value_of, names)))
+
+    def along(force: Any, xi: np.ndarray) -> Any:
+        """F ξ/√N; in a batch, steps are N times as large and noise of their own √N times."""
+        if statement.batch_ratio is None:
+            return force * xi / np.sqrt(N)
+        if xi.ndim == 1:
+            return force * xi
+        return np.sqrt(N) * np.broadcast_to(force, len(xi)) @ xi / len(xi)
+
+    size = 1 if statement.batch_ratio is None else N
 
     step = statement.step()
     new_vectors, new_scalars = dict(vectors), dict(scalars)
     for vector, change in step.vectors.items():
         added = np.zeros(N)
         for atom, force in change.inputs.items():
-            added += value(force) * inputs[atom.name] / np.sqrt(N)
+            added += along(value(force), inputs[atom.name])
         for other, rate in change.vectors.items():
-            added += value(rate) * vectors[other.name] / N
+            added += size * np.mean(value(rate)) * vectors[other.name] / N
         new_vectors[vector.name] = vectors[vector.name] + added
     for symbol, change in step.scalars.items():
-        new_scalars[str(symbol)] = scalars[str(symbol)] + value(change.scalar) / N
+        new_scalars[str(symbol)] = scalars[str(symbol)] + float(
+            size * np.mean(value(change.scalar)) / N
+        )
     for constraint in statement.constraints:
         names = [v.name for v in constraint.vectors]
         if constraint.kind == "sphere":
             for name in names:
-                size = np.linalg.norm(vectors[name]) / np.linalg.norm(new_vectors[name])
-                new_vectors[name] = size * new_vectors[name]
+                scale = np.linalg.norm(vectors[name]) / np.linalg.norm(new_vectors[name])
+                new_vectors[name] = scale * new_vectors[name]
         else:
             W = np.array([new_vectors[name] for name in names])
-            scale, turn = np.linalg.eigh(W @ W.T / N)
-            W = (turn / np.sqrt(scale)) @ turn.T @ W
+            values, turn = np.linalg.eigh(W @ W.T / N)
+            W = (turn / np.sqrt(values)) @ turn.T @ W
             new_vectors |= dict(zip(names, W, strict=True))
     return new_vectors, new_scalars

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from symderiv.errors import NotClosed
-from symderiv.statement.register import Field, Size
+from symderiv.errors import NotClosed, NotYetError
+from symderiv.statement.register import Field, Mean, Size, Time
 from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import Change, Statement, Step
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
@@ -86,6 +86,8 @@ def derived(statement: Statement) -> Equations:
         NotClosed: They do not close in finitely many order parameters.
     """
     law = Law(statement)
+    if statement.batch_ratio is not None or any(map(law.symbols.of, (Time, Mean))):
+        raise NotYetError("equations of batches, of time and of averages are not derived yet")
     step = statement.step()
     moving = [v for v in statement.vectors if v in step.vectors]
     drift = {v: _drift(step.vectors[v], law) for v in moving}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.statement.language import Language
+from symderiv.statement.register import Mean, Time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,10 @@ class System(Language):
     directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
     is checked as it is made.
 
+    Args:
+        order: ``"full"``, or ``"small-learning-rate"``: the equations of steps that are many and
+            small, without their noise (what is quadratic in the changes of a step).
+
     Example:
         >>> import symderiv as sd
         >>> P = sd.System()
@@ -42,8 +47,8 @@ class System(Language):
         >>> P.observe(error=(s - t)**2 / 2)
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, order: str = "full") -> None:
+        super().__init__(order)
         self._solver: Solver | None = None
         self._solved = (0, 0, 0)
 
@@ -184,6 +189,9 @@ class System(Language):
         """
         from symderiv.system.system_sgd import simulated
 
+        told = self.statement
+        if told.batch_ratio is not None or any(map(told.symbols.of, (Time, Mean))):
+            raise NotYetError("batches of cN examples, time and averages are not simulated yet")
         return simulated(
             self.statement,
             self.solver,

@@ -18,13 +18,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from symderiv.dynamics.studies.input_models import Data
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import parse_formula
+from symderiv.statement.batches import BatchMean
 from symderiv.statement.stated_problem import Descent
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
 __all__ = ["read_system", "system_schema", "system_text"]
 
 FORMAT = "symderiv-system"
-VERSION = 1
+VERSION = 2
 
 
 class _Table(BaseModel):
@@ -32,13 +33,14 @@ class _Table(BaseModel):
 
 
 class _Declaration(_Table):
-    kind: Literal["inputs", "vectors", "scalars", "latents", "parameter"]
+    kind: Literal["inputs", "vectors", "scalars", "latents", "parameter", "average"]
     name: str
     number: int | None = None
     fixed: bool = False
     model: dict[str, Any] | None = None
     length: int | None = None
     episode: int | None = None
+    batch_ratio: str | None = None
     correlation: list[list[str]] | None = None
     law: str | dict[str, str] | None = None
     value: str | None = None
@@ -48,6 +50,7 @@ class _Line(_Table):
     kind: Literal["descend", "ascend", "update"]
     loss: str | None = None
     rates: dict[str, str] | None = None
+    velocity: dict[str, str] | None = None
     changes: dict[str, str | dict[str, str]] | None = None
 
 
@@ -58,7 +61,8 @@ class _Constraint(_Table):
 
 class _File(_Table):
     format: Literal["symderiv-system"]
-    version: Literal[1]
+    version: Literal[1, 2]
+    order: Literal["full", "small-learning-rate"] = "full"
     declarations: list[_Declaration]
     statements: list[_Line]
     constraints: list[_Constraint] = []
@@ -80,6 +84,7 @@ def system_text(system: Any) -> str:
     record = {
         "format": FORMAT,
         "version": VERSION,
+        "order": statement.order,
         "declarations": [_told(each) for each in system.declarations],
         "statements": [_line(line) for line in statement.lines],
         "constraints": [
@@ -98,17 +103,20 @@ def _told(declaration: Mapping[str, Any]) -> dict[str, Any]:
         found["correlation"] = [[str(e) for e in row] for row in found["correlation"].tolist()]
     if isinstance(found.get("law"), tuple):
         found["law"] = {str(value): str(p) for value, p in found["law"]}
-    if "value" in found:
-        found["value"] = str(found["value"])
+    for key in ("value", "batch_ratio"):
+        if key in found:
+            found[key] = str(found[key])
     return found
 
 
 def _line(line: Any) -> dict[str, Any]:
     if isinstance(line, Descent):
+        moved = {_name(key): _name(value) for key, value in line.velocity.items()}
         return {
             "kind": "descend" if line.sign > 0 else "ascend",
             "loss": str(line.loss),
             "rates": {_name(key): str(rate) for key, rate in line.rates.items()},
+            **({"velocity": moved} if moved else {}),
         }
     changes: dict[str, Any] = {}
     for key, change in line.changes.items():
@@ -145,6 +153,7 @@ class _Reader:
 
     def __init__(self, record: _File, system: Any) -> None:
         self.system = system
+        system.order = record.order
         self.made: dict[str, Any] = {}
         for declaration in record.declarations:
             self._declare(declaration)
@@ -164,7 +173,10 @@ class _Reader:
                 [self._expression(e, f"{name}.correlation") for e in row]
                 for row in given.correlation
             ]
-            self.made[name] = system.inputs(name, model, given.length, correlation, given.episode)
+            ratio = given.batch_ratio and self._expression(given.batch_ratio, name)
+            self.made[name] = system.inputs(
+                name, model, given.length, correlation, given.episode, ratio
+            )
         elif given.kind == "vectors":
             self.made[name] = system.vectors(name, given.number, given.fixed)
         elif given.kind == "scalars":
@@ -177,6 +189,10 @@ class _Reader:
                     for v, p in law.items()
                 }
             self.made[name] = system.latents(name, law or "gaussian", given.number)
+        elif given.kind == "average":
+            self.made[name] = system.average(self._expression(given.value or "", name))
+            if self.made[name].name != name:
+                raise InputError(f"{name} must be {self.made[name].name}: they are numbered")
         else:
             value = None if given.value is None else self._expression(given.value, name)
             self.made[name] = system.parameter(name, value)
@@ -186,11 +202,11 @@ class _Reader:
             changes = {}
             for name, change in (line.changes or {}).items():
                 changes[self._target(name)] = (
-                    self._expression(change, name)
+                    self._of_example(change, name)
                     if isinstance(change, str)
                     else sum(
                         (
-                            self._atom(atom) * self._expression(formula, f"{name}.{atom}")
+                            self._atom(atom) * self._of_example(formula, f"{name}.{atom}")
                             for atom, formula in change.items()
                         ),
                         sp.S.Zero,
@@ -202,8 +218,15 @@ class _Reader:
             self._target(name): self._expression(rate, name)
             for name, rate in (line.rates or {}).items()
         }
-        loss = self._expression(line.loss or "", "loss")
-        (self.system.descend if line.kind == "descend" else self.system.ascend)(loss, rates)
+        loss = self._of_example(line.loss or "", "loss")
+        moved = {self._target(a): self._target(b) for a, b in (line.velocity or {}).items()}
+        state = self.system.descend if line.kind == "descend" else self.system.ascend
+        state(loss, rates, moved)
+
+    def _of_example(self, formula: str, where: str) -> sp.Expr:
+        """Return a formula of a step, the mean over the batch where steps have one."""
+        value = self._expression(formula, where)
+        return value if self.system.statement.batch_ratio is None else BatchMean(value)
 
     def _expression(self, formula: str, where: str) -> sp.Expr:
         symbols = self.system.statement.symbols

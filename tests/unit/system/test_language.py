@@ -120,10 +120,65 @@ def test_a_saved_statement_is_read_as_it_was_said(statement: Any, tmp_path: Path
         np.testing.assert_array_equal(rate, other[name])
 
 
+def test_files_of_the_first_version_are_read() -> None:
+    P, _ = statements.autoencoder()
+    text = system_text(P).replace('"version": 2', '"version": 1').replace(' "order": "full",\n', "")
+    assert "order" not in text
+    assert system_text(read_system(text, sd.System())) == system_text(P)
+
+
+def test_time_averages_batches_and_velocities_are_saved(tmp_path: Path) -> None:
+    P = sd.System(order="small-learning-rate")
+    x = P.inputs("x", batch_ratio=sp.Rational(1, 2))
+    w, B, U = P.vectors("w", 2), P.vectors("B", fixed=True), P.vectors("U", 2)
+    gap = (w @ x).sum() - B @ x
+    size = P.average(gap**2)
+    P.descend(x.mean(gap**2 / 2), {w: sp.exp(-P.alpha) / sp.sqrt(size)}, velocity={w: U})
+    P.update({w: U, U: x.mean(gap * x) - U.array + 0.3 * P.inputs("n")})
+    P.observe(loss=x.mean(gap**2))
+    P.save(tmp_path / "problem.json")
+    again = sd.open(tmp_path / "problem.json")
+    assert system_text(again) == system_text(P)
+    assert again.statement.order == "small-learning-rate"
+    assert P.average(gap**2) == size
+    moving = [v for v in again.statement.vectors if not v.fixed]
+    assert set(again.statement.step().vectors) == set(moving)
+
+
+def test_what_is_not_linear_in_means_over_a_batch_is_refused() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x", batch_ratio=2), P.vectors("w"), P.vectors("B", fixed=True)
+    gap = w @ x - B @ x
+    with pytest.raises(InputError, match="stands outside of its mean"):
+        P.descend(gap**2, {w: 1})
+    with pytest.raises(InputError, match="linear in means"):
+        P.descend(x.mean(gap) ** 2, {w: 1})
+    with pytest.raises(InputError, match="linear in means"):
+        P.update({w: x.mean(gap) * x.mean(x)})
+    with pytest.raises(InputError, match="an example of a batch"):
+        P.update({w: 0.5 * x})
+    with pytest.raises(InputError, match="one for all inputs"):
+        P.inputs("y", batch_ratio=1)
+
+
+def test_velocities_are_checked() -> None:
+    P = sd.System()
+    x, w, U, u = P.inputs("x"), P.vectors("w", 2), P.vectors("U", 3), P.scalars("u", 2)
+    loss = ((w @ x) ** 2).sum()
+    with pytest.raises(sd.SymderivError, match="3 velocities for 2"):
+        P.descend(loss, {w: 1}, velocity={w: U})
+    with pytest.raises(InputError, match="cannot be u1"):
+        P.descend(loss, {w: 1}, velocity={w: u})
+    with pytest.raises(InputError, match="no learning rate"):
+        P.descend(loss, {w[0]: 1}, velocity={w[1]: U[0]})
+    with pytest.raises(InputError, match="one velocity for two"):
+        P.descend(loss, {w: 1}, velocity={w[0]: U[0], w[1]: U[0]})
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (('"version": 1', '"version": 2'), "version"),
+        (('"version": 2', '"version": 3'), "version"),
         (('"descend"', '"descent"'), "kind"),
         (('"loss": "', '"loss": "__import__(1) + '), "loss"),
         (('"kind": "vectors"', '"kind": "vector"'), "kind"),

@@ -1,0 +1,54 @@
+"""Means over a batch of cN fresh examples, where weights move by amounts of order one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy as sp
+
+from symderiv.errors import InputError
+
+__all__ = ["BatchMean", "of_one_example"]
+
+
+class BatchMean(sp.Function):  # type: ignore[misc]
+    """The mean of an expression over the examples of a step; only in statements as they are made.
+
+    A step is linear in such means, so that what they are means of says all.
+    """
+
+    nargs = 1
+    is_real = True
+
+
+def of_one_example(
+    expression: sp.Expr, is_random: Callable[[sp.Symbol], bool], where: str
+) -> sp.Expr:
+    """Return an expression that is linear in means over a batch, in terms of one example.
+
+    Args:
+        expression: As it was stated.
+        is_random: Whether a symbol differs from example to example.
+        where: The statement, for messages.
+
+    Raises:
+        InputError: It is not linear in such means, or an example stands outside of them.
+    """
+    means = expression.atoms(BatchMean)
+    places = {mean: sp.Dummy(real=True) for mean in means}
+    outside = expression.xreplace(places)
+    inside = [mean.args[0] for mean in means]
+    found = set(places.values())
+    curved = any(sp.diff(outside, place).free_symbols & found for place in found)
+    if curved or any(each.has(BatchMean) for each in inside):
+        raise InputError(
+            f"{where}: a step is linear in means over a batch; say P.average(…) of what another "
+            "function is taken of: a mean over cN examples is the average"
+        )
+    for symbol in sorted(outside.free_symbols - found, key=str):
+        if is_random(symbol):
+            raise InputError(
+                f"{where}: {symbol} is of an example of a batch and stands outside of its mean; "
+                "say x.mean(…)"
+            )
+    return expression.xreplace(dict(zip(means, inside, strict=True)))
