@@ -1,0 +1,182 @@
+"""Every learning rule as a statement: a few lines in the language of ``symderiv.statement``.
+
+This is all that a learning rule is. The derivation of :mod:`symderiv.learning` does not read it;
+that of :mod:`symderiv.system`, simulations and the check of generated modules do, so that each
+checks the other (``tests/unit/system/test_rules_as_statements.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.errors import NotClosed
+from symderiv.expressions import Activation
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.loss import OUTPUT, TARGET
+from symderiv.statement.language import Language
+
+__all__ = ["RuleNumbers", "exact", "state_rule"]
+
+
+@dataclass(frozen=True)
+class RuleNumbers:
+    """The numbers of a rule: exact numbers, floats (read as decimals) or parameters.
+
+    Attributes:
+        K, M: Numbers of students and teachers.
+        teacher_weights, teacher_biases: Shape (M,).
+        student_weights, student_biases: Shape (K,); None where they are trained.
+        learning_rate, second_layer_learning_rate, bias_learning_rate: η, η_v, η_b.
+        weight_decay, second_layer_weight_decay: κ, κ_v.
+        label_noise, label_flip, input_noise, update_noise: Deviations and a probability.
+        keep, evaluation_scale: Probability of a kept unit, and what the judged output is scaled by.
+        momentum_rate: γ of velocities; None for none.
+        batch: Examples of a step.
+        batch_ratio: The same over N; None for finitely many.
+    """
+
+    K: int
+    M: int
+    teacher_weights: Any
+    teacher_biases: Any
+    student_weights: Any = None
+    student_biases: Any = None
+    learning_rate: Any = 1
+    second_layer_learning_rate: Any = 0
+    bias_learning_rate: Any = 0
+    weight_decay: Any = 0
+    second_layer_weight_decay: Any = 0
+    label_noise: Any = 0
+    label_flip: Any = 0
+    input_noise: Any = 0
+    update_noise: Any = 0
+    keep: Any = 1
+    evaluation_scale: Any = 1
+    momentum_rate: Any = None
+    batch: int = 1
+    batch_ratio: Any = None
+
+
+def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
+    """State a rule.
+
+    Students are ``J``, teachers ``B``, trained output weights ``v``, trained biases ``b``,
+    velocities ``U``. With ``batch = b`` a step takes b examples, and time counts steps.
+
+    Args:
+        P: Where it is stated.
+        problem: The activations and the rule.
+        numbers: Its numbers.
+        model: The law of the inputs.
+
+    Raises:
+        NotClosed: The rule is no statement about one fresh example.
+    """
+    rule = problem.rule
+    if numbers.batch_ratio is not None:
+        raise NotClosed(
+            "batch_ratio: steps of cN examples move weights by amounts of order one, not 1/N",
+            average="",
+            statement="batch_ratio",
+        )
+    if rule.normalise == "gradient":
+        raise NotClosed(
+            "a step divided by its root mean square contains an average in its rate",
+            average="E[Σ F_i²]",
+            statement='normalise = "gradient"',
+        )
+    batch = numbers.batch
+    x = P.inputs("x", model=model, episode=batch if batch > 1 else None)
+    J, B = P.vectors("J", numbers.K), P.vectors("B", numbers.M, fixed=True)
+    v = P.scalars("v", numbers.K) if numbers.student_weights is None else numbers.student_weights
+    b = P.scalars("b", numbers.K) if numbers.student_biases is None else numbers.student_biases
+    v, b = _all_exact(v), _all_exact(b)
+    seen: Any = x
+    if numbers.input_noise:
+        seen = x + exact(numbers.input_noise) * P.inputs("n")
+    kept: Any = 1
+    if numbers.keep != 1:
+        keep = exact(numbers.keep)
+        kept = P.latents("kept", {0: 1 - keep, 1: keep}, numbers.K)
+    g = problem.student
+    clean = _taught(problem, numbers, B @ x)
+    t = clean
+    if numbers.label_flip:
+        p = exact(numbers.label_flip)
+        t = t * P.latents("flip", {-1: p, 1: 1 - p})
+    if numbers.label_noise:
+        t = t + exact(numbers.label_noise) * P.latents("zeta")
+    s = (v * kept * g(J @ seen + b)).sum()
+    loss = problem.loss.expression.subs({OUTPUT: s, TARGET: t}, simultaneous=True)
+    rates: dict[Any, Any] = {J: exact(numbers.learning_rate)}
+    if numbers.student_weights is None:
+        rates[v] = exact(numbers.second_layer_learning_rate)
+    if numbers.student_biases is None:
+        rates[b] = exact(numbers.bias_learning_rate)
+    _moved(P, numbers, x.mean(loss) if batch > 1 else loss, rates)
+    if rule.normalise == "sphere":
+        P.constrain(J, "sphere")
+    if batch == 1:
+        shown = (v * exact(numbers.evaluation_scale) * g(J @ x + b)).sum()
+        P.observe(error=(shown - clean) ** 2 / 2)
+
+
+def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.Expr:
+    """Return the target before noise: the teacher's output, or its sign."""
+    weights, h = _all_exact(numbers.teacher_weights), problem.teacher
+    output = (weights * h(fields + _all_exact(numbers.teacher_biases))).sum()
+    if problem.rule.target != "sign":
+        return output
+    unbiased = not np.any(_all_exact(numbers.teacher_biases))
+    if numbers.M == 1 and unbiased and _keeps_sign(h):
+        return sp.sign(weights[0]) * sp.sign(fields[0])
+    return sp.sign(output)
+
+
+def _moved(P: Language, numbers: RuleNumbers, loss: sp.Expr, rates: dict[Any, Any]) -> None:
+    """State descent, directly or by velocities, with decay and noise of the update."""
+    J, *others = rates
+    decay = exact(numbers.weight_decay)
+    if numbers.momentum_rate is not None:
+        raise NotClosed(
+            "velocities of rate 1/N need a gradient by one vector in the change of another; state "
+            "it with update({J: U, U: −γ U − η F x})",
+            average="",
+            statement="momentum_rate",
+        )
+    P.descend(loss, rates)
+    if decay:
+        P.update({J: -decay * J.array})
+    if numbers.second_layer_weight_decay and numbers.student_weights is None:
+        v = others[0]
+        P.update({v: -exact(numbers.second_layer_weight_decay) * v})
+    if numbers.update_noise:
+        size = exact(numbers.update_noise)
+        for n, vector in enumerate(J):
+            P.update({vector: size * P.inputs(f"noise{n + 1}")})
+
+
+def _keeps_sign(h: Activation) -> bool:
+    """Return whether an activation has the sign of its argument: odd and increasing at zero."""
+    g = h.expression
+    x = sp.Symbol("x", real=True)
+    odd = sp.simplify(g + g.subs(x, -x)) == 0
+    return odd and all(g.subs(x, sp.Rational(n, 4)).evalf() > 0 for n in (1, 2, 4, 8, 40))
+
+
+def _all_exact(values: Any) -> Any:
+    """Return an array of scalars as it is, one of numbers as exact ones."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return values
+    return np.array([exact(each) for each in values], dtype=object)
+
+
+def exact(value: Any) -> sp.Expr:
+    """Return an expression as it is, and the decimal that a float is printed as."""
+    if isinstance(value, sp.Expr):
+        return value
+    return sp.Rational(str(float(value)))
