@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv import __version__
 from symderiv.dynamics.stepping.trajectory import ESTIMATED
-from symderiv.dynamics.storage.run_files import axes_of
+from symderiv.dynamics.storage.run_files import axes_of, labels_of
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.argument_names import key_of, naming_arguments
@@ -79,7 +79,7 @@ def ensemble_of(
         done += len(numbers)
         if found.interrupted:
             break
-    return dataset.labelled({name: _coordinate(each) for name, each in values.items()}, study)
+    return dataset.labelled({name: labels_of(each) for name, each in values.items()}, study)
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -112,15 +112,6 @@ def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:
             study.changed(dict(zip(keys, combination, strict=True)))
             for combination in itertools.product(*plained)
         ]
-
-
-def _coordinate(values: list[Any]) -> np.ndarray:
-    """Values as labels: numbers and texts as they are, anything else as text."""
-    if all(isinstance(each, bool | int | float | str | np.generic) for each in values):
-        labels = np.array(values)
-        if labels.dtype.kind in "biufU":
-            return labels
-    return np.array([str(each) for each in values])
 
 
 class _Collected:

@@ -16,7 +16,14 @@ from symderiv.dynamics.studies.toml_text import short_text
 from symderiv.errors import InputError
 from symderiv.showing import plain
 
-__all__ = ["Axis", "axis_names", "checked_keys", "parse_over", "point_label", "values_of"]
+__all__ = [
+    "Axis",
+    "axis_names",
+    "checked_keys",
+    "parse_over",
+    "point_label",
+    "values_of",
+]
 
 #: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
 TAKEN = frozenset(

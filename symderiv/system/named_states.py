@@ -100,9 +100,18 @@ class Layout:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all overlaps and scalars that the equations need, in order."""
+        return (*(name for name in self.pairs if self._needed(name)), *self.scalars)
+
+    @cached_property
+    def pairs(self) -> tuple[str, ...]:
+        """Names of the overlaps of all families, in order."""
         families = list(self.families)
-        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
-        return (*(name for name in pairs if self._needed(name)), *self.scalars)
+        return tuple(f"{a}.{b}" for n, a in enumerate(families) for b in families[n:])
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names that a state may have: overlaps, scalars, and families given as vectors."""
+        return (*self.pairs, *self.scalars, *self.families)
 
     def _needed(self, name: str) -> bool:
         return any(pair in self.closed.needed for _, pair in self._places(name))
@@ -116,11 +125,9 @@ class Layout:
         ``given`` may name families, whose vectors were given themselves.
         """
         given = set(given)
-        families = list(self.families)
-        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
         asked = [
             name
-            for name in pairs
+            for name in self.pairs
             if name in self.names or name in given or set(name.split(".")) <= given
         ]
         return (*asked, *self.scalars)
@@ -307,8 +314,7 @@ class Layout:
         return [0, *(int(e) for e in ends)]
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
-        families = list(self.families)
-        pairs = [f"{a}.{b}" for n, a in enumerate(families) for b in families[n:]]
+        pairs = self.pairs
         for name in given:
             if name not in pairs and name not in self.scalars:
                 hint = _unknown(name, [*self.names, *pairs], "an order parameter")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from symderiv.errors import InputError, NotYetError
+from symderiv.progress import Progress, progress_bar
 from symderiv.statement.language import Language
 from symderiv.statement.register import Mean, Time
 
@@ -231,21 +232,51 @@ class System(Language):
         initial: Mapping[str, Any],
         relative_tolerance: float = 1e-9,
         absolute_tolerance: float = 1e-14,
+        threads: int | None = None,
+        max_steps: int = 100_000_000,
+        check: Literal["auto", "never"] = "never",
+        progress: Progress = None,
+        parameters: Mapping[str, Any] | None = None,
         **lists: Any,
     ) -> xarray.Dataset:
-        """Integrate every combination of values of parameters.
+        """Integrate every combination of values, many runs at a time.
+
+        Where all means are plain expressions, runs go through compiled lanes, eight on each thread;
+        others go one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
+        is that of each step; ``check="auto"`` measures what errors have grown to.
 
         Args:
             end, alpha, initial, relative_tolerance, absolute_tolerance: As in ``solve``.
-            lists: Values by name of the parameter.
+            threads: One per processor when left out.
+            max_steps: Steps after which a run is given up.
+            check: "auto" measures the error of each run from a second one with a larger tolerance.
+            progress: As of problems: None for a bar where somebody watches, False for none.
+            parameters: Values that all runs share and that differ from the defaults.
+            lists: Values by what varies: a parameter (``eta=[0.1, 0.2]``), an initial value
+                (``**{"initial.w.B": […]}``) or an argument of an input model
+                (``**{"inputs.x.exponent": […]}``).
 
         Returns:
-            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended.
-        """
-        from symderiv.system.system_products import runs_of_lists
+            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended,
+            ``tolerance_reached`` is not a number unless it was measured.
 
-        tolerances = relative_tolerance, absolute_tolerance
-        return runs_of_lists(self.solver, _times(end, alpha), initial, lists, tolerances)
+        Raises:
+            InputError: A name means nothing that varies, or the results do not fit into memory.
+        """
+        from symderiv.system.system_ensembles import Wanted, ensemble_of
+        from symderiv.system.varied_system import VariedSystem
+
+        wanted = Wanted(
+            _times(end, alpha),
+            relative_tolerance,
+            absolute_tolerance,
+            threads,
+            max_steps,
+            check == "auto",
+        )
+        varied = VariedSystem(self.solver, initial, parameters or {})
+        with progress_bar(progress) as update:
+            return ensemble_of(varied, lists, wanted, update)
 
     def generate(self, name: str, output: str | PathLike[str] = ".", force: bool = False) -> Path:
         """Write the equations as the solver module NAME.py, which needs numpy and numba only.

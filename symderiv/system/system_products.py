@@ -1,13 +1,13 @@
-"""What is made of the equations of a system: modules, other languages, digits, ensembles."""
+"""What is made of the equations of a system: modules, other languages, digits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -26,10 +26,7 @@ from symderiv.errors import InputError, NotYetError
 from symderiv.outputs import Output
 from symderiv.system.system_runs import Solver
 
-if TYPE_CHECKING:
-    import xarray
-
-__all__ = ["LANGUAGES", "exported", "generated", "precise_rates", "runs_of_lists"]
+__all__ = ["LANGUAGES", "exported", "generated", "precise_rates"]
 
 LANGUAGES: Mapping[str, tuple[Callable[[Program], str], str]] = {
     "python": (lambda program: print_array_python(program, "python"), "py"),
@@ -139,40 +136,3 @@ def precise_rates(
     flat = np.array([each for output in outputs for each in output], dtype=object)
     still = np.zeros(layout.packing("parameters").size)
     return layout.unpacked(flat, still, layout.shown(given))
-
-
-def runs_of_lists(
-    solver: Solver,
-    alpha: np.ndarray,
-    initial: Mapping[str, Any],
-    lists: Mapping[str, Sequence[Any]],
-    tolerances: tuple[float, float],
-) -> xarray.Dataset:
-    """Integrate every combination of values of parameters, one after the other.
-
-    Returns:
-        A Dataset with one dimension per list, ``alpha``, and ``status`` of every run; order
-        parameters and observables under their names.
-    """
-    import xarray
-
-    if not lists:
-        raise InputError("give lists of values of parameters, e.g. eta=[0.1, 0.2]")
-    names = list(lists)
-    shape = tuple(len(lists[name]) for name in names)
-    arrays: dict[str, np.ndarray] = {}
-    status = np.empty(shape, dtype=object)
-    for place in np.ndindex(shape):
-        chosen = {name: lists[name][i] for name, i in zip(names, place, strict=True)}
-        run = solver.solve(alpha, initial, chosen, *tolerances)
-        status[place] = run.cause
-        for name, value in run.values.items():
-            if name not in arrays:
-                arrays[name] = np.full((*shape, alpha.size, *value.shape[1:]), np.nan)
-            arrays[name][place][: len(value)] = value
-    variables: dict[str, Any] = {"status": (names, status)}
-    for name, array in arrays.items():
-        inner = [f"{name}_{n}" for n in range(array.ndim - len(shape) - 1)]
-        variables[name] = ((*names, "alpha", *inner), array)
-    coordinates = {**{name: list(lists[name]) for name in names}, "alpha": alpha}
-    return xarray.Dataset(variables, coords=coordinates)

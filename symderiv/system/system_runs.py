@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -127,12 +127,14 @@ class Solver:
         observed = self.observed(state[None], constants)
         return SystemRates(rates, {name: float(value[0]) for name, value in observed.items()})
 
-    def observed(self, states: np.ndarray, constants: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the observables of states, shape (P, n)."""
+    def observed(
+        self, states: np.ndarray, constants: np.ndarray, names: Iterable[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Return the observables of states, shape (P, n); all of them or these."""
         fixed = self.layout.packing("parameters").views(constants)
         constant = {k: float(v) if not v.shape else v for k, v in fixed.items()}
         found = {}
-        for name in self.closed.observables:
+        for name in self.closed.observables if names is None else names:
             function = getattr(self._observing, f"observe_{name}")
             procedure = self.closed.program.procedure(f"observe_{name}")
             assert procedure is not None

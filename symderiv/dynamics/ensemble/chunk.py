@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from symderiv.dynamics.ensemble.lane_run import LaneResults
 from symderiv.dynamics.stepping.flat_run import REASONS, FlatResult
+from symderiv.dynamics.stepping.lanes import LaneResults
 from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.stepping.trajectory import LOCAL_SUM, Trajectory
 from symderiv.dynamics.studies.flat_layout import split_flat, state_size

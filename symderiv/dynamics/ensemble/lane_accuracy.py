@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from symderiv.dynamics.ensemble.chunk import flat_result
-from symderiv.dynamics.ensemble.lane_run import LaneResults, run_in_lanes, step_tolerance
+from symderiv.dynamics.ensemble.lane_run import run_in_lanes, step_tolerance
+from symderiv.dynamics.stepping.lanes import LaneResults
 from symderiv.dynamics.stepping.run_errors import Worse
 from symderiv.dynamics.stepping.study_flow import Flow
 

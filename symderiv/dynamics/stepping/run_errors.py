@@ -61,6 +61,14 @@ class Measured:
     changes: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
+def worse_by(tolerance: float, larger: float, order: float = _ORDER) -> tuple[float, float]:
+    """The error of a run in units of its difference to one of larger tolerance, and by how much
+    the start of that one must differ.
+    """
+    part = _PROPORTIONAL * (tolerance / larger) ** (order / (order + 1.0))
+    return part, _ALONE * _ROUNDING / part
+
+
 @dataclass(frozen=True)
 class Worse:
     """The same integration, much worse in all that limits it: steps and rounding.
@@ -86,8 +94,8 @@ class Worse:
         """Worse than a run of a tolerance."""
         larger = problem.looser(tolerance)
         order = _IMPLICIT_ORDER if IMPLICIT in result.method else _ORDER
-        part = _PROPORTIONAL * (tolerance / larger) ** (order / (order + 1.0))
-        flow = shaken(problem, result, _ALONE * _ROUNDING / part, 0)
+        part, rounding = worse_by(tolerance, larger, order)
+        flow = shaken(problem, result, rounding, 0)
         return cls(flow, larger, part, tolerance if larger > tolerance else 0.0)
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:

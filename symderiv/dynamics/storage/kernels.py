@@ -36,7 +36,8 @@ FORMAT = 3
 
 _PACKAGE = "symderiv_kernels"
 _FAST = f"{_PACKAGE}.fast"
-_LANES = f"{_PACKAGE}.lanes"
+#: The package whose runtime lane modules import.
+LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
@@ -84,10 +85,10 @@ class Kernel:
         if not self.checked_in:
             path = lanes_path(self.path)
             text = _read_sealed(path)
-            return _module_of(path, text, _LANES) if text else None
+            return _module_of(path, text, LANES) if text else None
         if not (self.path.parent / "lanes" / self.path.name).exists():
             return None
-        return _imported(f"{_LANES}.{self.path.stem}")
+        return _imported(f"{LANES}.{self.path.stem}")
 
     def __getattr__(self, name: str) -> Any:
         # the functions of the module, as kernel.generalization_error

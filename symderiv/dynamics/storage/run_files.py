@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,6 +167,15 @@ def axes_of(name: str) -> tuple[tuple[str, ...], str]:
     if name != base:
         return axes, f"{meaning}; standard error of the mean over the runs"
     return axes, meaning
+
+
+def labels_of(values: Sequence[Any]) -> np.ndarray:
+    """Values as labels of a dimension: numbers and texts as they are, anything else as text."""
+    if all(isinstance(each, bool | int | float | str | np.generic) for each in values):
+        labels = np.array(values)
+        if labels.dtype.kind in "biufU":
+            return labels
+    return np.array([str(each) for each in values])
 
 
 def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:

@@ -213,12 +213,3 @@ def test_exports_and_modules_run(tmp_path: Path) -> None:
     assert "double" in P.export("c")
     with pytest.raises(InputError, match="not one of"):
         P.export("fortran")
-
-
-def test_an_ensemble_is_its_runs() -> None:
-    P = statements.student_teacher(K=2, M=1)
-    state = statements.gram({"w": 2, "B": 1}, 2) | {"v": [0.4, 1.0]}
-    found = P.ensemble(end=2, initial=state, eta=[0.1, 0.5])
-    run = P.solve(end=2, initial=state, eta=0.5)
-    np.testing.assert_array_equal(found["error"].sel(eta=0.5).values, run["error"])
-    assert set(found["status"].values) == {"done"}

@@ -1,0 +1,427 @@
+"""Many runs of a system at a time: eight in the lanes of each thread, else one on each thread."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from symderiv_codegen import ProgramError, print_lanes
+
+from symderiv.code_cache import kept_code
+from symderiv.dynamics.stepping.flat_run import REASONS, FlatResult, integrate_flat
+from symderiv.dynamics.stepping.lane_observables import observe_lanes
+from symderiv.dynamics.stepping.lanes import (
+    LARGEST_STATE,
+    LaneResults,
+    LaneTask,
+    integrate_lanes,
+)
+from symderiv.dynamics.stepping.run_errors import worse_by
+from symderiv.dynamics.storage.kernels import LANES, kept_module
+from symderiv.dynamics.storage.run_files import labels_of
+from symderiv.errors import InputError, SymderivError
+from symderiv.limits import check_memory
+from symderiv.progress import Tell
+from symderiv.system.system_runs import Solver
+from symderiv.system.varied_system import SystemPoint, VariedSystem
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points"]
+
+INTERRUPTED = "interrupted"
+# Errors of steps add up, and the largest is above the mean that is controlled.
+_TIGHTER = 10.0
+_LOOSER, _LOOSEST = 1000.0, 0.1
+
+#: Called with the number of runs that have ended.
+Told = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of all runs.
+
+    Args:
+        alpha: Ascending times, shape (A,).
+        relative_tolerance, absolute_tolerance: Of the results; steps keep a tenth of them.
+        threads: One per processor if it is None.
+        max_steps: Steps after which a run is given up.
+        check: Measure the error of each run from one with a larger tolerance and a start that
+            differs by more than rounding.
+        fewest: Runs of one solver from which on they go through lanes, whose code takes seconds to
+            compile the first time.
+    """
+
+    alpha: np.ndarray
+    relative_tolerance: float = 1e-9
+    absolute_tolerance: float = 1e-14
+    threads: int | None = None
+    max_steps: int = 100_000_000
+    check: bool = False
+    fewest: int = 8
+
+    @property
+    def workers(self) -> int:
+        """How many threads."""
+        return self.threads or len(os.sched_getaffinity(0))
+
+    @property
+    def steps(self) -> tuple[float, float]:
+        """The tolerances of steps, relative and absolute."""
+        relative = max(self.relative_tolerance / _TIGHTER, 1e-14)
+        return relative, self.absolute_tolerance * relative / self.relative_tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class SystemChunk:
+    """Runs at the same A times; rows beyond ``alpha_end`` are not a number.
+
+    Args:
+        values: Order parameters and observables by name, shapes (n, A, …).
+        status: Shape (n,): "done", why the run ended early, or "failed: MESSAGE".
+        alpha_end, error_sum, tolerance_reached, steps, rhs_evaluations, wall_seconds: As of runs of
+            problems, shape (n,).
+    """
+
+    values: dict[str, np.ndarray]
+    status: np.ndarray
+    alpha_end: np.ndarray
+    error_sum: np.ndarray
+    tolerance_reached: np.ndarray
+    steps: np.ndarray
+    rhs_evaluations: np.ndarray
+    wall_seconds: np.ndarray
+
+    @classmethod
+    def empty(cls, count: int) -> SystemChunk:
+        """Return a chunk of runs that have not begun."""
+        return cls(
+            values={},
+            status=np.full(count, INTERRUPTED, dtype=object),
+            alpha_end=np.full(count, np.nan),
+            error_sum=np.full(count, np.nan),
+            tolerance_reached=np.full(count, np.nan),
+            steps=np.zeros(count, np.int64),
+            rhs_evaluations=np.zeros(count, np.int64),
+            wall_seconds=np.full(count, np.nan),
+        )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any run was interrupted, or not begun."""
+        return bool(np.any(self.status == INTERRUPTED))
+
+    def put(self, number: int, values: dict[str, np.ndarray], times: int) -> None:
+        """Take over the curves of one run, of which ``times`` were asked for."""
+        for name, found in values.items():
+            if name not in self.values:
+                shape = (self.status.size, times, *found.shape[1:])
+                self.values[name] = np.full(shape, np.nan)
+            self.values[name][number, : len(found)] = found
+
+
+@dataclass
+class _Batch:
+    """Points of one solver, by their numbers."""
+
+    solver: Solver
+    numbers: list[int] = field(default_factory=list)
+    points: list[SystemPoint] = field(default_factory=list)
+
+
+def integrate_points(
+    points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: Told | None = None
+) -> SystemChunk:
+    """Integrate runs, eight at a time in lanes where the program is made of plain expressions.
+
+    The numbers of a run do not depend on which others there are.
+
+    Args:
+        points: The runs; an exception stands for one that cannot start.
+        wanted: Of all.
+        progress: Called with the number of runs that have ended.
+
+    Raises:
+        InputError: The results do not fit into memory.
+    """
+    chunk = SystemChunk.empty(len(points))
+    batches: dict[int, _Batch] = {}
+    for number, point in enumerate(points):
+        if isinstance(point, SystemPoint):
+            batch = batches.setdefault(id(point.solver), _Batch(point.solver))
+            batch.numbers.append(number)
+            batch.points.append(point)
+        else:
+            chunk.status[number] = f"failed: {point}"
+    done = sum(not isinstance(point, SystemPoint) for point in points)
+    for batch in batches.values():
+        size, times = batch.points[0].state.size, wanted.alpha.size
+        check_memory(
+            24.0 * len(batch.points) * size * times,
+            f"{len(batch.points)} runs with {times} points",
+            argument="alpha",
+        )
+
+        def told(ended: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + ended)
+
+        runs = _Runs(batch, wanted)
+        found = runs.integrated(wanted.steps, [p.state for p in batch.points], told)
+        _take(chunk, batch, wanted, found)
+        if wanted.check and not found.interrupted:
+            chunk.tolerance_reached[batch.numbers] = _errors(runs, batch, wanted, found)
+        done += len(batch.points)
+        if found.interrupted:
+            break
+    return chunk
+
+
+class _Runs:
+    """Integrations of the points of one solver."""
+
+    def __init__(self, batch: _Batch, wanted: Wanted) -> None:
+        self._solver, self._points, self._wanted = batch.solver, batch.points, wanted
+        small = batch.points[0].state.size <= LARGEST_STATE
+        many = len(batch.points) >= wanted.fewest
+        self._lanes = lane_module(batch.solver) if small and many else None
+
+    def integrated(
+        self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
+    ) -> LaneResults:
+        """Return the runs from states, with tolerances of steps."""
+        if self._lanes is None:
+            return self._singly(tolerances, states, told)
+        count = len(states)
+        with kept_code():
+            right_hand_side = self._lanes.specialised(1)
+        task = LaneTask(
+            right_hand_side,
+            np.array(states),
+            np.array([point.constants for point in self._points]),
+            np.tile((*tolerances, 0.0), (count, 1)),
+            self._solver.layout.sizes,
+            np.ascontiguousarray(self._wanted.alpha, dtype=float),
+        )
+        threads = min(self._wanted.workers, -(-count // 8))
+        most = self._wanted.max_steps
+        return integrate_lanes(task, threads=threads, max_steps=most, progress=told)
+
+    def _singly(
+        self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
+    ) -> LaneResults:
+        """One run on each thread; the first one alone, since it compiles what others use."""
+        started, alpha = time.perf_counter(), self._wanted.alpha
+        right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
+        ended = [0]
+
+        def run(number: int) -> FlatResult:
+            found = integrate_flat(
+                right_hand_side,
+                states[number],
+                sizes,
+                self._points[number].constants,
+                alpha,
+                relative_tolerance=tolerances[0],
+                absolute_tolerance=tolerances[1],
+                cone_tolerance=0.0,
+                max_steps=self._wanted.max_steps,
+            )
+            ended[0] += 1
+            told(ended[0])
+            return found
+
+        first = run(0)
+        with ThreadPoolExecutor(self._wanted.workers) as pool:
+            found = [first, *pool.map(run, range(1, len(states)))]
+        return _as_lanes(found, alpha.size, time.perf_counter() - started)
+
+
+def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneResults:
+    """Return single runs in the form of runs in lanes."""
+    states = np.full((len(found), times, found[0].last_state.size), np.nan)
+    for place, run in enumerate(found):
+        states[place, : run.reached] = run.results
+    return LaneResults(
+        states=states,
+        reached=np.array([run.reached for run in found]),
+        last_states=np.array([run.last_state for run in found]),
+        errors=np.full((len(found), times), np.nan),
+        codes=np.array([run.code for run in found]),
+        alpha_end=np.array([run.last_alpha for run in found]),
+        error_sum=np.array([run.error_sum for run in found]),
+        steps=np.array([run.steps for run in found]),
+        rejected=np.array([run.rejected for run in found]),
+        evaluations=np.array([run.rhs_evaluations for run in found]),
+        seconds=seconds,
+    )
+
+
+@lru_cache(maxsize=64)
+def _lane_text(solver: Solver, observable: str) -> str:
+    program = solver.closed.program
+    try:
+        return str(print_lanes(replace(program, observables=observable)))
+    except ProgramError:
+        return ""
+
+
+def lane_module(solver: Solver, observable: str = "") -> ModuleType | None:
+    """Return the module for eight runs at a time; None where a mean is no plain expression.
+
+    Args:
+        solver: The equations.
+        observable: The name of one that the module is to have too.
+    """
+    name = f"observe_{observable}" if observable else "observables"
+    text = _lane_text(solver, name)
+    return kept_module(text, LANES) if text else None
+
+
+def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults) -> None:
+    """Take over runs with their observables."""
+    layout, rows = batch.solver.layout, np.array(batch.numbers)
+    chunk.status[rows] = [REASONS[code] for code in found.codes]
+    for name in ("alpha_end", "error_sum", "steps"):
+        getattr(chunk, name)[rows] = getattr(found, name)
+    chunk.rhs_evaluations[rows] = found.evaluations
+    share = found.evaluations / max(1, int(found.evaluations.sum()))
+    chunk.wall_seconds[rows] = found.seconds * share
+    observed = _observed(batch, found, len(batch.points) >= wanted.fewest)
+    for place, (number, point) in enumerate(zip(batch.numbers, batch.points, strict=True)):
+        reached = int(found.reached[place])
+        names = layout.shown(point.given)
+        values = layout.unpacked(found.states[place, :reached], point.constants, names)
+        values |= {name: each[place, :reached] for name, each in observed.items()}
+        chunk.put(number, values, wanted.alpha.size)
+
+
+def _observed(batch: _Batch, found: LaneResults, many: bool) -> dict[str, np.ndarray]:
+    """Return the observables of all runs, shapes (n, A)."""
+    solver = batch.solver
+    constants = np.array([point.constants for point in batch.points])
+    result = {}
+    for name in solver.closed.observables:
+        errors = np.full(found.states.shape[:2], np.nan)
+        module = lane_module(solver, name) if many else None
+        if module is None:
+            for place, reached in enumerate(found.reached):
+                states = found.states[place, :reached]
+                errors[place, :reached] = solver.observed(states, constants[place], (name,))[name]
+        else:
+            with kept_code():
+                observables = module.specialised_observables(1)
+            observe_lanes(
+                observables, found.states, constants, solver.layout.sizes, found.reached, errors
+            )
+        result[name] = errors
+    return result
+
+
+def _errors(runs: _Runs, batch: _Batch, wanted: Wanted, found: LaneResults) -> np.ndarray:
+    """Return the largest error of each run, relative to the largest order parameter at its time.
+
+    Estimated as for problems, from runs that are much worse in tolerance and rounding.
+    """
+    relative, absolute = wanted.steps
+    looser = max(relative, min(_LOOSER * relative, _LOOSEST))
+    part, rounding = worse_by(relative, looser)
+    states = [_moved(point.state, rounding) for point in batch.points]
+    worse = runs.integrated((looser, absolute * looser / relative), states, lambda ended: None)
+    errors = np.full(len(batch.points), np.nan)
+    for place in range(len(batch.points)):
+        common = min(int(found.reached[place]), int(worse.reached[place]))
+        if common == 0 or wanted.alpha[common - 1] == 0.0:
+            continue
+        ours, theirs = found.states[place, :common], worse.states[place, :common]
+        scale = np.max(np.abs(ours), axis=1, keepdims=True)
+        apart = float(np.max(np.abs(ours - theirs) / np.where(scale > 0, scale, 1.0)))
+        errors[place] = part * apart + relative
+    return errors
+
+
+def _moved(state: np.ndarray, size: float) -> np.ndarray:
+    """Return a state that differs at random; numbers that are equal are moved alike."""
+    _, same = np.unique(state, return_inverse=True)
+    noise = np.random.default_rng(0).standard_normal(state.size)[same]
+    return np.asarray(state * (1.0 + size * noise))
+
+
+def ensemble_of(
+    varied: VariedSystem, lists: Mapping[str, Sequence[Any]], wanted: Wanted, update: Tell
+) -> xarray.Dataset:
+    """Integrate every combination of values; see :meth:`symderiv.System.ensemble`.
+
+    Raises:
+        InputError: A list is none, or a name means nothing that varies.
+    """
+    if not lists:
+        raise InputError("of nothing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
+    keys, values = [], []
+    for name, given in lists.items():
+        key = varied.key_of(name)
+        if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
+            raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
+        keys.append(key)
+        values.append(list(given))
+        if not values[-1]:
+            raise InputError("must be a list of at least one value", argument=name)
+    points = [
+        _point(varied, dict(zip(keys, combination, strict=True)))
+        for combination in itertools.product(*values)
+    ]
+    if isinstance(points[0], SymderivError) and not any(isinstance(p, SystemPoint) for p in points):
+        raise points[0]
+    told = len(points)
+    chunk = integrate_points(points, wanted, lambda ended: update("integrating", ended / told))
+    coordinates = {name: labels_of(each) for name, each in zip(lists, values, strict=True)}
+    return _labelled(chunk, coordinates, wanted.alpha)
+
+
+def _point(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
+    try:
+        return varied.point(values)
+    except SymderivError as error:
+        return error
+
+
+def _labelled(
+    chunk: SystemChunk, coordinates: Mapping[str, np.ndarray], alpha: np.ndarray
+) -> xarray.Dataset:
+    """Return runs as a dataset with one dimension per list."""
+    import xarray
+
+    over = list(coordinates)
+    shape = tuple(len(each) for each in coordinates.values())
+    variables: dict[str, Any] = {}
+    for name, array in chunk.values.items():
+        inner = [f"{name}_{n}" for n in range(array.ndim - 2)]
+        variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
+    for name, kept in _RUNS.items():
+        found = getattr(chunk, kept)
+        variables[name] = (over, (found.astype(str) if name == "status" else found).reshape(shape))
+    return xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
+
+
+_RUNS = {
+    name: "error_sum" if name == "local_error_sum" else name
+    for name in (
+        "status",
+        "alpha_end",
+        "tolerance_reached",
+        "local_error_sum",
+        "steps",
+        "rhs_evaluations",
+        "wall_seconds",
+    )
+}

@@ -1,0 +1,138 @@
+"""Runs of a system that differ in parameters, initial values or inputs: keys with values.
+
+``"eta"`` or ``"parameters.eta"`` is a parameter, ``"initial.w.B"`` an order parameter at α = 0,
+``"inputs.x.exponent"`` an argument of the model of the inputs x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from symderiv.errors import InputError
+from symderiv.system.closed_motion import closed as take_averages
+from symderiv.system.stated_motion import derived
+from symderiv.system.system_runs import Solver
+
+__all__ = ["SystemPoint", "VariedSystem"]
+
+_KEPT_SOLVERS = 64
+# Models whose eigenvalues are constants of compiled modules.
+_SPECTRA = ("isotropic", "spectrum", "power-law")
+
+
+@dataclass(frozen=True)
+class SystemPoint:
+    """One run.
+
+    Attributes:
+        solver: The equations with the inputs of the run.
+        state, constants: As vectors of its layout.
+        given: The names of the order parameters that were given.
+    """
+
+    solver: Solver
+    state: np.ndarray
+    constants: np.ndarray
+    given: tuple[str, ...]
+
+
+class VariedSystem:
+    """What the runs of a system have in common.
+
+    Args:
+        solver: Its equations.
+        initial: The state at α = 0 by name.
+        parameters: Values of parameters that differ from their defaults.
+    """
+
+    def __init__(
+        self, solver: Solver, initial: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> None:
+        self.solver, self.initial, self.parameters = solver, dict(initial), dict(parameters)
+        self._solvers = lru_cache(_KEPT_SOLVERS)(self._with_inputs)
+
+    def key_of(self, name: str) -> str:
+        """Return the key that a name means.
+
+        Raises:
+            InputError: It means none.
+        """
+        table, _, rest = name.partition(".")
+        layout = self.solver.layout
+        parameters = [str(p) for p in layout.symbols.parameters]
+        if name in parameters:
+            return f"parameters.{name}"
+        models = {each.name: each.model for each in layout.statement.inputs}
+        inputs, _, argument = rest.partition(".")
+        if (
+            (table == "parameters" and rest in parameters)
+            or (table == "initial" and rest in layout.all_names)
+            or (table == "inputs" and inputs in models and argument in _arguments(models[inputs]))
+        ):
+            return name
+        there = [
+            *parameters,
+            *(f"initial.{each}" for each in layout.names),
+            *(f"inputs.{x}.{a}" for x, model in models.items() for a in _arguments(model)),
+        ]
+        raise InputError(f"is nothing that varies; there are {', '.join(there)}", argument=name)
+
+    def point(self, values: Mapping[str, Any]) -> SystemPoint:
+        """Return the run with other values.
+
+        Args:
+            values: By key, as :meth:`key_of` gives it.
+
+        Raises:
+            InputError: A value is not acceptable.
+        """
+        parts: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}, "inputs": {}}
+        for key, value in values.items():
+            table, _, name = key.partition(".")
+            parts[table][name] = value
+        solver = self._solvers(_hashable(parts["inputs"])) if parts["inputs"] else self.solver
+        given = {**self.initial, **parts["initial"]}
+        state, constants = solver.layout.packed(given, {**self.parameters, **parts["parameters"]})
+        return SystemPoint(solver, state, constants, tuple(given))
+
+    def _with_inputs(self, given: tuple[tuple[str, Any], ...]) -> Solver:
+        closed = self.solver.closed
+        statement = closed.equations.statement
+        changed = []
+        for inputs in statement.inputs:
+            own = {
+                key.partition(".")[2]: value
+                for key, value in given
+                if key.partition(".")[0] == inputs.name
+            }
+            model = inputs.model
+            if own:
+                try:
+                    model = model.model_copy(update=own)
+                except InputError as error:
+                    name = f"inputs.{inputs.name}.{error.argument or next(iter(own))}"
+                    raise error.renamed(name) from None
+            changed.append(replace(inputs, model=model))
+        statement = replace(statement, inputs=tuple(changed))
+        if any(inputs.model.model not in _SPECTRA for inputs in changed):
+            return Solver(take_averages(derived(statement)))
+        # the equations know only of which kind these models are, which no key changes
+        other = replace(closed, equations=replace(closed.equations, statement=statement))
+        vars(other)["program"] = closed.program
+        return Solver(other)
+
+
+def _arguments(model: Any) -> Iterable[str]:
+    return [name for name in type(model).model_fields if name != "model"]
+
+
+def _hashable(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(
+        (key, tuple(value) if isinstance(value, list) else value)
+        for key, value in sorted(values.items())
+    )
