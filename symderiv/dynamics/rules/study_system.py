@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.errors import NotClosed
@@ -37,31 +39,53 @@ def system_of(study: Study) -> System:
     P = System()
     g, h = activation(study.student_activation), activation(study.teacher_activation)
     problem = LearningProblem(g, h, rule_of(study).rule)
-    state_rule(P, problem, _numbers(study), study.data)
+    state_rule(P, problem, _numbers(study, P), study.data)
     return P
 
 
-def _numbers(study: Study) -> RuleNumbers:
-    """Return the numbers of a study's rule."""
+def _numbers(study: Study, P: System) -> RuleNumbers:
+    """Return the numbers of a study's rule.
+
+    They are parameters of the statement, so that other values need no new derivation, unless a
+    function without closed mean may contain them: quadrature takes numbers only.
+    """
     training, network = study.training, study.network
-    eta, eta_b = training.learning_rate, training.bias_learning_rate
+    linear = training.loss == "squared" and training.target == "sum"
+
+    def rate(name: str, value: float) -> Any:
+        return P.parameter(name, exact(value)) if value else 0
+
+    def size(name: str, value: float) -> Any:
+        return rate(name, value) if linear else value
+
+    def weights(name: str, values: np.ndarray) -> np.ndarray:
+        named = [size(f"{name}{n + 1}", value) for n, value in enumerate(values)]
+        return np.array([exact(each) for each in named], dtype=object)
+
+    # a velocity that remembers β of itself adds every step up 1/(1 - β) times
+    memory = 1 / (1 - exact(training.momentum))
+    eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
     scale = training.evaluation_scale
+    eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
     return RuleNumbers(
         K=study.K,
         M=study.M,
-        teacher_weights=study.teacher_weights,
+        teacher_weights=weights("c", study.teacher_weights),
         teacher_biases=study.teacher_biases,
-        student_weights=None if network.train_second_layer else study.student_weights,
+        student_weights=None if network.train_second_layer else weights("v", study.student_weights),
         student_biases=None if network.train_biases else study.student_biases,
-        learning_rate=exact(eta) / (1 - exact(training.momentum)),
-        second_layer_learning_rate=study.second_layer_learning_rate,
-        bias_learning_rate=eta if eta_b is None else eta_b,
-        weight_decay=training.weight_decay,
-        second_layer_weight_decay=study.second_layer_weight_decay,
-        label_noise=training.label_noise,
+        learning_rate=eta * memory,
+        second_layer_learning_rate=eta_v * memory,
+        bias_learning_rate=memory
+        * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
+        weight_decay=rate("weight_decay", training.weight_decay),
+        second_layer_weight_decay=rate(
+            "second_layer_weight_decay", study.second_layer_weight_decay
+        ),
+        label_noise=size("label_noise", training.label_noise),
         label_flip=training.label_flip,
-        input_noise=training.input_noise,
-        update_noise=training.update_noise,
+        input_noise=rate("input_noise", training.input_noise),
+        update_noise=rate("update_noise", training.update_noise) * memory,
         keep=training.keep,
         evaluation_scale=training.keep if scale is None or training.keep == 1 else scale,
         momentum_rate=training.momentum_rate,
