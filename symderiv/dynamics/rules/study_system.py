@@ -76,8 +76,7 @@ def _numbers(study: Study, P: System) -> RuleNumbers:
         student_biases=None if network.train_biases else study.student_biases,
         learning_rate=eta * memory,
         second_layer_learning_rate=eta_v * memory,
-        bias_learning_rate=memory
-        * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
+        bias_learning_rate=memory * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
         weight_decay=rate("weight_decay", training.weight_decay),
         second_layer_weight_decay=rate(
             "second_layer_weight_decay", study.second_layer_weight_decay
