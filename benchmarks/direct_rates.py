@@ -25,7 +25,7 @@ from symderiv.statement.register import Field, Latent, Overlap
 from symderiv.statement.stated_problem import Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["direct_rates"]
+__all__ = ["direct_mean", "direct_rates"]
 
 STEP, REACH = 0.5, 7.0
 JUMPS = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min)
@@ -44,9 +44,17 @@ def direct_rates(statement: Statement, state: Mapping[str, Any]) -> dict[str, np
     return _Direct(statement, state).rates(state)
 
 
+def direct_mean(
+    statement: Statement, expression: sp.Expr, state: Mapping[str, Any], step: float = STEP
+) -> float:
+    """Return the average of an expression over a fresh example, with steps of the rule."""
+    direct = _Direct(statement, state, step)
+    return float(direct.moments([direct.numbers(expression)])[0][0, -1])
+
+
 class _Direct:
-    def __init__(self, statement: Statement, state: Mapping[str, Any]) -> None:
-        self.statement, self.symbols = statement, statement.symbols
+    def __init__(self, statement: Statement, state: Mapping[str, Any], step: float = STEP) -> None:
+        self.statement, self.symbols, self.step = statement, statement.symbols, step
         self.inputs = {each.name: each for each in statement.inputs}
         self.places = {
             name: tuple(v for v in statement.vectors if v.family == name)
@@ -132,7 +140,7 @@ class _Direct:
             if any(f.has(s) for r in rows for f in r.atoms(*JUMPS) for s in own):
                 t, w = _polar(factor)
             else:
-                t, w = _tensor([curved[s] for s in own])
+                t, w = _tensor([curved[s] for s in own], self.step)
             new = factor @ t
             keep = np.multiply.outer(weight, w).ravel()
             points = np.vstack([np.repeat(points, w.size, axis=1), np.tile(new, (1, weight.size))])
@@ -227,13 +235,13 @@ def _polynomial(expression: sp.Expr, symbol: sp.Symbol) -> bool:
     )
 
 
-def _tensor(curved: list[bool]) -> Rule:
+def _tensor(curved: list[bool], step: float) -> Rule:
     """Points in independent variables of variance one: equal steps, or Gauss and Hermite."""
     rules = []
     for each in curved:
         if each:
-            t = np.arange(-REACH, REACH + STEP / 2, STEP)
-            rules.append((t, STEP * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)))
+            t = np.arange(-REACH, REACH + step / 2, step)
+            rules.append((t, step * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)))
         else:
             t, w = np.polynomial.hermite_e.hermegauss(7)
             rules.append((t, w / np.sqrt(2 * np.pi)))

@@ -110,18 +110,18 @@ class Averages:
             return expression
         if outside:
             return sp.Mul(*outside) * self._mean(sp.Mul(*inside))
+        touched = [self._touched(f) for f in inside]
+        groups = _joined(touched)
+        if len(groups) > 1:
+            return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if _open(sp.Mul(*inside)):
             joint = self._joint(inside)
             if joint is not None:
                 return joint
-        touched = [self._touched(f) for f in inside]
         for place, factor in enumerate(inside):
             if isinstance(factor, sp.Add) and len(touched[place]) > 1:
                 rest = sp.Mul(*(f for n, f in enumerate(inside) if n != place))
                 return sp.Add(*(self._mean(term * rest) for term in factor.args))
-        groups = _joined(touched)
-        if len(groups) > 1:
-            return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if any(isinstance(factor, sp.Add) for factor in inside):
             expanded = sp.Add(*_distributed(inside))
             return sp.Add(*(self._mean(_even_signs(t)) for t in sp.Add.make_args(expanded)))

@@ -1,0 +1,234 @@
+"""Averages that are taken apart, against quadrature over all fields at once.
+
+An average becomes calls of functions of covariances. Their values come from SymPy, those by
+quadrature from an integral of the test; the other side never takes anything apart. Rules of equal
+steps end at seven standard deviations, which leaves 1e-11 times the growth of the integrand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import special
+from symderiv_codegen import ScalarFunction
+from sympy.core.function import AppliedUndef
+from unit.system.statements import gram
+
+import symderiv as sd
+from benchmarks.direct_rates import direct_mean
+from symderiv.errors import NotClosed
+from symderiv.statement.register import Overlap
+from symderiv.system.averages import Average, Averages
+from symderiv.system.field_law import Law
+from symderiv.system.slot_means import SlotMeans
+
+THIRD, HALF = sp.Rational(1, 3), sp.Rational(1, 2)
+FUNCTIONS = [{"erf": special.erf, "sign": np.sign, "Heaviside": lambda x, _=0: x > 0}, "numpy"]
+
+
+class Said:
+    """A statement with everything that averages can be about, and a state."""
+
+    def __init__(self) -> None:
+        P = self.P = sd.System()
+        self.x, self.z = P.inputs("x"), P.inputs("z")
+        self.e = P.inputs("e", episode=2)
+        matrix = [[1, HALF, 0], [HALF, 1, 0], [0, 0, 1]]
+        self.y = P.inputs("y", length=3, correlation=matrix)
+        self.w, self.v, self.B = P.vectors("w"), P.vectors("v"), P.vectors("B", fixed=True)
+        self.u, self.eta = P.scalars("u"), P.parameter("eta", HALF)
+        self.g = P.latents("g")
+        self.c = P.latents("c", {-1: sp.Rational(1, 4), 2: sp.Rational(3, 4)})
+        self.r = P.latents("r", "rademacher")
+        self.state = gram({"w": None, "v": None, "B": None}, 6) | {"u": 0.4}
+        self.means = SlotMeans()
+        self.averages = Averages(Law(P.statement), self.means)
+
+    def numbers(self, expression: sp.Expr) -> dict[sp.Symbol, float]:
+        found: dict[sp.Symbol, float] = {self.u: 0.4, self.eta: 0.5}
+        for symbol in expression.free_symbols:
+            meaning = self.P.statement.symbols.meaning.get(symbol)
+            if isinstance(meaning, Overlap):
+                name = f"{meaning.first.name}.{meaning.second.name}"
+                found[symbol] = float(self.state[name])
+        return found
+
+    def value(self, taken: sp.Expr) -> float:
+        """A taken average at the state."""
+        numbers = self.numbers(taken)
+        for call in taken.atoms(AppliedUndef):
+            arguments = [float(a.xreplace(numbers)) for a in call.args]
+            name = str(call.func)
+            joint = self.means.joints.functions.get(name)
+            if joint is None:
+                numbers[call] = _evaluated(self.means.functions[name], arguments)
+            else:
+                integrand = self.means.joints.functions[joint.names[0][1]]
+                assert isinstance(integrand, ScalarFunction)
+                numbers[call] = _integrated(integrand, int(joint.names[1][1]), arguments)
+        return float(taken.xreplace({k: sp.Float(v, 17) for k, v in numbers.items()}))
+
+
+def _evaluated(function: ScalarFunction, arguments: list[float]) -> float:
+    known = dict(zip(function.arguments, map(sp.Float, arguments), strict=True))
+    for symbol, definition in function.definitions:
+        known[symbol] = definition.xreplace(known)
+    return float(sp.N(function.value.xreplace(known), 17))
+
+
+def _integrated(integrand: ScalarFunction, curved: int, arguments: list[float]) -> float:
+    """Equal steps for the first fields, Gauss and Hermite for those it is a polynomial of."""
+    size = len(integrand.arguments)
+    covariance = np.zeros((size, size))
+    covariance[np.triu_indices(size)] = arguments[: size * (size + 1) // 2]
+    covariance += np.triu(covariance, 1).T
+    t = np.arange(-7, 7.1, 0.2)
+    rules = [(t, np.exp(-(t**2) / 2))] * curved
+    rules += [np.polynomial.hermite_e.hermegauss(7)] * (size - curved)
+    points = np.array([g.ravel() for g in np.meshgrid(*(t for t, _ in rules), indexing="ij")])
+    weights = np.ones(1)
+    for _, w in rules:
+        weights = np.multiply.outer(weights, w / w.sum()).ravel()
+    fields = np.linalg.cholesky(covariance) @ points + np.array(arguments[-size:])[:, None]
+    values = sp.lambdify(integrand.arguments, integrand.value, FUNCTIONS)(*fields)
+    return float(weights @ np.broadcast_to(values, weights.shape))
+
+
+Of = Callable[[Said], sp.Expr]
+
+CLOSED: dict[str, Of] = {
+    "a number": lambda s: s.eta * s.u**2 * s.w.dot(s.B) + 3,
+    "fields of two vectors": lambda s: sp.erf(s.w @ s.x) * sp.erf(s.B @ s.x) * (s.v @ s.x) ** 2,
+    "biases": lambda s: sp.erf(2 * (s.w @ s.x) - s.u + THIRD) * (s.B @ s.x + s.eta),
+    "one field in several functions": lambda s: (
+        sp.erf(s.w @ s.x) * sp.exp(-((s.w @ s.x) ** 2) / 4) * (s.w @ s.x) * (1 - s.B @ s.x)
+    ),
+    "combinations of fields": lambda s: (
+        sp.erf((s.w @ s.x) / 2 - (s.B @ s.x)) * (2 * (s.B @ s.x) - s.w @ s.x + 1) ** 3
+    ),
+    "a square of a sum": lambda s: (sp.erf(s.w @ s.x) - s.u * sp.erf(s.B @ s.x) - THIRD) ** 2,
+    "a cube of a sum": lambda s: (sp.erf(s.w @ s.x) + (s.v @ s.x)) ** 3 * (s.B @ s.x),
+    "powers of error functions": lambda s: sp.erf(s.w @ s.x) ** 3 * (s.B @ s.x),
+    "inputs that part": lambda s: (
+        sp.erf(s.w @ s.x) * (s.B @ s.x) * sp.erf(s.w @ s.z) * (s.v @ s.z) * s.eta
+    ),
+    "a sum across inputs": lambda s: (
+        (sp.erf(s.w @ s.x) + (s.w @ s.z) ** 2) * ((s.B @ s.x) - 2 * (s.B @ s.z) + 1) ** 2
+    ),
+    "a field of two inputs": lambda s: (
+        sp.erf((s.w @ s.x) + 2 * (s.v @ s.z)) * (s.B @ s.x) * (s.B @ s.z) ** 2
+    ),
+    "correlated tokens": lambda s: (
+        sp.erf(s.w @ s.y[0]) * (s.B @ s.y[1]) * sp.erf(s.v @ s.y[2]) * (s.B @ s.y[2])
+    ),
+    "examples of an episode": lambda s: s.e.mean(sp.erf(s.w @ s.e) * (s.B @ s.e)) ** 2,
+    "latents with two values": lambda s: (
+        sp.erf((s.w @ s.x) + s.c + s.r / 2) * (s.B @ s.x + s.r) * s.c
+    ),
+    "a Gaussian latent": lambda s: sp.erf((s.w @ s.x) + 2 * s.g) * s.g * (s.B @ s.x) ** 2,
+    "exponentials of a sum": lambda s: (
+        sp.exp((s.w @ s.x) - (s.B @ s.x) / 2 + s.u / 3 - (s.B @ s.z) ** 2 / 5) * s.u
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_closed_mean_is_the_integral_over_all_fields(name: str) -> None:
+    said = Said()
+    expression = CLOSED[name](said)
+    taken = said.averages.mean(expression)
+    assert not said.means.joints.functions
+    wanted = direct_mean(said.P.statement, expression, said.state, 0.2)
+    assert said.value(taken) == pytest.approx(wanted, rel=1e-8, abs=1e-10)
+    assert abs(wanted) > 1e-4
+
+
+JUMPS: dict[str, Of] = {
+    "signs": lambda s: sp.sign(s.w @ s.x) * sp.sign(s.B @ s.x),
+    "even powers of signs": lambda s: sp.sign(s.w @ s.x) ** 2 * sp.Heaviside(s.B @ s.x) ** 3,
+    "odd powers of signs": lambda s: sp.sign(s.w @ s.x) ** 3 * (s.B @ s.x),
+    "powers in a sum": lambda s: (
+        (sp.sign(s.w @ s.x) + sp.Heaviside(s.B @ s.x) * (s.w @ s.x)) ** 2 * (s.B @ s.x) ** 2
+    ),
+    "ramps": lambda s: (
+        sp.Heaviside(s.w @ s.x) * (s.w @ s.x) * (s.B @ s.x) * sp.Heaviside(s.B @ s.x)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_a_mean_of_jumps_is_the_integral_between_them(name: str) -> None:
+    said = Said()
+    expression = JUMPS[name](said)
+    taken = said.averages.mean(expression)
+    wanted = direct_mean(said.P.statement, expression, said.state)
+    assert said.value(taken) == pytest.approx(wanted, rel=1e-11)
+
+
+OPEN: dict[str, Of] = {
+    "a curve beside a field": lambda s: sp.tanh(s.w @ s.x) * (s.B @ s.x) * (s.v @ s.x),
+    "two curves": lambda s: sp.tanh(s.w @ s.x) * sp.tanh((s.B @ s.x) + HALF),
+    "a curve of a combination": lambda s: sp.tanh((s.w @ s.x) - 2 * (s.B @ s.x)),
+    "a curve of a product": lambda s: sp.tanh((s.w @ s.x) * (s.B @ s.x) + 1) * (s.B @ s.x) ** 2,
+    "a quotient": lambda s: (s.w @ s.x) ** 2 / (1 + (s.B @ s.x) ** 2 / 9 + (s.w @ s.x) ** 2 / 7),
+    "curves that part": lambda s: sp.tanh(s.w @ s.x) * (s.B @ s.x) * sp.tanh(s.w @ s.z) ** 2,
+    "a sum with a closed part": lambda s: (
+        (sp.tanh(s.w @ s.x) - sp.erf(s.B @ s.x)) * (s.B @ s.x) + (s.w @ s.z) ** 4
+    ),
+    "a slope that is a parameter": lambda s: sp.tanh(s.eta * (s.w @ s.x)) * (s.B @ s.x),
+    "tokens": lambda s: sp.tanh((s.w @ s.y[0]) * (s.B @ s.y[1])) * (s.w @ s.y[1]) * (s.B @ s.y[0]),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_mean_by_quadrature_is_the_integral_over_all_fields(name: str) -> None:
+    said = Said()
+    expression = OPEN[name](said)
+    taken = said.averages.mean(expression)
+    assert said.means.joints.functions
+    wanted = direct_mean(said.P.statement, expression, said.state, 0.2)
+    assert said.value(taken) == pytest.approx(wanted, rel=1e-8, abs=1e-10)
+
+
+def test_a_mean_that_was_taken_is_not_taken_again() -> None:
+    said = Said()
+    first = said.averages.mean(sp.erf(said.w @ said.x) * (said.B @ said.x))
+    same = said.averages.mean(3 * sp.erf(said.w @ said.z) * (said.B @ said.z) * said.u)
+    assert len(said.means.functions) == 1
+    assert same == 3 * said.u * first
+    said.averages.mean(sp.erf(2 * (said.w @ said.z)) * (said.B @ said.z))
+    assert len(said.means.functions) == 2
+
+
+def test_independent_factors_part_before_quadrature() -> None:
+    said = Said()
+    taken = said.averages.mean(sp.tanh(said.w @ said.x) ** 2 * sp.tanh(said.w @ said.z) ** 2)
+    (joint,) = (n for n in said.means.joints.functions if n.startswith("joint"))
+    assert taken == sp.Function(joint)(said.w.dot(said.w), 0) ** 2
+
+
+def test_averages_in_an_expression_are_taken_and_the_rest_is_left() -> None:
+    said = Said()
+    one, other = Average((said.w @ said.x) * (said.B @ said.x)), Average(said.r + said.c)
+    taken = said.averages.lowered(said.eta * one**2 * other + said.w.dot(said.B))
+    R = said.state["w.B"]
+    assert said.value(taken) == pytest.approx(0.5 * R**2 * 1.25 + R, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        (lambda s: sp.exp((s.w @ s.x) ** 2 / 2), "does not exist"),
+        (lambda s: sp.tanh(s.eta * (s.w @ s.x) ** 2) * (s.w @ s.x), "not to be had"),
+    ],
+)
+def test_a_mean_that_is_not_taken_is_told_with_its_line(of: Of, words: str) -> None:
+    said = Said()
+    average = Average(of(said))
+    with pytest.raises(NotClosed, match=words) as refused:
+        said.averages.lowered(2 * average, "statement 1 (update)")
+    assert refused.value.average == f"E[{average.args[0]}]"
+    assert refused.value.statement == "statement 1 (update)"
