@@ -74,10 +74,10 @@ class Letters(LatexPrinter):  # type: ignore[misc]
             name = self.name(atom.name)
             over = rf"\frac{{{name}}}{{\sqrt N}}" if isinstance(atom, SlowVector) else name
             factor = self.doprint(coefficient)
-            if coefficient == 1:
-                terms.append(over)
+            if abs(coefficient) == 1:
+                terms.append(over if coefficient == 1 else f"- {over}")
             elif coefficient.is_Add:
                 terms.append(rf"\left({factor}\right) {over}")
             else:
                 terms.append(f"{factor} {over}")
-        return " + ".join(terms).replace("+ -", "- ") or "0"
+        return " + ".join(terms).replace("+ - ", "- ") or "0"
