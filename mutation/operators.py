@@ -336,7 +336,8 @@ def _tells(node: ast.expr) -> bool:
 
 def _for_readers(node: ast.stmt) -> bool:
     """Statements that compute nothing, or only what is said."""
-    if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise | ast.Assert | ast.Global):
+    names = ast.Import | ast.ImportFrom | ast.Global | ast.Nonlocal
+    if isinstance(node, names | ast.Raise | ast.Assert):
         return True
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.unparse(node.test)

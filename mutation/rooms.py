@@ -93,10 +93,14 @@ ROOMS: Final = {
             derives=True,
             unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
         ),
-        # each rule derived twice, ten seconds and more; the room's own statements take a tenth
+        # rules and whole problems, derived and compiled for ten seconds and more each; the room's
+        # own statements take a tenth
         _room(
             "system",
-            unasked=("tests/unit/system/test_rules_as_statements.py",),
+            unasked=(
+                "tests/unit/system/test_rules_as_statements.py",
+                "tests/unit/system/test_twelve_problems.py",
+            ),
             beside=tuple(
                 f"symderiv/statement/{name}.py"
                 for name in (
