@@ -99,6 +99,7 @@ ROOMS: Final = {
             "system",
             unasked=(
                 "tests/unit/system/test_rules_as_statements.py",
+                "tests/unit/system/test_system_ensembles.py",
                 "tests/unit/system/test_twelve_problems.py",
             ),
             beside=tuple(

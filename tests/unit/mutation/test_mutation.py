@@ -75,6 +75,11 @@ def test_words_for_readers_are_left_alone() -> None:
     assert changes(words) == set()
 
 
+def test_names_of_outer_variables_are_no_places() -> None:
+    inner = "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 2\n    return g\n"
+    assert ("2", "(3)") in changes(inner)
+
+
 def test_a_change_is_made_at_its_place_only() -> None:
     source = "é = 1 + 1; y = 1\nz = (1 +\n     1)\n"
     made = {changed_text(source, m) for m in mutants("f.py", source) if m.before == "1"}
