@@ -173,9 +173,10 @@ class System(Language):
         alpha: Any = None,
         initial: Mapping[str, Any],
         seed: int = 0,
+        method: str = "auto",
         **parameters: Any,
     ) -> SystemSimulation:
-        """Do at finite N what was stated, on explicit vectors.
+        """Do at finite N what was stated.
 
         Args:
             dimension: N.
@@ -183,6 +184,9 @@ class System(Language):
             end, alpha: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
             seed: Of the random numbers.
+            method: ``"vectors"`` for vectors of N coordinates; ``"gram"`` for their coordinates in
+                the span of the slow vectors only, at the same law of all overlaps; ``"auto"``
+                takes the cheaper one.
             parameters: Values that differ from the defaults.
 
         Returns:
@@ -202,6 +206,7 @@ class System(Language):
             runs=runs,
             alpha=_times(end, alpha),
             seed=seed,
+            method=method,
         )
 
     def precise_rates(

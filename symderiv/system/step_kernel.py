@@ -1,7 +1,15 @@
-"""The compiled loop of a stated step on explicit vectors: draw, project, change, constrain.
+"""The compiled loop of a stated step: project, change, constrain.
 
 The loop knows no learning problem. What a step does comes as one compiled function from the values
 of fields, overlaps, scalars, latents and parameters to the coefficients of all changes.
+
+It works on N coordinates, or on those in the span of the vectors: inputs are Gaussian and isotropic
+in each eigenspace of their covariance, so that all that a step sees of them is their coordinates in
+an orthonormal basis that goes on from the slow vectors through the inputs one by one. There the
+f-th input has normal numbers up to D + f for D vectors, then the root of a chi-squared number with
+n_k − D − f degrees of freedom, and nothing behind (Bartlett's decomposition). After the step, or
+a few, reflections bring the vectors back into D coordinates; those that never move come first in
+the basis. Overlaps have the law of those of vectors at every N (``docs/notes/gram-simulation.md``).
 """
 
 from __future__ import annotations
@@ -16,14 +24,19 @@ from symderiv.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compile
 
 __all__ = ["learn"]
 
-_PAIRS = types.int64[:, ::1]
+_TABLE = types.int64[:, ::1]
+# only the order of sums is given up, which lets the inner products use vector instructions
+_FREE = {"reassoc", "contract"}
 
 
-@compiled(
-    types.void(MATRIX, INTEGERS, types.int64, MATRIX, MATRIX), fastmath={"reassoc", "contract"}
-)
+@compiled(types.void(MATRIX, INTEGERS, types.int64, types.float64, MATRIX, MATRIX), fastmath=_FREE)
 def _orthonormalise(
-    vectors: np.ndarray, constraints: np.ndarray, group: int, gram: np.ndarray, room: np.ndarray
+    vectors: np.ndarray,
+    constraints: np.ndarray,
+    group: int,
+    dimension: float,
+    gram: np.ndarray,
+    room: np.ndarray,
 ) -> None:
     """Replace W by (W Wᵀ/N)^(−1/2) W for the vectors of a group.
 
@@ -37,7 +50,7 @@ def _orthonormalise(
                 total = 0.0
                 for i in range(N):
                     total += vectors[a, i] * vectors[b, i]
-                gram[a, b] = total / N - (1.0 if a == b else 0.0)
+                gram[a, b] = total / dimension - (1.0 if a == b else 0.0)
                 gram[b, a] = gram[a, b]
     for a in range(V):
         if constraints[a] == group:
@@ -56,154 +69,234 @@ def _orthonormalise(
             vectors[a] = room[a]
 
 
-@compiled(
-    types.int64(
-        RIGHT_HAND_SIDE,
-        INTEGERS,
-        MATRIX,
-        MATRIX,
-        MATRIX,
-        MATRIX,
-        MATRIX,
-        VECTOR,
-        VECTOR,
-        VECTOR,
-        _PAIRS,
-        _PAIRS,
-        _PAIRS,
-        _PAIRS,
-        INTEGERS,
-        INTEGERS,
-        MATRIX,
-    ),
-    # only the order of sums is given up, which lets the inner products use vector instructions
-    fastmath={"reassoc", "contract"},
-)
-def learn(
-    changes: Callable[..., None],
-    sizes: np.ndarray,
-    vectors: np.ndarray,
-    z: np.ndarray,
-    mixing: np.ndarray,
-    roots: np.ndarray,
-    latents: np.ndarray,
-    scalars: np.ndarray,
-    values: np.ndarray,
-    results: np.ndarray,
-    fields: np.ndarray,
-    overlaps: np.ndarray,
-    forces: np.ndarray,
-    drifts: np.ndarray,
-    moving_scalars: np.ndarray,
-    constraints: np.ndarray,
-    room: np.ndarray,
-) -> int:
-    """Learn a block of examples; return the number of the first that diverged, or −1.
+@compiled(types.void(MATRIX, INTEGERS, _TABLE), fastmath=_FREE)
+def _bring_back(vectors: np.ndarray, moving: np.ndarray, spaces: np.ndarray) -> None:
+    """Reflect the basis so that the vectors that moved are in the first coordinates again."""
+    fixed = vectors.shape[0] - moving.size
+    for s in range(spaces.shape[0]):
+        stop = spaces[s, 1]
+        for r in range(moving.size):
+            v, p = moving[r], spaces[s, 0] + fixed + r
+            square = 0.0
+            for c in range(p + 1, stop):
+                square += vectors[v, c] * vectors[v, c]
+            if square == 0.0:
+                continue
+            head = vectors[v, p]
+            length = math.copysign(math.sqrt(head * head + square), head)
+            axis = head + length
+            scale = 1.0 / (length * axis)
+            for q in range(r + 1, moving.size):
+                w = moving[q]
+                total = axis * vectors[w, p]
+                for c in range(p + 1, stop):
+                    total += vectors[v, c] * vectors[w, c]
+                total *= scale
+                vectors[w, p] -= total * axis
+                for c in range(p + 1, stop):
+                    vectors[w, c] -= total * vectors[v, c]
+            vectors[v, p] = -length
+            for c in range(p + 1, stop):
+                vectors[v, c] = 0.0
 
-    Args:
-        changes: From ``values`` to ``results``; ``sizes`` are handed to it.
-        vectors: Shape (V, N); changed.
-        z: Independent normals, shape (examples · A, N), A inputs for each example; overwritten.
-        mixing: Shape (A, A), triangular: the inputs are its product with z …
-        roots: … times these roots of eigenvalues, shape (A, N); a shape of (0, 0) means ones.
-        latents: Shape (examples, C).
-        scalars: Shape (U,); changed.
-        values: Room for fields, overlaps, scalars and latents; parameters stand behind these.
-        results: Room for F of ``forces``, G of ``drifts`` and g, in this order.
-        fields, overlaps: Rows (vector, input) and (vector, vector).
-        forces, drifts: Rows (vector, input) and (vector, vector) of changes.
-        moving_scalars: Places of the scalars that g moves.
-        constraints: 0 for a vector that is free, −1 for one on its sphere, and a positive number
-            that orthonormal vectors have in common.
-        room: Shape (V, N), for changed vectors.
-    """
-    V, N = vectors.shape
-    A = mixing.shape[0]
-    root = math.sqrt(N)
-    first_overlap = fields.shape[0]
-    first_scalar = first_overlap + overlaps.shape[0]
-    first_latent = first_scalar + scalars.size
+
+@compiled(types.void(MATRIX, types.int64, MATRIX, MATRIX), fastmath=_FREE)
+def _correlate(x: np.ndarray, top: int, mixing: np.ndarray, roots: np.ndarray) -> None:
+    """Give independent standard inputs their correlations and variances, in place."""
+    A, N = mixing.shape[0], x.shape[1]
     mixed = False
     for a in range(A):
         for b in range(a):
             mixed = mixed or mixing[a, b] != 0.0
-    squares = np.zeros(V)
-    spherical = False
-    orthonormal = 0
-    for v in range(V):
-        spherical = spherical or constraints[v] < 0
-        orthonormal = max(orthonormal, constraints[v])
-        if constraints[v] < 0:
+    if mixed:
+        for a in range(A - 1, -1, -1):
             for i in range(N):
-                squares[v] += vectors[v, i] * vectors[v, i]
+                x[top + a, i] *= mixing[a, a]
+            for b in range(a):
+                if mixing[a, b] != 0.0:
+                    for i in range(N):
+                        x[top + a, i] += mixing[a, b] * x[top + b, i]
+    if roots.size > 0:
+        for a in range(A):
+            for i in range(N):
+                x[top + a, i] *= roots[a, i]
+
+
+@compiled(
+    types.void(MATRIX, MATRIX, types.int64, _TABLE, _TABLE, types.float64, VECTOR), fastmath=_FREE
+)
+def _project(
+    vectors: np.ndarray,
+    x: np.ndarray,
+    top: int,
+    fields: np.ndarray,
+    overlaps: np.ndarray,
+    dimension: float,
+    values: np.ndarray,
+) -> None:
+    """Put fields and overlaps into the first values."""
+    N = vectors.shape[1]
+    root = math.sqrt(dimension)
+    for f in range(fields.shape[0]):
+        w, a = fields[f, 0], top + fields[f, 1]
+        total = 0.0
+        for i in range(N):
+            total += vectors[w, i] * x[a, i]
+        values[f] = total / root
+    for p in range(overlaps.shape[0]):
+        w, v = overlaps[p, 0], overlaps[p, 1]
+        total = 0.0
+        for i in range(N):
+            total += vectors[w, i] * vectors[v, i]
+        values[fields.shape[0] + p] = total / dimension
+
+
+@compiled(types.void(MATRIX, _TABLE, VECTOR, types.float64, MATRIX), fastmath=_FREE)
+def _drift(
+    vectors: np.ndarray, drifts: np.ndarray, rates: np.ndarray, unit: float, room: np.ndarray
+) -> None:
+    """Add to vectors what is proportional to vectors, all of them as they were before."""
+    V, N = vectors.shape
+    # vectors that do not move may be added in place, after all others
     moves = np.zeros(V, dtype=np.int64)
-    for f in range(forces.shape[0]):
-        moves[forces[f, 0]] = 1
     for d in range(drifts.shape[0]):
         moves[drifts[d, 0]] = 1
+    apart = False
+    for d in range(drifts.shape[0]):
+        v, w = drifts[d, 0], drifts[d, 1]
+        apart = apart or (v != w and moves[w] == 1)
+    if apart:
+        for v in range(V):
+            if moves[v] == 1:
+                room[v] = vectors[v]
+        for d in range(drifts.shape[0]):
+            v, w = drifts[d, 0], drifts[d, 1]
+            for i in range(N):
+                room[v, i] += unit * rates[d] * vectors[w, i]
+        for v in range(V):
+            if moves[v] == 1:
+                vectors[v] = room[v]
+        return
+    for d in range(drifts.shape[0]):
+        v = drifts[d, 0]
+        if drifts[d, 1] == v:
+            for i in range(N):
+                vectors[v, i] *= 1.0 + unit * rates[d]
+    for d in range(drifts.shape[0]):
+        v, w = drifts[d, 0], drifts[d, 1]
+        if w != v:
+            for i in range(N):
+                vectors[v, i] += unit * rates[d] * vectors[w, i]
+
+
+@compiled(
+    types.int64(
+        RIGHT_HAND_SIDE,
+        INTEGERS,
+        VECTOR,
+        types.Tuple((MATRIX, VECTOR)),
+        types.Tuple((MATRIX, MATRIX)),
+        types.Tuple((MATRIX, MATRIX, MATRIX)),
+        types.UniTuple(_TABLE, 6),
+        types.Tuple((INTEGERS, INTEGERS)),
+        types.Tuple((VECTOR, VECTOR, MATRIX)),
+    ),
+    fastmath=_FREE,
+)
+def learn(
+    changes: Callable[..., None],
+    counts: np.ndarray,
+    units: np.ndarray,
+    state: tuple[np.ndarray, np.ndarray],
+    drawn: tuple[np.ndarray, np.ndarray],
+    law: tuple[np.ndarray, np.ndarray, np.ndarray],
+    tables: tuple[np.ndarray, ...],
+    lists: tuple[np.ndarray, np.ndarray],
+    room: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> int:
+    """Make steps of a block; return the number of the first that diverged, or −1.
+
+    Args:
+        changes: From ``values`` to ``results``.
+        counts: First and last step of the block; how many were made before the first; after how
+            many vectors are brought back.
+        units: N; what 1/√N of forces, 1/N of drifts and 1/N of scalars are here; the time of a
+            step.
+        state: Vectors, shape (V, N), and scalars, shape (U,); changed.
+        drawn: Independent inputs, shape (steps · A, N), A for a step, overwritten; latents, shape
+            (steps, C).
+        law: The inputs are the product of a triangular matrix, shape (A, A), with the normals,
+            times roots of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed
+            by on spheres, shape (1, N).
+        tables: Rows (vector, input) of fields, (vector, vector) of overlaps, (vector, input) of
+            forces, (vector, vector) of drifts, (scalar,) of scalars that move; (first, end) of the
+            coordinates of eigenspaces that inputs leave the span in.
+        lists: Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere,
+            and a positive number that orthonormal vectors have in common. Vectors that move.
+        room: Values of fields, overlaps, scalars, latents, parameters and time, of which the
+            parameters are given; results: F of the forces, G of the drifts and g; shape (V, N).
+    """
+    vectors, scalars = state
+    x, latents = drawn
+    mixing, roots, metric = law
+    fields, overlaps, forces, drifts, targets, spaces = tables
+    constraints, moving = lists
+    values, results, changed = room
+    V, N = vectors.shape
+    A = mixing.shape[0]
+    dimension = units[0]
+    sizes = np.array([values.size, 1])
+    first_scalar = fields.shape[0] + overlaps.shape[0]
+    first_latent = first_scalar + scalars.size
+    F, G = forces.shape[0], drifts.shape[0]
+    squares = np.zeros(V)
+    spherical = False
+    groups = 0
+    for v in range(V):
+        groups = max(groups, constraints[v])
+        if constraints[v] < 0:
+            spherical = True
+            for i in range(N):
+                squares[v] += metric[0, i] * vectors[v, i] * vectors[v, i]
     gram = np.zeros((V, V))
-    for e in range(latents.shape[0]):
-        x = z[e * A : (e + 1) * A]
-        if mixed:
-            for a in range(A - 1, -1, -1):
-                for i in range(N):
-                    x[a, i] *= mixing[a, a]
-                for b in range(a):
-                    if mixing[a, b] != 0.0:
-                        for i in range(N):
-                            x[a, i] += mixing[a, b] * x[b, i]
-        if roots.size > 0:
-            for a in range(A):
-                for i in range(N):
-                    x[a, i] *= roots[a, i]
-        for f in range(fields.shape[0]):
-            w, a = fields[f, 0], fields[f, 1]
-            total = 0.0
-            for i in range(N):
-                total += vectors[w, i] * x[a, i]
-            values[f] = total / root
-        for p in range(overlaps.shape[0]):
-            w, v = overlaps[p, 0], overlaps[p, 1]
-            total = 0.0
-            for i in range(N):
-                total += vectors[w, i] * vectors[v, i]
-            values[first_overlap + p] = total / N
+    plain = roots.size == 0
+    for a in range(A):
+        for b in range(a):
+            plain = plain and mixing[a, b] == 0.0
+    for e in range(counts[0], counts[1]):
+        top = e * A
+        if not plain:
+            _correlate(x, top, mixing, roots)
+        _project(vectors, x, top, fields, overlaps, dimension, values)
         for u in range(scalars.size):
             values[first_scalar + u] = scalars[u]
         for c in range(latents.shape[1]):
             values[first_latent + c] = latents[e, c]
+        values[-1] = units[4] * (counts[2] + e - counts[0])
         changes(0.0, results, sizes, values, results)
         for r in range(results.size):
             if not math.isfinite(results[r]):
                 return e
-        if drifts.shape[0] > 0:
-            for v in range(V):
-                if moves[v] == 1:
-                    room[v] = vectors[v]
-            for d in range(drifts.shape[0]):
-                v, w = drifts[d, 0], drifts[d, 1]
-                change = results[forces.shape[0] + d] / N
-                for i in range(N):
-                    room[v, i] += change * vectors[w, i]
-            for v in range(V):
-                if moves[v] == 1:
-                    vectors[v] = room[v]
-        for f in range(forces.shape[0]):
-            v, a = forces[f, 0], forces[f, 1]
-            change = results[f] / root
+        if G > 0:
+            _drift(vectors, drifts, results[F : F + G], units[2], changed)
+        for f in range(F):
+            v, a = forces[f, 0], top + forces[f, 1]
+            change = units[1] * results[f]
             for i in range(N):
                 vectors[v, i] += change * x[a, i]
-        for u in range(moving_scalars.size):
-            scalars[moving_scalars[u]] += results[forces.shape[0] + drifts.shape[0] + u] / N
+        for u in range(targets.shape[0]):
+            scalars[targets[u, 0]] += units[3] * results[F + G + u]
         if spherical:
             for v in range(V):
                 if constraints[v] < 0:
                     total = 0.0
                     for i in range(N):
-                        total += vectors[v, i] * vectors[v, i]
+                        total += metric[0, i] * vectors[v, i] * vectors[v, i]
                     scale = math.sqrt(squares[v] / total)
                     for i in range(N):
                         vectors[v, i] *= scale
-        for group in range(1, orthonormal + 1):
-            _orthonormalise(vectors, constraints, group, gram, room)
+        for group in range(1, groups + 1):
+            _orthonormalise(vectors, constraints, group, dimension, gram, changed)
+        if spaces.shape[0] > 0 and (e + 1) % counts[3] == 0:
+            _bring_back(vectors, moving, spaces)
     return -1

@@ -1,30 +1,25 @@
-"""Stochastic gradient descent, or whatever a statement says, on explicit vectors at finite N."""
+"""Stochastic gradient descent, or whatever a statement says, at finite N."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import sympy as sp
-from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, print_fast
 
-from symderiv.dynamics.storage.kernels import kept_module
+from symderiv.dynamics.studies.initial import FRAMES, RUNS, stream
 from symderiv.errors import InputError
-from symderiv.numerics import GAUSSIAN
 from symderiv.showing import Shown, Summary
-from symderiv.statement.register import Field, Latent, Overlap
-from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.statement.stated_problem import Statement
+from symderiv.system.step_chain import Chain, Space
+from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
 
-__all__ = ["Simulator", "SystemSimulation"]
-
-_BLOCK_NUMBERS = 128 * 1024  # normals that are drawn at a time, which stay in the cache
+__all__ = ["SystemSimulation", "simulated", "space_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +30,7 @@ class SystemSimulation(Shown):
         alpha: Times at which runs reported, steps over N, shape (P,).
         runs: Order parameters and observables by name, shape (runs, P, …).
         dimension: N.
+        method: ``"vectors"`` of N coordinates, or ``"gram"``: their coordinates in their span.
         cause: ``"done"``, or ``"not-a-number"`` if a run diverged; times are those that all
             reached.
     """
@@ -42,6 +38,7 @@ class SystemSimulation(Shown):
     alpha: np.ndarray
     runs: Mapping[str, np.ndarray]
     dimension: int
+    method: str
     cause: str = "done"
 
     @cached_property
@@ -66,7 +63,7 @@ class SystemSimulation(Shown):
     def _summary(self) -> Summary:
         number = len(next(iter(self.runs.values())))
         rows: list[tuple[str, object]] = [
-            ("runs", f"{number} at N = {self.dimension}"),
+            ("runs", f"{number} at N = {self.dimension} on {self.method}"),
             ("alpha", self.alpha),
         ]
         rows += [(f"{name} at the end", value[-1]) for name, value in self.mean.items()]
@@ -79,204 +76,9 @@ class SystemSimulation(Shown):
             "mean": {k: v.tolist() for k, v in self.mean.items()},
             "standard_error": {k: v.tolist() for k, v in self.standard_error.items()},
             "dimension": self.dimension,
+            "method": self.method,
             "cause": self.cause,
         }
-
-
-class Simulator:
-    """The compiled step of a statement.
-
-    Args:
-        statement: What a step does; nothing derived is read.
-    """
-
-    def __init__(self, statement: Statement) -> None:
-        self.statement = statement
-        self.step = statement.step()
-        self.vectors = {v: n for n, v in enumerate(statement.vectors)}
-        atoms = [atom for inputs in statement.inputs for atom in inputs.atoms]
-        self.atoms = {atom: n for n, atom in enumerate(atoms)}
-        self._forces = [
-            (v, atom, force)
-            for v, change in self.step.vectors.items()
-            for atom, force in change.inputs.items()
-            if force != 0
-        ]
-        self._drifts = [
-            (v, other, rate)
-            for v, change in self.step.vectors.items()
-            for other, rate in change.vectors.items()
-            if rate != 0
-        ]
-        self._scalars = [(u, change.scalar) for u, change in self.step.scalars.items()]
-        self._expressions = [
-            *(f for _, _, f in self._forces),
-            *(g for _, _, g in self._drifts),
-            *(g for _, g in self._scalars),
-        ]
-        used = set().union(*(e.free_symbols for e in self._expressions))
-        meaning = statement.symbols.meaning
-        ordered = sorted(used, key=str)
-        self._fields = [s for s in ordered if isinstance(meaning.get(s), Field)]
-        self._overlaps = [s for s in ordered if isinstance(meaning.get(s), Overlap)]
-        self._slow = list(statement.symbols.scalars)
-        self._latents = [s for s in ordered if isinstance(meaning.get(s), Latent)]
-        self._parameters = list(statement.symbols.parameters)
-
-    @cached_property
-    def program(self) -> Program:
-        """The coefficients of all changes as a program of one vector of values."""
-        order = [*self._fields, *self._overlaps, *self._slow, *self._latents, *self._parameters]
-        values = sp.IndexedBase("values")
-        places = {symbol: values[n] for n, symbol in enumerate(order)}
-        one = sp.Idx("one", sp.Symbol("I", integer=True))
-        count = len(self._expressions)
-        state = tuple(Array(f"c{n}", ("I",), "coefficient") for n in range(count))
-        outputs = tuple(Array(f"d{n}", ("I",), "coefficient") for n in range(count))
-        inputs = (Array("values", ("S",), "fields, overlaps, scalars, latents, parameters"),)
-        body = tuple(
-            Assignment(sp.IndexedBase(f"d{n}")[one], value.xreplace(places))
-            for n, value in enumerate(self._expressions)
-        )
-        return Program(
-            name="changes",
-            title="The changes of one step.",
-            recipe={},
-            equations=(),
-            ranges=("S", "I"),
-            small=("I",),
-            functions=(),
-            procedures=(Procedure("right_hand_side", "The changes.", inputs, outputs, (), body),),
-            state=Vector("state", state),
-            parameters=Vector("parameters", inputs),
-            extension=GAUSSIAN,
-        )
-
-    @cached_property
-    def _changes(self) -> Any:
-        from symderiv.code_cache import kept_code
-        from symderiv.compiled import as_argument
-
-        module = kept_module(print_fast(self.program))
-        with kept_code():
-            return as_argument(module.specialised(1))
-
-    def mixing(self) -> np.ndarray:
-        """Return the triangular matrix by which independent inputs become correlated tokens."""
-        result = np.eye(len(self.atoms))
-        start = 0
-        for inputs in self.statement.inputs:
-            size = len(inputs.atoms)
-            if inputs.correlation is not None:
-                matrix = np.array(inputs.correlation, dtype=float)
-                values, vectors = np.linalg.eigh(matrix)
-                # triangular, also for a singular correlation
-                root = np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0.0))).T)[1].T
-                result[start : start + size, start : start + size] = root
-            start += size
-        return result
-
-    def run(
-        self,
-        vectors: np.ndarray,
-        scalars: np.ndarray,
-        roots: np.ndarray,
-        parameters: Mapping[str, float],
-        steps: np.ndarray,
-        random: np.random.Generator,
-        report: Callable[[int, np.ndarray, np.ndarray], None],
-    ) -> str:
-        """Make steps and report vectors and scalars after those that are asked for.
-
-        Args:
-            vectors: Shape (V, N); changed.
-            scalars: Shape (U,); changed.
-            roots: Roots of eigenvalues by input and coordinate, shape (A, N); (0, 0) for ones.
-            parameters: By name.
-            steps: Ascending numbers of steps at which to report.
-            random: Draws inputs and latents.
-            report: Called with the number of the report, the vectors and the scalars.
-
-        Returns:
-            ``"done"`` or ``"not-a-number"``.
-        """
-        from symderiv.system.step_kernel import learn
-
-        N, A = vectors.shape[1], len(self.atoms)
-        block = max(1, _BLOCK_NUMBERS // (A * N))
-        count = len(self._fields) + len(self._overlaps) + len(self._slow) + len(self._latents)
-        values = np.zeros(count + len(self._parameters))
-        values[count:] = [parameters[str(p)] for p in self._parameters]
-        pairs = {
-            "fields": [self._meant(s, Field) for s in self._fields],
-            "overlaps": [self._meant(s, Overlap) for s in self._overlaps],
-            "forces": [(self.vectors[v], self.atoms[a]) for v, a, _ in self._forces],
-            "drifts": [(self.vectors[v], self.vectors[w]) for v, w, _ in self._drifts],
-        }
-        rows = {k: np.array(v, dtype=np.int64).reshape(-1, 2) for k, v in pairs.items()}
-        moving = np.array([self._slow.index(u) for u, _ in self._scalars], dtype=np.int64)
-        sizes = np.array([values.size, 1], dtype=np.int64)
-        results, room = np.zeros(len(self._expressions)), np.zeros_like(vectors)
-        mixing, constraints = self.mixing(), self._constraints()
-        room_for_normals = np.empty((block * A, N))
-        done = 0
-        for number, wanted in enumerate(steps):
-            while done < wanted:
-                many = int(min(block, wanted - done))
-                z = room_for_normals[: many * A]
-                random.standard_normal(out=z)
-                latents = self._drawn(many, random)
-                bad = learn(
-                    self._changes,
-                    sizes,
-                    vectors,
-                    z,
-                    mixing,
-                    roots,
-                    latents,
-                    scalars,
-                    values,
-                    results,
-                    rows["fields"],
-                    rows["overlaps"],
-                    rows["forces"],
-                    rows["drifts"],
-                    moving,
-                    constraints,
-                    room,
-                )
-                if bad >= 0:
-                    return "not-a-number"
-                done += many
-            report(number, vectors, scalars)
-        return "done"
-
-    def _meant(self, symbol: sp.Symbol, kind: type) -> tuple[int, int]:
-        meaning = self.statement.symbols.meaning[symbol]
-        if isinstance(meaning, Field):
-            return self.vectors[meaning.vector], self.atoms[meaning.input]
-        assert isinstance(meaning, Overlap)
-        return self.vectors[meaning.first], self.vectors[meaning.second]
-
-    def _constraints(self) -> np.ndarray:
-        result = np.zeros(len(self.vectors), dtype=np.int64)
-        for number, constraint in enumerate(self.statement.constraints, start=1):
-            for v in constraint.vectors:
-                result[self.vectors[v]] = -1 if constraint.kind == "sphere" else number
-        return result
-
-    def _drawn(self, many: int, random: np.random.Generator) -> np.ndarray:
-        found = np.empty((many, len(self._latents)))
-        for n, symbol in enumerate(self._latents):
-            latent = self.statement.symbols.meaning[symbol]
-            assert isinstance(latent, Latent)
-            if isinstance(latent.law, str):
-                found[:, n] = random.standard_normal(many)
-            else:
-                values = np.array([float(v) for v, _ in latent.values])
-                chances = np.array([float(p) for _, p in latent.values])
-                found[:, n] = random.choice(values, size=many, p=chances)
-        return found
 
 
 def simulated(
@@ -289,6 +91,7 @@ def simulated(
     runs: int,
     alpha: np.ndarray,
     seed: int,
+    method: str,
 ) -> SystemSimulation:
     """Return runs of a statement at finite N, measured by overlaps.
 
@@ -296,42 +99,40 @@ def simulated(
     equations' averages at the measured overlaps.
     """
     layout = solver.layout
-    if runs < 1 or dimension < len(statement.vectors):
-        raise InputError(
-            f"must be at least {len(statement.vectors)}, the number of vectors",
-            argument="dimension",
-        )
-    bounds = layout.class_bounds(dimension)
+    if runs < 1:
+        raise InputError("must be at least 1", argument="runs")
     state, constants = layout.packed(given, parameters)
     values = layout.parameter_values(parameters)
-    gram = gram_of(solver, state, constants)
+    program = StepProgram(statement)
+    counts = np.diff(layout.class_bounds(dimension))
+    space = space_of(program, counts).chosen(method)
+    gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
+    roots = roots_of(program, layout.spectrum[1])
     steps = np.rint(np.asarray(alpha) * dimension).astype(np.int64)
-    simulator = Simulator(statement)
-    roots = _roots(simulator, solver, bounds, dimension)
-    start = _scalars_of(solver, state)
-    found: list[dict[str, np.ndarray]] = []
-    cause, reached = "done", steps.size
+    states, reached = np.empty((runs, steps.size, state.size)), steps.size
     for run in range(runs):
-        random = np.random.Generator(np.random.SFC64([seed, run]))
-        vectors = drawn_vectors(gram, bounds, random)
-        scalars = start.copy()
-        states = np.empty((steps.size, state.size))
-        count = 0
-
-        def report(number: int, vectors: np.ndarray, scalars: np.ndarray) -> None:
-            nonlocal count
-            states[number] = measured(solver, vectors, scalars, bounds)  # noqa: B023
-            count = number + 1
-
-        ended = simulator.run(vectors, scalars, roots, values, steps, random, report)
-        if ended != "done":
-            cause, reached = ended, min(reached, count)
-        found.append({"states": states})
-    stacked = np.array([each["states"] for each in found])[:, :reached]
-    by_name = layout.unpacked(stacked, constants, layout.shown(given))
+        start = space.drawn_vectors(gram, stream(seed, FRAMES, run)), scalars
+        source, most = (seed, RUNS, run), int(steps[-1])
+        chain = Chain(program, space, start, roots, values, source, most)
+        for number, wanted in enumerate(steps[:reached]):
+            if not chain.reach(int(wanted)):
+                reached = number
+                break
+            states[run, number] = measured(solver, space, chain)
+    states = states[:, :reached]
+    by_name = layout.unpacked(states, constants, layout.shown(given))
     for name in solver.closed.observables:
-        by_name[name] = np.array([solver.observed(each, constants)[name] for each in stacked])
-    return SystemSimulation(steps[:reached] / dimension, by_name, dimension, cause)
+        by_name[name] = np.array([solver.observed(each, constants)[name] for each in states])
+    cause = "done" if reached == steps.size else "not-a-number"
+    done, used = steps[:reached] / dimension, "gram" if space.span else "vectors"
+    return SystemSimulation(done, by_name, dimension, used, cause)
+
+
+def space_of(program: StepProgram, counts: np.ndarray) -> Space:
+    """Return all coordinates of eigenspaces of so many."""
+    vectors = list(program.vectors)
+    order = sorted(range(len(vectors)), key=lambda n: not vectors[n].fixed)
+    return Space(counts, tuple(order), len(program.atoms))
 
 
 def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndarray:
@@ -349,50 +150,17 @@ def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndar
     return result
 
 
-def drawn_vectors(gram: np.ndarray, bounds: list[int], random: np.random.Generator) -> np.ndarray:
-    """Return vectors with exactly the given overlaps in every eigenspace, shape (V, N).
-
-    Raises:
-        InputError: No vectors have such overlaps.
-    """
-    V = gram.shape[1]
-    result = np.empty((V, bounds[-1]))
-    for k, (begin, end) in enumerate(pairwise(bounds)):
-        values, turn = np.linalg.eigh(gram[k])
-        if values[0] < -1e-9 * max(values[-1], 1e-300):
-            raise InputError(
-                "no vectors have these overlaps: their matrix has the eigenvalue "
-                f"{values[0]:.3g}; give overlaps of all vectors, also those that the equations do "
-                "not need",
-                argument="initial",
-            )
-        n = end - begin
-        if n < V:
-            raise InputError(
-                f"an eigenspace of {n} coordinates is too small for {V} vectors",
-                argument="dimension",
-            )
-        rows = np.linalg.qr(random.standard_normal((n, V)))[0].T * math.sqrt(n)
-        result[:, begin:end] = (turn * np.sqrt(np.maximum(values, 0.0))) @ turn.T @ rows
-    return result
-
-
-def measured(
-    solver: Solver, vectors: np.ndarray, scalars: np.ndarray, bounds: list[int]
-) -> np.ndarray:
-    """Return the state of vectors and scalars as a flat vector."""
-    layout = solver.layout
-    names = {v: n for n, v in enumerate(layout.statement.vectors)}
+def measured(solver: Solver, space: Space, chain: Chain) -> np.ndarray:
+    """Return the state of a run as a flat vector."""
+    layout, names = solver.layout, chain.program.vectors
     packing = layout.packing("state")
     flat = np.empty(packing.size)
     views = packing.views(flat)
-    for k, (begin, end) in enumerate(pairwise(bounds)):
-        part = vectors[:, begin:end]
-        gram = part @ part.T / (end - begin)
-        for a, b in solver.closed.moving:
-            views[overlap_name((a, b))][k] = gram[names[a], names[b]]
+    gram = space.overlaps(chain.vectors)
+    for a, b in solver.closed.moving:
+        views[overlap_name((a, b))][:] = gram[:, names[a], names[b]]
     for n, symbol in enumerate(layout.symbols.scalars):
-        views[scalar_name(symbol)][0] = scalars[n]
+        views[scalar_name(symbol)][0] = chain.scalars[n]
     return flat
 
 
@@ -401,14 +169,13 @@ def _scalars_of(solver: Solver, state: np.ndarray) -> np.ndarray:
     return np.array([float(views[scalar_name(u)][0]) for u in solver.layout.symbols.scalars])
 
 
-def _roots(simulator: Simulator, solver: Solver, bounds: list[int], N: int) -> np.ndarray:
-    """Return the roots of eigenvalues of every input and coordinate."""
-    _, eigenvalues = solver.layout.spectrum
+def roots_of(program: StepProgram, eigenvalues: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the roots of the eigenvalues of every input and eigenspace, (0, 0) for ones."""
     if not eigenvalues:
         return np.zeros((0, 0))
-    result = np.ones((len(simulator.atoms), N))
-    for atom, place in simulator.atoms.items():
+    classes = len(next(iter(eigenvalues.values())))
+    result = np.ones((len(program.atoms), classes))
+    for atom, place in program.atoms.items():
         if atom.source in eigenvalues:
-            counts = np.diff(bounds)
-            result[place] = np.repeat(np.sqrt(eigenvalues[atom.source]), counts)
+            result[place] = np.sqrt(eigenvalues[atom.source])
     return result

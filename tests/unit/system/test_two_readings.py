@@ -11,7 +11,9 @@ from unit.system import statements
 
 import symderiv as sd
 from symderiv.system.plain_reading import plain_step
-from symderiv.system.system_sgd import Simulator
+from symderiv.system.step_chain import Chain
+from symderiv.system.step_program import StepProgram
+from symderiv.system.system_sgd import space_of
 
 SYSTEMS = {
     "autoencoder": statements.autoencoder,
@@ -38,33 +40,26 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     if name == "components":
         # orthonormal to begin with, as the constraint has it
         vectors[-2:] = np.linalg.qr(vectors[-2:].T)[0].T * np.sqrt(N)
-    simulator = Simulator(statement)
+    program = StepProgram(statement)
     parameters = P.solver.layout.parameter_values({})
     before, kept = vectors.copy(), scalars.copy()
-    # the same random numbers as the block that the simulator draws
-    seen = np.random.default_rng(11)
-    z = seen.standard_normal((len(simulator.atoms), N))
-    latents = simulator._drawn(1, seen)[0]
-    simulator.run(
-        vectors,
-        scalars,
-        np.zeros((0, 0)),
-        parameters,
-        np.array([1]),
-        np.random.default_rng(11),
-        lambda *_: None,
-    )
-    inputs = dict(zip((a.name for a in simulator.atoms), simulator.mixing() @ z, strict=True))
+    space = space_of(program, np.array([N]))
+    chain = Chain(program, space, (vectors, scalars), np.zeros((0, 0)), parameters, (11,), 1)
+    chain.draw()
+    z, latents = chain._inputs.copy(), chain._latents[0].copy()
+    assert chain.learn(0, 1) == -1
+    inputs = dict(zip((a.name for a in program.atoms), program.mixing @ z, strict=True))
+    vectors, scalars = chain.vectors, chain.scalars
     after, numbers = plain_step(
         statement,
-        {v.name: before[n] for v, n in simulator.vectors.items()},
+        {v.name: before[n] for v, n in program.vectors.items()},
         dict(zip(map(str, statement.symbols.scalars), kept, strict=True)),
         inputs,
-        dict(zip(map(str, simulator._latents), latents, strict=True)),
+        dict(zip(map(str, program.latents), latents, strict=True)),
         parameters,
     )
     moved = 0.0
-    for vector, place in simulator.vectors.items():
+    for vector, place in program.vectors.items():
         # the constraint of the compiled loop is a series in 1/N
         tolerance = 1e-2 if name == "components" else 1e-12
         np.testing.assert_allclose(vectors[place], after[vector.name], atol=tolerance)
@@ -96,7 +91,7 @@ def test_rates_of_a_spectrum_follow_the_runs() -> None:
     state = statements.gram({"w": 2, "B": 3}, 4) | {"v": [0.5, -1.0]}
     alpha = np.array([0.5, 1.5])
     run = P.solve(alpha=alpha, initial=state)
-    sgd = P.simulate(1000, runs=6, alpha=alpha, initial=state, seed=1)
+    sgd = P.simulate(1000, runs=32, alpha=alpha, initial=state, seed=1)
     for name in run.values:
         gap = np.abs(run[name] - sgd.mean[name])
         assert np.max(gap - 3 * sgd.standard_error[name]) * np.sqrt(1000) < 0.5, name
@@ -142,7 +137,7 @@ def test_networks_on_correlated_tokens_follow_the_runs() -> None:
     state = statements.gram({"w": 2, "B": None}, 6)
     alpha = np.array([0.5, 1.5])
     run = P.solve(alpha=alpha, initial=state)
-    sgd = P.simulate(1000, runs=8, alpha=alpha, initial=state, seed=5)
+    sgd = P.simulate(1000, runs=32, alpha=alpha, initial=state, seed=5)
     for name in ("w.w", "w.B"):
         gap = np.abs(run[name] - sgd.mean[name]) - 3 * sgd.standard_error[name]
         assert np.max(gap) * np.sqrt(1000) < 0.5, name

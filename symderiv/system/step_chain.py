@@ -1,0 +1,308 @@
+"""One run of a statement at finite N: where it stands, and the random numbers of its next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from symderiv.dynamics.studies.initial import stream
+from symderiv.errors import InputError
+from symderiv.statement.register import Latent
+from symderiv.system.step_program import StepProgram
+
+__all__ = ["BLOCK_NUMBERS", "Chain", "Space"]
+
+# Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
+# as drawing ten thousand.
+BLOCK_NUMBERS = 128 * 1024
+
+# Costs in units of one normal number: the length of the rest of an input; bringing vectors back,
+# times their number squared; one coordinate's share of inner products and updates, times vectors.
+_REST, _REFLECTIONS, _PRODUCTS = 2.0, 0.4, 0.09
+
+# In the span, steps of more inputs have no gain left.
+_MOST_INPUTS = 64
+
+
+# Streams of a run: inputs, Gaussian latents, lengths in the span, discrete latents.
+_PURPOSES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (3,))
+
+
+@dataclass(frozen=True)
+class Space:
+    """The coordinates in which runs take place.
+
+    Args:
+        counts: Coordinates of the eigenspaces, shape (L,).
+        order: The places of the vectors, those that never move first.
+        inputs: Number of inputs of a step.
+        together: Steps after which vectors are brought back into their span; 0 for vectors of all
+            coordinates.
+    """
+
+    counts: np.ndarray
+    order: tuple[int, ...]
+    inputs: int
+    together: int = 0
+
+    @property
+    def span(self) -> bool:
+        """Whether only the span of the vectors is kept."""
+        return self.together > 0
+
+    @property
+    def vectors(self) -> int:
+        """V, their number."""
+        return len(self.order)
+
+    @property
+    def dimension(self) -> int:
+        """N."""
+        return int(self.counts.sum())
+
+    @property
+    def drawn(self) -> int:
+        """Inputs that are drawn before vectors are brought back."""
+        return self.inputs * max(1, self.together)
+
+    @cached_property
+    def open(self) -> np.ndarray:
+        """Whether inputs leave the span within an eigenspace, shape (L,)."""
+        found: np.ndarray = self.span & (self.counts > self.vectors + self.drawn)
+        return found
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        """Where eigenspaces begin, and the end, shape (L + 1,)."""
+        widths = np.where(self.open, self.vectors + self.drawn, self.counts)
+        return [0, *(int(end) for end in np.cumsum(widths))]
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Beginnings and ends of the eigenspaces that inputs leave the span in."""
+        ends = np.array([*pairwise(self.bounds)], dtype=np.int64)
+        return np.ascontiguousarray(ends[self.open])
+
+    @cached_property
+    def _rests(self) -> tuple[np.ndarray, np.ndarray]:
+        """Columns of the lengths of rests, shape (open, drawn), and their degrees of freedom."""
+        place = np.arange(self.drawn)
+        columns = self.table[:, :1] + self.vectors + place
+        return columns, self.counts[self.open][:, None] - self.vectors - place
+
+    @cached_property
+    def _beyond(self) -> np.ndarray | None:
+        """1 where inputs have coordinates, else 0, shape (drawn, …)."""
+        if self.drawn == 1 or not self.table.size:
+            return None
+        mask = np.ones((self.drawn, self.bounds[-1]))
+        for first, end in self.table:
+            mask[:, first:end] = np.tri(self.drawn, end - first, self.vectors)
+        return mask
+
+    def draw(self, out: np.ndarray, normal: np.random.Generator, rest: np.random.Generator) -> None:
+        """Draw independent inputs for whole groups of steps, shape (steps · inputs, …)."""
+        normal.standard_normal(out=out)
+        if not self.table.size:
+            return
+        groups = out.reshape(-1, self.drawn, out.shape[1])
+        if self._beyond is not None:
+            groups *= self._beyond
+        columns, freedom = self._rests
+        # a chi-squared number is twice a gamma number of half its degrees of freedom
+        half = rest.standard_gamma(0.5 * freedom, size=(len(groups), *freedom.shape))
+        groups[:, np.arange(self.drawn), columns] = np.sqrt(2.0 * half)
+
+    def overlaps(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the mean products of the coordinates of vectors (V, …), shape (L, V, V)."""
+        found = np.empty((self.counts.size, len(vectors), len(vectors)))
+        for k, (begin, end) in enumerate(pairwise(self.bounds)):
+            part = vectors[:, begin:end]
+            found[k] = part @ part.T / self.counts[k]
+        return found
+
+    def drawn_vectors(self, gram: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Return vectors with exactly the given mean products, shape (V, …).
+
+        Args:
+            gram: Shape (L, V, V).
+            random: Of directions in whole eigenspaces.
+
+        Raises:
+            InputError: No vectors of so many coordinates have such products.
+        """
+        result = np.zeros((gram.shape[1], self.bounds[-1]))
+        order = np.array(self.order)
+        for k, (begin, end) in enumerate(pairwise(self.bounds)):
+            n = int(self.counts[k])
+            rows = _rows(gram[k], n) * np.sqrt(n)
+            if not self.span:
+                frame = np.linalg.qr(random.standard_normal((n, rows.shape[1])))[0]
+                result[:, begin:end] = rows @ frame.T
+            elif self.open[k]:
+                lower = np.asarray(np.linalg.qr(rows[order].T, mode="r")).T
+                result[order, begin : begin + lower.shape[1]] = lower
+            else:
+                result[:, begin : begin + rows.shape[1]] = rows
+        return result
+
+    @property
+    def cost(self) -> float:
+        """What a step costs, in units of one normal number."""
+        each = 1.0 + _PRODUCTS * self.vectors
+        width = self.vectors + self.drawn
+        rests = _REST * self.inputs + _REFLECTIONS * self.vectors**2
+        costs = np.where(self.open, width * self.inputs + rests, self.counts * each * self.inputs)
+        return float(np.sum(costs))
+
+    def chosen(self, method: str) -> Space:
+        """Return this space, or the span of the vectors, as asked; ``"auto"`` is the cheaper one.
+
+        Raises:
+            InputError: The method is unknown, or a step has too many inputs for the span.
+        """
+        if method not in ("auto", "vectors", "gram"):
+            raise InputError(
+                f'{method!r} is unknown; choose "auto", "vectors" or "gram"', argument="method"
+            )
+        if method == "gram" and self.inputs > _MOST_INPUTS:
+            raise InputError(
+                f'"gram" does not know {self.inputs} inputs in a step; use "vectors"',
+                argument="method",
+            )
+        many = max(1, self.vectors // (3 * self.inputs))
+        roomy = self.counts[self.counts > self.vectors + self.inputs]
+        if np.any(roomy <= self.vectors + many * self.inputs):
+            many = 1
+        span = replace(self, together=many)
+        cheaper = self.inputs <= _MOST_INPUTS and span.cost < 0.9 * self.cost
+        return span if method == "gram" or (method == "auto" and cheaper) else self
+
+
+def _rows(gram: np.ndarray, n: int) -> np.ndarray:
+    """Return rows with these inner products, of as many columns as vectors or coordinates."""
+    length = np.sqrt(np.diag(gram))
+    safe = np.where(length > 0, length, 1.0)
+    # unit diagonals keep small vectors as accurate as large ones
+    values, turn = np.linalg.eigh(gram / safe[:, None] / safe)
+    values, turn = values[::-1], turn[:, ::-1]
+    if values[-1] < -1e-9 * max(values[0], 1e-300):
+        raise InputError(
+            "no vectors have these overlaps: their matrix has the eigenvalue "
+            f"{np.linalg.eigvalsh(gram)[0]:.3g}; give overlaps of all vectors, also those that the "
+            "equations do not need",
+            argument="initial",
+        )
+    if np.any(values[n:] > 1e-7 * len(gram)):
+        raise InputError(
+            f"an eigenspace of {n} coordinates has no {len(gram)} vectors with these overlaps; "
+            f"{len(gram)} coordinates are always enough",
+            argument="dimension",
+        )
+    rows: np.ndarray = length[:, None] * turn[:, :n] * np.sqrt(np.clip(values[:n], 0.0, None))
+    return rows
+
+
+class Chain:
+    """One run: vectors, scalars and a block of random numbers.
+
+    Args:
+        program: What a step does.
+        space: Its coordinates.
+        start: Vectors, shape (V, …), and scalars, shape (U,); copied.
+        roots: Roots of the eigenvalues of every input by eigenspace, shape (A, L); (0, 0) for ones.
+        parameters: By name.
+        source: What its random numbers depend on, such as seed, purpose and index of the run.
+        most: No run takes more steps.
+    """
+
+    def __init__(
+        self,
+        program: StepProgram,
+        space: Space,
+        start: tuple[np.ndarray, np.ndarray],
+        roots: np.ndarray,
+        parameters: Mapping[str, float],
+        source: tuple[int, ...],
+        most: int,
+    ) -> None:
+        self.program, self.space = program, space
+        self.vectors, self.scalars = (np.array(each, order="C") for each in start)
+        self.generators = tuple(stream(*source, *p) for p in _PURPOSES)
+        width = self.vectors.shape[1]
+        # blocks do not show in the numbers: short runs need not draw a whole one
+        many = max(1, min(BLOCK_NUMBERS // (space.inputs * width), most))
+        together = max(1, space.together)
+        self.block = together * -(-many // together)
+        self.made = 0
+        self._inputs = np.empty((self.block * space.inputs, width))
+        self._latents = np.zeros((self.block, len(program.latents)))
+        if roots.size:
+            roots = np.ascontiguousarray(np.repeat(roots, np.diff(space.bounds), axis=1))
+        N = float(space.dimension)
+        values = np.zeros(program.slots + len(program.parameters) + 1)
+        values[program.slots : -1] = [parameters[str(p)] for p in program.parameters]
+        self._units = np.array([N, N**-0.5, 1 / N, 1 / N, 1 / N])
+        self._law = (program.mixing, roots, np.ones((1, width)))
+        self._tables = (*program.tables, space.table)
+        self._lists = (program.constraints, program.moving)
+        self._room = (
+            values,
+            np.zeros(len(program.expressions)),
+            np.zeros_like(self.vectors),
+        )
+
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """The arrays that steps change."""
+        return {"vectors": self.vectors, "scalars": self.scalars}
+
+    def draw(self) -> None:
+        """Draw the random numbers of a block of steps."""
+        inputs, normal, rests, uniform = self.generators
+        self.space.draw(self._inputs, inputs, rests)
+        meaning = self.program.statement.symbols.meaning
+        latents = [meaning[symbol] for symbol in self.program.latents]
+        gaussian = [n for n, law in enumerate(latents) if isinstance(law.law, str)]  # type: ignore[union-attr]
+        # step by step, so that the size of blocks does not show
+        self._latents[:, gaussian] = normal.standard_normal((self.block, len(gaussian)))
+        others = [n for n in range(len(latents)) if n not in gaussian]
+        chances = uniform.random((self.block, len(others)))
+        for column, n in enumerate(others):
+            latent = latents[n]
+            assert isinstance(latent, Latent)
+            values = np.array([float(v) for v, _ in latent.values])
+            upto = np.cumsum([float(p) for _, p in latent.values])[:-1]
+            self._latents[:, n] = values[np.searchsorted(upto, chances[:, column], side="right")]
+
+    def learn(self, begin: int, end: int) -> int:
+        """Make the steps ``begin`` to ``end`` of the block; the first that diverged, or −1."""
+        from symderiv.system.step_kernel import learn
+
+        bad = learn(
+            self.program.changes,
+            np.array([begin, end, self.made, max(1, self.space.together)]),
+            self._units,
+            (self.vectors, self.scalars),
+            (self._inputs, self._latents),
+            self._law,
+            self._tables,
+            self._lists,
+            self._room,
+        )
+        self.made += (end if bad < 0 else bad) - begin
+        return int(bad)
+
+    def reach(self, wanted: int) -> bool:
+        """Go on until so many steps are made; whether all numbers stayed finite."""
+        while self.made < wanted:
+            if self.made % self.block == 0:
+                self.draw()
+            begin = self.made % self.block
+            if self.learn(begin, min(self.block, begin + wanted - self.made)) >= 0:
+                return False
+        return True
