@@ -13,8 +13,8 @@ import numpy as np
 from symderiv.dynamics.studies.initial import FRAMES, RUNS, stream
 from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
-from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.statement.stated_problem import Statement
+from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.step_chain import Chain, Space
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
