@@ -298,7 +298,8 @@ class Layout:
                         vectors[a][:, start:stop] @ vectors[b][:, start:stop].T / (stop - start)
                         for start, stop in pairwise(bounds)
                     ]
-                    given.setdefault(f"{a}.{b}", np.array(parts))
+                    shape = self.classes, *self.shape(f"{a}.{b}")
+                    given.setdefault(f"{a}.{b}", np.reshape(parts, shape))
         return given
 
     def class_bounds(self, dimension: int) -> list[int]:

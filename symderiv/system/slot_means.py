@@ -43,6 +43,8 @@ class SlotMeans(MeanTable):
             DivergentError: The mean does not exist.
         """
         slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
+        if not slots:
+            return sp.S.One
         if len(slots) > MOST_FIELDS:
             raise NotYetError(f"it is a product of {len(slots)} functions of different fields")
         covariance, means = law.moments([slot.form for slot in slots])

@@ -1,0 +1,235 @@
+"""Means by quadrature: the rule, its error, what it refuses, and densities at jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import integrate
+
+import symderiv as sd
+from symderiv.errors import NotYetError
+from symderiv.system import joint_means
+from symderiv.system.averages import Slot, X
+from symderiv.system.field_law import Law
+from symderiv.system.joint_means import Joint, JointMeans, rule_for
+from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
+
+Z = sp.symbols("z1:8", real=True)
+COVARIANCE = np.array([[1.1, 0.4, -0.2], [0.4, 0.8, 0.3], [-0.2, 0.3, 0.9]])
+MEAN = np.array([0.2, -0.3, 0.5])
+
+
+def _by_characteristic_function(frequencies: np.ndarray, degree: int) -> float:
+    """E[cos(k·z) z_n^degree] of the last field, degree 0 to 2, in closed form."""
+    size = frequencies.size
+    C, b = COVARIANCE[:size, :size], MEAN[:size]
+    # the mean of exp(i k·z) is that of a normal law tilted by i C k
+    shift = b + 1j * C @ frequencies
+    value = np.exp(1j * frequencies @ b - frequencies @ C @ frequencies / 2)
+    last = {0: 1.0, 1: shift[-1], 2: shift[-1] ** 2 + C[-1, -1]}[degree]
+    return float((value * last).real)
+
+
+@pytest.mark.parametrize(
+    ("nonlinear", "size", "degree"), [(1, 1, 0), (1, 2, 2), (2, 2, 0), (1, 3, 1), (2, 3, 2)]
+)
+def test_the_rule_in_numpy_gives_means_of_waves(nonlinear: int, size: int, degree: int) -> None:
+    """A wave in the first fields times a power of the last, which is a polynomial for the rule."""
+    frequencies = np.array([0.9, -0.7, 0.5])[:size]
+    frequencies[nonlinear:] = 0.0
+    phase = sum(float(k) * z for k, z in zip(frequencies, Z, strict=False))
+    function = sp.cos(phase) * Z[size - 1] ** degree
+    joint = Joint(function, nonlinear, size)
+    call = sp.lambdify(joint.fields, function, "numpy")
+    given = COVARIANCE[:size, :size], MEAN[:size]
+    found = joint_means._mean(call, joint, *given, 0.4)
+    assert found == pytest.approx(_by_characteristic_function(frequencies, degree), abs=1e-11)
+
+
+def test_a_field_that_does_not_vary_is_its_mean() -> None:
+    joint = Joint(sp.cos(Z[0]) * Z[1] ** 2, 1, 2)
+    call = sp.lambdify(joint.fields, joint.function, "numpy")
+    covariance = np.array([[0.0, 0.0], [0.0, 0.7]])
+    found = joint_means._mean(call, joint, covariance, MEAN[:2], 0.4)
+    assert found == pytest.approx(np.cos(0.2) * (0.7 + 0.09), abs=1e-13)
+
+
+def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
+    easy, hard = Joint(sp.tanh(Z[0] / 2), 1, 1), Joint(sp.tanh(3 * Z[0] / 2) ** 2, 1, 1)
+    (step, error), (finer, more) = rule_for(easy), rule_for(hard)
+    assert finer < step
+    assert 0 < error < 1e-8
+    assert 0 < more < 1e-8
+
+    def exact(width: float) -> float:
+        def weighed(t: float) -> float:
+            density = np.exp(-(t**2) / (2 * width**2)) / np.sqrt(2 * np.pi) / width
+            return float(np.tanh(1.5 * t) ** 2 * density)
+
+        return integrate.quad(weighed, -12 * width, 12 * width, epsabs=1e-13, points=[0.0])[0]
+
+    call = sp.lambdify(hard.fields, hard.function, "numpy")
+    for variance in (0.5, 1.3, joint_means.LARGEST_VARIANCE):
+        found = joint_means._mean(call, hard, np.array([[variance]]), np.zeros(1), finer)
+        assert found == pytest.approx(exact(np.sqrt(variance)), abs=more)
+
+
+@pytest.mark.parametrize(
+    ("joint", "words"),
+    [
+        (Joint(sp.sign(Z[0]) * sp.tanh(Z[0] - 1), 1, 1), "not smooth enough"),
+        (Joint(1 / Z[0], 1, 1), "not finite|not smooth"),
+        (Joint(sp.tanh(sp.Add(*Z[:5])), 5, 5), "5 joint fields"),
+        (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
+        (Joint(sp.tanh(sp.Add(*Z[:4])) * Z[4] * Z[5], 4, 6), "points for one mean"),
+    ],
+)
+def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> None:
+    with pytest.raises(NotYetError, match=words):
+        JointMeans()._named(joint)
+
+
+def test_a_system_shares_its_finest_rule_and_its_largest_error() -> None:
+    means = JointMeans()
+    assert means.constants == {}
+    easy, hard = Joint(sp.tanh(Z[0] / 2), 1, 1), Joint(sp.tanh(3 * Z[0] / 2) ** 2, 1, 1)
+    names = [means._named(each) for each in (easy, hard, easy)]
+    assert names == ["joint_1", "joint_2", "joint_1"]
+    (one, e1), (two, e2) = rule_for(easy), rule_for(hard)
+    assert means.constants == {
+        "JOINT_RULE": (min(one, two), 1.1 * min(one, two), 7.5),
+        "JOINT_ERROR": max(e1, e2),
+        "JOINT_LARGEST_VARIANCE": 2.0,
+    }
+    assert list(means.functions) == ["integrand_1", "joint_1", "integrand_2", "joint_2"]
+
+
+class Fields:
+    """Fields of three vectors with one input, and numbers for their overlaps."""
+
+    def __init__(self) -> None:
+        P = sd.System()
+        x = P.inputs("x")
+        self.vectors = [P.vectors(n) for n in "abc"]
+        self.fields = [w @ x for w in self.vectors]
+        self.law = Law(P.statement)
+
+    def value(self, taken: sp.Expr, means: Any) -> float:
+        """A taken mean, with the joint functions integrated by SciPy."""
+        numbers = {
+            self.vectors[i].dot(self.vectors[j]): sp.Float(COVARIANCE[i, j], 17)
+            for i in range(3)
+            for j in range(i, 3)
+        }
+        for call in taken.atoms(sp.core.function.AppliedUndef):
+            c, b = (float(each.xreplace(numbers)) for each in call.args)
+            number = str(call.func).rpartition("_")[2]
+            (z,), function = (
+                means.functions[f"integrand_{number}"].arguments,
+                means.functions[f"integrand_{number}"].value,
+            )
+            inner = sp.lambdify(z, function, ["scipy", "numpy"])
+
+            def weighed(t: float, inner: Any = inner, c: float = c, b: float = b) -> float:
+                return float(inner(b + np.sqrt(c) * t)) * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
+
+            numbers[call] = sp.Float(integrate.quad(weighed, -10, 10, epsabs=1e-13)[0], 17)
+        return float(taken.xreplace(numbers))
+
+
+def test_a_delta_function_is_a_density_times_a_mean_given_its_place() -> None:
+    """E[(1 + a) δ(2a − 1) tanh(b)], by the law of b given a = 1/2."""
+    given, means = Fields(), JointMeans()
+    a, b, _ = given.fields
+    slots = [
+        Slot((1 + X) * sp.DiracDelta(2 * X - 1) + 3 * sp.DiracDelta(X + 1), a + sp.Rational(1, 5)),
+        Slot(sp.tanh(X), b),
+    ]
+    taken = means.mean(slots, given.law)
+
+    def conditional(place: float) -> float:
+        """The density of a at a place, times E[tanh(b)] there."""
+        gap, variance = place - 0.2, COVARIANCE[0, 0]
+        share = COVARIANCE[0, 1] / variance
+        left = np.sqrt(COVARIANCE[1, 1] - share * COVARIANCE[0, 1])
+
+        def weighed(t: float) -> float:
+            return np.tanh(share * gap + left * t) * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
+
+        inner = integrate.quad(weighed, -10, 10, epsabs=1e-13)[0]
+        return float(inner * np.exp(-(gap**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance))
+
+    wanted = 1.5 / 2 * conditional(0.5) + 3 * conditional(-1.0)
+    assert given.value(taken, means) == pytest.approx(wanted, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [sp.DiracDelta(X) * sp.DiracDelta(X - 1), sp.DiracDelta(X, 1), sp.DiracDelta(X) ** 2],
+)
+def test_two_delta_functions_and_their_slopes_are_refused(function: sp.Expr) -> None:
+    given = Fields()
+    slots = [Slot(function, given.fields[0]), Slot(sp.tanh(X), given.fields[1])]
+    with pytest.raises(NotYetError, match="more than one delta"):
+        JointMeans().mean(slots, given.law)
+
+
+def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
+    given, means = Fields(), JointMeans()
+    a, b, c = given.fields
+    va, vb, vc = given.vectors
+    slots = [Slot(X**2, a), Slot(sp.tanh(X), b + 1), Slot(X, c)]
+    taken = means.mean(slots, given.law)
+    function = means.functions["integrand_1"]
+    assert str(function.value) == "tanh(z1)*z2*z3**2" or str(function.value) == "z2*z3**2*tanh(z1)"
+    order = [vb, vc, va]
+    triangle = [order[i].dot(order[j]) for i in range(3) for j in range(i, 3)]
+    assert taken == sp.Function("joint_1")(*triangle, 1, 0, 0)
+    assert means.functions["joint_1"].names == (("integrand", "integrand_1"), ("NONLINEAR", "1"))
+    assert means.functions["joint_1"].template == "joint_mean_3"
+
+
+def test_more_functions_than_can_be_closed_are_refused() -> None:
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w", MOST_FIELDS + 1)
+    slots = [Slot(sp.erf(X), field) for field in w @ x]
+    with pytest.raises(NotYetError, match=f"product of {MOST_FIELDS + 1} functions"):
+        SlotMeans().mean(slots, Law(P.statement))
+
+
+def test_products_at_one_field_are_one_function_and_error_functions_stand_alone() -> None:
+    given, means = Fields(), SlotMeans()
+    a, b, _ = given.fields
+    va = given.vectors[0]
+    taken = means.mean([Slot(X, a), Slot(sp.exp(-(X**2)), a), Slot(X**2, b), Slot(X, a)], given.law)
+    assert {len(call.args) for call in taken.atoms(sp.core.function.AppliedUndef)} == {3}
+    assert means.mean([Slot(X, a), Slot(1 / X, a)], given.law) == 1
+    several = means.mean([Slot(sp.erf(X), a), Slot(sp.erf(X), a)], given.law)
+    assert len(several.args) == 3
+    assert set(several.args) == {va.dot(va)}
+    # an odd function of centred fields has the mean zero, and no function of its own
+    count = len(means.functions)
+    assert means.mean([Slot(sp.erf(X), b)], given.law) == 0
+    assert len(means.functions) == count
+
+
+def test_parameters_of_functions_are_arguments_of_their_means() -> None:
+    given, means = Fields(), SlotMeans()
+    s, t = sp.symbols("s t", real=True)
+    a, b, _ = given.fields
+    va = given.vectors[0]
+    taken = means.mean([Slot(X**2 + t, a), Slot(X + s, b + 3)], given.law)
+    (call,) = taken.atoms(sp.core.function.AppliedUndef)
+    function = means.functions[str(call.func)]
+    assert set(call.args[-2:]) == {s, t}
+    assert 3 in call.args
+    value = function.value
+    for symbol, definition in reversed(function.definitions):
+        value = value.xreplace({symbol: definition})
+    value = value.xreplace(dict(zip(function.arguments, call.args, strict=True)))
+    # E[(a² + t)(b + 3 + s)] of centred a and b
+    assert sp.expand(value - (va.dot(va) + t) * (3 + s)) == 0
+    assert function.guarded

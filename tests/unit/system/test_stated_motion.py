@@ -1,0 +1,176 @@
+"""Rates of statements with everything in them, against quadrature and against matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from unit.system.statements import gram
+
+import symderiv as sd
+from benchmarks.direct_rates import direct_rates
+from symderiv.errors import NotClosed
+from symderiv.system.census import census
+from symderiv.system.stated_motion import derived
+
+HALF, THIRD = sp.Rational(1, 2), sp.Rational(1, 3)
+Stated = tuple[sd.System, dict[str, Any]]
+
+
+def _tokens() -> Stated:
+    """Forces on correlated tokens, feedback along vectors with random factors, scalars."""
+    P = sd.System()
+    x = P.inputs("x", length=2, correlation=[[1, THIRD], [THIRD, 1]])
+    w, B, v = P.vectors("w"), P.vectors("B", fixed=True), P.vectors("v")
+    u, c = P.scalars("u"), P.latents("c", {-1: THIRD, 2: 2 * THIRD})
+    P.update(
+        {
+            w: ((w @ x[0]) ** 2 * (B @ x[1]) + c) * x[0] + (u - (w @ x[0]) * HALF) * x[1],
+            v: c * (B @ x[0]) * x[0] - (w @ x[1]) ** 2 * B + c * w.dot(B) * v - w / 3,
+            u: (w @ x[0]) * (B @ x[1]) * c - u**2,
+        }
+    )
+    return P, gram({"w": None, "B": None, "v": None}, 3) | {"u": 0.6}
+
+
+def _episode() -> Stated:
+    """A gradient of a mean over examples, scalars among what is trained."""
+    P = sd.System()
+    x, w, B = P.inputs("x", episode=2), P.vectors("w"), P.vectors("B", fixed=True)
+    b, eta = P.scalars("b"), P.parameter("eta", HALF)
+    error = x.mean((w @ x) ** 2 / 2 - (B @ x) + b)
+    P.descend(error**2 + x.sum((w @ x) * (B @ x)) / 5, {w: eta, b: THIRD})
+    P.ascend(w.dot(B) * b, {w: THIRD})
+    return P, gram({"w": None, "B": None}, 4) | {"b": -0.3}
+
+
+def _sphere() -> Stated:
+    """Two vectors that keep their lengths, one that does not."""
+    P = sd.System()
+    x, z = P.inputs("x"), P.inputs("z")
+    w, v, B = P.vectors("w", 2), P.vectors("v"), P.vectors("B", fixed=True)
+    f = w @ x
+    P.update({w[0]: (B @ x) * f[1] ** 2 * x + z, w[1]: f[0] * x - HALF * v, v: (B @ x) * x - v})
+    P.constrain(w, "sphere")
+    return P, gram({"w": 2, "v": None, "B": None}, 5)
+
+
+def _orthonormal() -> Stated:
+    """Two vectors that are made orthonormal, one that follows them."""
+    P = sd.System()
+    x = P.inputs("x")
+    W, B, v = P.vectors("W", 2), P.vectors("B", fixed=True), P.vectors("v")
+    f = W @ x
+    P.update({W: [(B @ x) * x, f[0] * (B @ x) ** 2 * x + 2 * v], v: (B @ x) * f[1] * f[0] * x})
+    P.constrain(W, "orthonormal")
+    state = gram({"W": 2, "B": None, "v": None}, 6)
+    return P, state | {"W.W": np.eye(2)}
+
+
+STATED: dict[str, Callable[[], Stated]] = {
+    "tokens": _tokens,
+    "episode": _episode,
+    "sphere": _sphere,
+    "orthonormal": _orthonormal,
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_rates_are_those_of_quadrature_over_all_fields(name: str) -> None:
+    P, state = STATED[name]()
+    found, wanted = P.precise_rates(state, 15), direct_rates(P.statement, state)
+    for key, rate in wanted.items():
+        if key in found:
+            np.testing.assert_allclose(
+                np.asarray(found[key], dtype=float), rate, rtol=1e-11, atol=1e-12, err_msg=key
+            )
+    moving = [key for key in wanted if P.solver.layout.moves(key)]
+    assert set(moving) <= set(found)
+    assert all(np.max(np.abs(wanted[key])) > 0.01 for key in moving if key != "W.W")
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_all_terms_of_a_statement_are_counted(name: str) -> None:
+    P, _ = STATED[name]()
+    terms = census(P.solver.closed)
+    step = P.statement.step()
+    for vector, change in step.vectors.items():
+        for direction, force in (*change.inputs.items(), *change.vectors.items()):
+            own = [t.term for t in terms if t.target == vector and t.direction == direction]
+            if not own:
+                # the other examples of an episode
+                assert direction.name in ("x2",)
+                continue
+            assert sp.expand(sp.Add(*own) - force) == 0
+    for symbol, change in step.scalars.items():
+        own = [t.term for t in terms if t.target == symbol]
+        assert sp.expand(sp.Add(*own) - change.scalar) == 0
+
+
+def test_linear_forces_on_spectra_move_overlaps_as_matrices_say() -> None:
+    """dO_k by products of matrices for each eigenvalue class, with both inputs and their noise."""
+    P = sd.System()
+    weight = np.array([0.25, 0.75])
+    values = {"x": np.array([2.0, 0.5]), "y": np.array([0.4, 1.2])}
+    x, y = (P.inputs(n, sd.Spectrum(list(values[n]), weights=list(weight))) for n in "xy")
+    z, w, B = P.inputs("z"), P.vectors("w", 2), P.vectors("B", fixed=True)
+    f, h = w @ x, w @ y
+    P.update({w[0]: (B @ x - f[1] / 2) * x + h[0] * y / 3 + z, w[1]: (B @ y) * y - 2 * f[0] * x})
+    P.update({w[1]: -w[1] / 4 + (B @ z) * x / 5})
+    random = np.random.default_rng(3)
+    drawn = random.normal(size=(2, 3, 9))
+    overlaps = drawn @ np.swapaxes(drawn, 1, 2) / 9
+    names = {"w.w": np.s_[:2, :2], "w.B": np.s_[:2, 2], "B.B": np.s_[2, 2]}
+    state = {name: overlaps[(slice(None), *place)] for name, place in names.items()}
+    # vectors (w1, w2, B): forces on each input as rows of coefficients of the fields of that input
+    F = {"x": np.zeros((3, 3)), "y": np.zeros((3, 3))}
+    F["x"][0], F["x"][1], F["y"][0], F["y"][1] = (0, -0.5, 1), (-2, 0, 0), (1 / 3, 0, 0), (0, 0, 1)
+    G = np.zeros((3, 3))
+    G[1, 1] = -0.25
+    mean = {n: np.einsum("k,k,kab->ab", weight, values[n], overlaps) for n in "xy"}
+    plain = np.einsum("k,kab->ab", weight, overlaps)
+    for k in range(2):
+        D = sum(values[n][k] * F[n] for n in "xy") + G
+        noise = sum(values[n][k] * F[n] @ mean[n] @ F[n].T for n in "xy")
+        noise[0, 0] += 1
+        noise[1, 1] += values["x"][k] * plain[2, 2] / 25
+        wanted = D @ overlaps[k] + overlaps[k] @ D.T + noise
+        for name in ("w.w", "w.B"):
+            found = np.asarray(P.precise_rates(state, 15)[name], dtype=float)[k]
+            np.testing.assert_allclose(found, wanted[names[name]], rtol=1e-12, err_msg=name)
+
+
+def test_the_rate_of_an_overlap_is_one_expression_of_all_classes() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x", sd.Spectrum([2.0, 0.5])), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: 3 * (B @ x) * x - w / 2})
+    equations = derived(P.statement)
+    law = equations.law
+    C = law.covariance_of_vectors("x", w, B)
+    T = law.covariance_of_vectors("x", B, B)
+    assert sp.expand(equations.overlap_rate(w, B) - (3 * T - w.dot(B) / 2)) == 0
+    assert equations.overlap_rate(w, B) == equations.overlap_rate(B, w)
+    noise = equations.noise_of(w, w)["x"]
+    assert sp.expand(equations.overlap_rate(w, w) - 6 * C + w.dot(w) - law.trace("x") * noise) == 0
+    assert equations.overlap_rate(B, B) == 0
+    assert "update" in equations.sources[w][0]
+
+
+def test_observables_leave_out_the_norms_of_inputs_and_refuse_random_multiples() -> None:
+    P = sd.System()
+    x, w, u = P.inputs("x"), P.vectors("w"), P.scalars("u")
+    c, r = P.latents("c"), P.latents("r", "rademacher")
+    P.update({w: -w})
+    P.observe(error=sd.norm2(x - u * w) / 2)
+    value = derived(P.statement).observables["error"]
+    assert sp.expand(value.replace(lambda e: e.is_Function, lambda e: e.args[0])) == sp.expand(
+        u**2 * w.dot(w) / 2 - u * (w @ x)
+    )
+    for factor in (w @ x, c, r, sd.norm2(x)):
+        Q = P.statement
+        wrong = {"wrong": sd.norm2(x) * factor}
+        with pytest.raises(NotClosed, match="order N"):
+            derived(type(Q)(*(wrong if k == "observables" else v for k, v in vars(Q).items())))
