@@ -20,6 +20,8 @@ __all__ = ["system_of"]
 
 #: Keys of studies that are no statement about one fresh example, and why.
 _NO_STATEMENT = {
+    "batch_ratio": "steps of cN examples move weights by amounts of order one, not 1/N",
+    "momentum_rate": "velocities of rate 1/N are not derived from statements yet",
     "schedule": "rates that depend on α are parameters of a run, not of the step",
     "task": "a sequence of tasks is a sequence of statements; state each of them",
 }
@@ -36,6 +38,12 @@ def system_of(study: Study) -> System:
         given = study.task if key == "task" else getattr(training, key)
         if given not in (None, [], "constant"):
             raise NotClosed(f"{key}: {reason}", average="", statement=key)
+    if training.normalise == "gradient":
+        raise NotClosed(
+            "a step divided by its root mean square contains an average in its rate",
+            average="E[Σ F_i²]",
+            statement='normalise = "gradient"',
+        )
     P = System()
     g, h = activation(study.student_activation), activation(study.teacher_activation)
     problem = LearningProblem(g, h, rule_of(study).rule)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import NotClosed
 from symderiv.expressions import Activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.loss import OUTPUT, TARGET
 from symderiv.statement.language import Language
+from symderiv.statement.slopes import slope
 
 __all__ = ["RuleNumbers", "exact", "state_rule"]
 
@@ -37,6 +37,7 @@ class RuleNumbers:
         momentum_rate: γ of velocities; None for none.
         batch: Examples of a step.
         batch_ratio: The same over N; None for finitely many.
+        input_variance: Of a coordinate of the inputs, their mean; for normalised steps.
     """
 
     K: int
@@ -59,45 +60,32 @@ class RuleNumbers:
     momentum_rate: Any = None
     batch: int = 1
     batch_ratio: Any = None
+    input_variance: Any = 1
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
     """State a rule.
 
     Students are ``J``, teachers ``B``, trained output weights ``v``, trained biases ``b``,
-    velocities ``U``. With ``batch = b`` a step takes b examples, and time counts steps.
+    velocities ``U``, ``v_velocity`` and ``b_velocity``. With ``batch = b`` a step takes b examples,
+    and time counts steps.
 
     Args:
         P: Where it is stated.
         problem: The activations and the rule.
         numbers: Its numbers.
         model: The law of the inputs.
-
-    Raises:
-        NotClosed: The rule is no statement about one fresh example.
     """
-    rule = problem.rule
-    if numbers.batch_ratio is not None:
-        raise NotClosed(
-            "batch_ratio: steps of cN examples move weights by amounts of order one, not 1/N",
-            average="",
-            statement="batch_ratio",
-        )
-    if rule.normalise == "gradient":
-        raise NotClosed(
-            "a step divided by its root mean square contains an average in its rate",
-            average="E[Σ F_i²]",
-            statement='normalise = "gradient"',
-        )
-    batch = numbers.batch
-    x = P.inputs("x", model=model, episode=batch if batch > 1 else None)
+    rule, batch = problem.rule, numbers.batch
+    ratio = None if numbers.batch_ratio is None else exact(numbers.batch_ratio)
+    x = P.inputs("x", model=model, episode=batch if batch > 1 else None, batch_ratio=ratio)
     J, B = P.vectors("J", numbers.K), P.vectors("B", numbers.M, fixed=True)
     v = P.scalars("v", numbers.K) if numbers.student_weights is None else numbers.student_weights
     b = P.scalars("b", numbers.K) if numbers.student_biases is None else numbers.student_biases
     v, b = _all_exact(v), _all_exact(b)
     seen: Any = x
     if numbers.input_noise:
-        seen = x + exact(numbers.input_noise) * P.inputs("n")
+        seen = x + exact(numbers.input_noise) * P.inputs("n", batch_ratio=ratio)
     kept: Any = 1
     if numbers.keep != 1:
         keep = exact(numbers.keep)
@@ -112,17 +100,22 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         t = t + exact(numbers.label_noise) * P.latents("zeta")
     s = (v * kept * g(J @ seen + b)).sum()
     loss = problem.loss.expression.subs({OUTPUT: s, TARGET: t}, simultaneous=True)
-    rates: dict[Any, Any] = {J: exact(numbers.learning_rate)}
+    eta = exact(numbers.learning_rate)
+    if rule.normalise == "gradient":
+        forces = [slope(loss, field) for field in J @ x]
+        squares = P.average(sp.Add(*(force**2 for force in forces)))
+        variance = exact(numbers.input_variance) + exact(numbers.input_noise) ** 2
+        eta = eta / sp.sqrt(variance * squares)
+    rates: dict[Any, Any] = {J: eta}
     if numbers.student_weights is None:
         rates[v] = exact(numbers.second_layer_learning_rate)
     if numbers.student_biases is None:
         rates[b] = exact(numbers.bias_learning_rate)
-    _moved(P, numbers, x.mean(loss) if batch > 1 else loss, rates)
+    _moved(P, numbers, x.mean(loss) if batch > 1 or ratio is not None else loss, rates)
     if rule.normalise == "sphere":
         P.constrain(J, "sphere")
-    if batch == 1:
-        shown = (v * exact(numbers.evaluation_scale) * g(J @ x + b)).sum()
-        P.observe(error=(shown - clean) ** 2 / 2)
+    shown = (v * exact(numbers.evaluation_scale) * g(J @ x + b)).sum()
+    P.observe(error=(shown - clean) ** 2 / 2)
 
 
 def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.Expr:
@@ -131,33 +124,39 @@ def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.E
     output = (weights * h(fields + _all_exact(numbers.teacher_biases))).sum()
     if problem.rule.target != "sign":
         return output
-    unbiased = not np.any(_all_exact(numbers.teacher_biases))
-    if numbers.M == 1 and unbiased and _keeps_sign(h):
-        return sp.sign(weights[0]) * sp.sign(fields[0])
+    if numbers.M == 1 and _keeps_sign(h):
+        return sp.sign(weights[0]) * sp.sign((fields + _all_exact(numbers.teacher_biases))[0])
     return sp.sign(output)
 
 
 def _moved(P: Language, numbers: RuleNumbers, loss: sp.Expr, rates: dict[Any, Any]) -> None:
     """State descent, directly or by velocities, with decay and noise of the update."""
     J, *others = rates
-    decay = exact(numbers.weight_decay)
+    decays = {J: exact(numbers.weight_decay)}
+    if others and numbers.student_weights is None:
+        decays[others[0]] = exact(numbers.second_layer_weight_decay)
+    followed: dict[Any, Any] = {}
     if numbers.momentum_rate is not None:
-        raise NotClosed(
-            "velocities of rate 1/N need a gradient by one vector in the change of another; state "
-            "it with update({J: U, U: −γ U − η F x})",
-            average="",
-            statement="momentum_rate",
-        )
-    P.descend(loss, rates)
-    if decay:
-        P.update({J: -decay * J.array})
-    if numbers.second_layer_weight_decay and numbers.student_weights is None:
-        v = others[0]
-        P.update({v: -exact(numbers.second_layer_weight_decay) * v})
+        followed[J] = P.vectors("U", numbers.K)
+        for u in others:
+            name = str(u[0]).rstrip("0123456789")
+            followed[u] = P.scalars(f"{name}_velocity", numbers.K)
+        for u, velocity in followed.items():
+            forgotten = -exact(numbers.momentum_rate) * _entries(velocity)
+            P.update({u: _entries(velocity), velocity: forgotten})
+    P.descend(loss, rates, followed)
+    for u, decay in decays.items():
+        if decay:
+            P.update({u: -decay * _entries(u)})
     if numbers.update_noise:
         size = exact(numbers.update_noise)
-        for n, vector in enumerate(J):
+        for n, vector in enumerate(followed.get(J, J)):
             P.update({vector: size * P.inputs(f"noise{n + 1}")})
+
+
+def _entries(family: Any) -> Any:
+    """Return the vectors or scalars of a family as an array."""
+    return getattr(family, "array", family)
 
 
 def _keeps_sign(h: Activation) -> bool:
