@@ -9,7 +9,7 @@ import sympy as sp
 
 from symderiv.errors import InputError
 
-__all__ = ["indicator"]
+__all__ = ["indicator", "without_pieces"]
 
 
 def indicator(condition: Any) -> sp.Expr:
@@ -49,3 +49,16 @@ def indicator(condition: Any) -> sp.Expr:
     raise InputError(
         f"{condition} is no condition on fields: write an equation of signs or an inequality"
     )
+
+
+def without_pieces(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with steps in the place of ``Piecewise``."""
+
+    def steps(*pieces: sp.Tuple) -> sp.Expr:
+        total, left = sp.S.Zero, sp.S.One
+        for value, condition in pieces:
+            here = indicator(condition)
+            total, left = total + left * here * value, left * (1 - here)
+        return total
+
+    return expression.replace(sp.Piecewise, steps)

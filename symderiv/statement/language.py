@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ import sympy as sp
 from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.statement.batches import BatchMean, of_one_example
 from symderiv.statement.register import Latent, Mean, Symbols
-from symderiv.statement.stated_problem import Constraint, Descent, Inputs, Statement, Update
+from symderiv.statement.stated_problem import Change, Constraint, Descent, Inputs, Statement, Update
 from symderiv.statement.vector_expressions import (
     Batch,
     Episode,
@@ -427,8 +427,21 @@ class Language:
     def _add(self, line: Descent | Update) -> None:
         from symderiv.statement.stated_problem import changes_of
 
-        changes_of(line, self._symbols)  # refuses now what cannot be derived later
+        changes = changes_of(line, self._symbols)  # refuses now what cannot be derived later
+        if self.statement.batch_ratio is not None:
+            self._check_once(changes.values())
         self._lines.append(line)
+
+    def _check_once(self, changes: Iterable[Change]) -> None:
+        """Refuse inputs outside of a batch with a factor that differs from example to example."""
+        for change in changes:
+            for atom, factor in change.inputs.items():
+                random = any(map(self._symbols.is_random, factor.free_symbols))
+                if random and not isinstance(atom, Batch):
+                    raise InputError(
+                        f"{atom.name} is drawn once per step of a batch and {factor} for every "
+                        f"example of it; declare {atom.name} with the batch_ratio too"
+                    )
 
     def _targets(self, given: Mapping[Any, Any], where: str) -> list[tuple[Any, Any]]:
         """Return pairs of one vector or scalar and its value."""

@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.errors import InputError
+from symderiv.statement.indicators import without_pieces
 from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
 __all__ = ["Field", "Latent", "Mean", "Overlap", "Size", "Symbols", "Time"]
@@ -197,7 +198,7 @@ class Symbols:
         return expression.xreplace(renamed)
 
     def checked(self, expression: sp.Expr, where: str) -> sp.Expr:
-        """Return the expression if all its symbols belong to the system.
+        """Return the expression, steps for its pieces, if all its symbols belong to the system.
 
         Raises:
             InputError: A symbol is unknown (the message offers the nearest name), or an example
@@ -225,7 +226,7 @@ class Symbols:
                 raise InputError(
                     f"{where}: the symbol {symbol} belongs to nothing that was declared{hint}"
                 )
-        return expression
+        return without_pieces(expression) if expression.has(sp.Piecewise) else expression
 
     def is_random(self, symbol: sp.Symbol) -> bool:
         """Return whether a symbol differs from example to example."""

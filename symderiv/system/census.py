@@ -15,13 +15,11 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv.errors import SymderivError
-from symderiv.statement.register import Field
-from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import Change
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.averages import Averages
 from symderiv.system.closed_motion import Closed
-from symderiv.system.stated_motion import ALL
+from symderiv.system.stated_motion import ALL, average_of, drift_of
 
 __all__ = ["CensusTerm", "census"]
 
@@ -59,12 +57,12 @@ def census(closed: Closed) -> tuple[CensusTerm, ...]:
 
 
 def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
-    step = closed.equations.statement.step()
+    step, law = closed.equations.step, closed.equations.law
     for vector, change in step.vectors.items():
         yield from _of_vector(closed, averages, vector, change)
     for symbol, change in step.scalars.items():
         for term in _summands(change.scalar):
-            value = averages.mean(term)
+            value = averages.lowered(average_of(term, law))
             reason = "" if value != 0 else "its mean vanishes"
             yield CensusTerm(symbol, None, term, {(ALL, None): value} if value != 0 else {}, reason)
 
@@ -77,20 +75,14 @@ def _of_vector(
         inputs = law.inputs_of(atom)
         if inputs.episode and atom is not inputs.atoms[0]:
             continue  # all examples of an episode are alike; the first stands for them
-        times = len(inputs.atoms) if inputs.episode else 1
         for term in _summands(force):
-            found: dict[tuple[str, SlowVector | None], sp.Expr] = {}
-            related = False
-            for symbol in law.gaussian(term):
-                meaning = law.symbols.meaning[symbol]
-                if not isinstance(meaning, Field):
-                    continue
-                share = law.correlation(atom, meaning.input)
-                related = related or share != 0
-                rate = averages.mean(slope(term, symbol)) * share * times if share != 0 else 0
-                if rate != 0:
-                    key = atom.source, meaning.vector
-                    found[key] = found.get(key, sp.S.Zero) + rate
+            drift_of_term = drift_of(Change({atom: term}), law)
+            found: dict[tuple[str, SlowVector | None], sp.Expr] = {
+                key: lowered
+                for key, rate in drift_of_term.items()
+                if (lowered := averages.lowered(rate)) != 0
+            }
+            related = bool(drift_of_term)
             reason = (
                 ""
                 if found
@@ -104,7 +96,7 @@ def _of_vector(
             yield CensusTerm(vector, atom, term, found, reason)
     for other, rate in change.vectors.items():
         for term in _summands(rate):
-            value = averages.mean(term)
+            value = averages.lowered(average_of(term, law))
             reason = "" if value != 0 else "the mean of its factor vanishes"
             drift: dict[tuple[str, SlowVector | None], sp.Expr] = (
                 {(ALL, other): value} if value != 0 else {}

@@ -17,14 +17,17 @@ from symderiv.system.averages import Averages
 from symderiv.system.slot_means import SlotMeans
 from symderiv.system.stated_motion import ALL, Equations
 
-__all__ = ["Closed", "closed"]
+__all__ = ["BEGIN", "Closed", "closed"]
 
 # No name that a user gives contains two underscores, so that none of these can hide one.
 WEIGHT = "class__weight"
+BEGIN = "time__begin"
 
 _K = sp.Idx("k", sp.Symbol("L", integer=True))
 _ONE = sp.Idx("one", sp.Symbol("I", integer=True))
 _WEIGHT = Array(WEIGHT, ("L",), "multiplicities of the eigenvalues over N")
+_TIME = Array("alpha", (), "time since the begin of the piece of a run")
+_BEGIN = Array(BEGIN, (), "time at the begin of the piece of a run")
 
 Pair = tuple[SlowVector, SlowVector]
 
@@ -55,7 +58,7 @@ class Closed:
 
     Args:
         equations: As derived.
-        drift, noise, scalars, observables: As there, with averages taken.
+        drift, noise, scalars, observables, averages: As there, with averages taken.
         means: The functions that occur.
     """
 
@@ -64,13 +67,14 @@ class Closed:
     noise: Mapping[Pair, Mapping[str, sp.Expr]]
     scalars: Mapping[sp.Symbol, sp.Expr]
     observables: Mapping[str, sp.Expr]
+    averages: Mapping[sp.Symbol, sp.Expr]
     means: SlotMeans
 
     @cached_property
     def spectral(self) -> tuple[str, ...]:
         """Names of the inputs whose covariance is not the identity."""
-        law, inputs = self.equations.law, self.equations.statement.inputs
-        return tuple(each.name for each in inputs if not law.isotropic(each.name))
+        law = self.equations.law
+        return tuple(each.name for each in law.gaussian_inputs if not law.isotropic(each.name))
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -84,19 +88,23 @@ class Closed:
         return tuple(pair for pair in self.pairs if any(v in self.drift for v in pair))
 
     @cached_property
+    def _expressions(self) -> tuple[sp.Expr, ...]:
+        return (
+            *(rate for rates in self.drift.values() for rate in rates.values()),
+            *(rate for rates in self.noise.values() for rate in rates.values()),
+            *self.scalars.values(),
+            *self.observables.values(),
+            *self.averages.values(),
+        )
+
+    @cached_property
     def needed(self) -> frozenset[Pair]:
         """The overlaps on which the motion of what is observed or fed back depends.
 
         Completion: those that averages need, then those that their equations need, until nothing
         is new.
         """
-        expressions = [
-            *(rate for rates in self.drift.values() for rate in rates.values()),
-            *(rate for rates in self.noise.values() for rate in rates.values()),
-            *self.scalars.values(),
-            *self.observables.values(),
-        ]
-        return self.completed(self._pairs_in(expressions))
+        return self.completed(self._pairs_in(self._expressions))
 
     def completed(self, pairs: Iterable[Pair]) -> frozenset[Pair]:
         """Return pairs with all those that their equations need, and so on until nothing is new."""
@@ -106,6 +114,8 @@ class Closed:
             for a, b in found:
                 for one, other in ((a, b), (b, a)):
                     more |= {self.ordered(c, other) for _, c in self.drift.get(one, {})}
+                for (_, c), (_, d), _ in self.equations.products(a, b):
+                    more.add(self.ordered(c, d))
             if more <= found:
                 return frozenset(found)
             found |= more
@@ -126,6 +136,17 @@ class Closed:
                 yield covariance.first, covariance.second
 
     @cached_property
+    def in_time(self) -> bool:
+        """Whether time itself occurs, besides steps in it."""
+        symbols = set().union(*(e.free_symbols for e in self._expressions))
+        return any(map(self.equations.law.is_time, symbols))
+
+    @property
+    def autonomous(self) -> bool:
+        """Whether rates depend on the state alone, and are rates."""
+        return not (self.in_time or self.equations.law.jumps or self.equations.by_steps)
+
+    @cached_property
     def program(self) -> Program:
         """The equations as an indexed program."""
         return _Writer(self).program()
@@ -141,7 +162,7 @@ def closed(equations: Equations) -> Closed:
     averages = Averages(equations.law, means)
 
     def source(target: SlowVector | sp.Symbol) -> str:
-        return "; ".join(equations.sources.get(target, ()))
+        return "; ".join(equations.step.source.get(target, ()))
 
     # the noise first: where a mean of squares diverges the message should name it
     noise = {
@@ -157,7 +178,11 @@ def closed(equations: Equations) -> Closed:
         name: averages.lowered(value, f"observe({name}=…)")
         for name, value in equations.observables.items()
     }
-    return Closed(equations, drift, noise, scalars, observables, means)
+    slow = {
+        symbol: averages.lowered(value, f"average({value})")
+        for symbol, value in equations.averages.items()
+    }
+    return Closed(equations, drift, noise, scalars, observables, slow, means)
 
 
 class _Writer:
@@ -176,6 +201,7 @@ class _Writer:
         parameters = [*fixed, _WEIGHT]
         parameters += [self._eigenvalue(name) for name in closed.spectral]
         parameters += [Array(parameter_name(p), (), "parameter") for p in self.symbols.parameters]
+        parameters += self._times
         return Program(
             name="system",
             title="Order parameters of a stated learning problem.",
@@ -185,7 +211,10 @@ class _Writer:
             small=("I",),
             functions=closed.means.all_functions,
             constants=closed.means.joints.constants,
-            procedures=(*self._observations((*state, *parameters)), self._rates(state, parameters)),
+            procedures=(
+                *self._observations((*state, *parameters, *self._clock)),
+                self._rates(state, parameters),
+            ),
             state=Vector("state", tuple(state)),
             parameters=Vector("parameters", tuple(parameters)),
             extension=GAUSSIAN,
@@ -241,6 +270,11 @@ class _Writer:
                     total += self._scale(inputs) * rate * self._of_pair(c, other)
             for inputs, rate in (noise.get((a, b)) or noise.get((b, a)) or {}).items():
                 total += self._scale(inputs) * rate
+            if closed.equations.by_steps:
+                for (inputs, c), rate in drift.get(a, {}).items():
+                    for (others, d), factor in drift.get(b, {}).items():
+                        scale = self._scale(inputs) * self._scale(others)
+                        total += scale * rate * factor * self._of_pair(c, d)
             output = self._overlap(pair, "d")
             outputs.append(output)
             body.assign(self._element(output), total)
@@ -249,12 +283,28 @@ class _Writer:
             outputs.append(output)
             rate = closed.scalars.get(u, sp.S.Zero)
             body.assign(sp.IndexedBase(output.name)[_ONE], rate)
+        by_steps = "What a step adds; time is the number of steps."
         return body.procedure(
             "right_hand_side",
-            "Rates of change; time is steps over input dimension.",
-            (*state, *parameters),
+            by_steps
+            if closed.equations.by_steps
+            else "Rates of change; time is steps over input dimension.",
+            (*state, *parameters, *self._clock),
             tuple(outputs),
         )
+
+    @property
+    def _clock(self) -> list[Array]:
+        return [_TIME] if self.closed.in_time else []
+
+    @property
+    def _times(self) -> list[Array]:
+        """What steps in time are and where a piece of a run begins, as parameters."""
+        jumps = [
+            Array(str(symbol), (), f"1 where {place} > 0, else 0")
+            for symbol, place in self.law.jumps.items()
+        ]
+        return [*jumps, _BEGIN] if self.closed.in_time else jumps
 
     def _scale(self, inputs: str) -> sp.Expr:
         if inputs == ALL or inputs not in self.closed.spectral:
@@ -272,7 +322,7 @@ class _Writer:
         if symbol in self.law.covariances:
             covariance = self.law.covariances[symbol]
             value = self._of_pair(covariance.first, covariance.second).xreplace({_K: k})
-            scale = self._scale(covariance.inputs).xreplace({_K: k})
+            scale = sp.Mul(*(self._scale(each).xreplace({_K: k}) for each in covariance.inputs))
             return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale * value, k)
         if symbol.name.startswith("trace__"):
             scale = self._scale(symbol.name.removeprefix("trace__")).xreplace({_K: k})
@@ -281,7 +331,9 @@ class _Writer:
             return sp.IndexedBase(scalar_name(symbol))[0]
         if symbol in self.symbols.parameters:
             return sp.Symbol(parameter_name(symbol), real=True)
-        return None
+        if self.law.is_time(symbol):
+            return sp.Symbol(_TIME.name, real=True) + sp.Symbol(_BEGIN.name, real=True)
+        return self.closed.averages.get(symbol)
 
 
 class _Body:
@@ -320,6 +372,8 @@ class _Body:
                 self.locals.append(Array(name, ()))
                 self.steps.append(Assignment(sp.Symbol(name, real=True), definition))
                 definition = sp.Symbol(name, real=True)
+            elif symbol in self.writer.closed.averages:
+                definition = self.local(symbol.name, definition)
             self._known[symbol] = definition
         value = value.xreplace(self._known)
         calls = sorted(value.atoms(AppliedUndef), key=str)

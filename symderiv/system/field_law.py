@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 
 import sympy as sp
 
-from symderiv.statement.register import Field, Latent
-from symderiv.statement.stated_problem import Inputs, Statement
+from symderiv.errors import NotClosed
+from symderiv.statement.register import Field, Latent, Symbols, Time
+from symderiv.statement.stated_problem import Change, Inputs, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
 __all__ = ["Covariance", "Law"]
@@ -16,26 +20,112 @@ __all__ = ["Covariance", "Law"]
 
 @dataclass(frozen=True)
 class Covariance:
-    """The covariance Σ_k w_k ρ_k O_k of the fields of two vectors with the inputs of one name."""
+    """The covariance Σ_k w_k ρ_k O_k of the fields of two vectors with the inputs of one name.
 
-    inputs: str
+    With several names all their eigenvalues are factors.
+    """
+
+    inputs: tuple[str, ...]
     first: SlowVector
     second: SlowVector
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination of components of the inputs that are mixtures.
+
+    Args:
+        probability: Of the combination; 1 where no inputs are mixtures.
+        symbols: The register.
+        atoms: Inputs of a component by the inputs that they are.
+    """
+
+    probability: sp.Expr
+    symbols: Symbols
+    atoms: Mapping[FreshInput, FreshInput] = field(default_factory=dict)
+
+    def of(self, expression: sp.Expr) -> sp.Expr:
+        """Return an expression with its fields being those of the components."""
+        renamed: dict[sp.Symbol, sp.Symbol] = {}
+        for symbol in expression.free_symbols if self.atoms else ():
+            meaning = self.symbols.meaning.get(symbol)
+            if isinstance(meaning, Field) and meaning.input in self.atoms:
+                renamed[symbol] = self.symbols.product(meaning.vector, self.atoms[meaning.input])
+        return expression.xreplace(renamed)
+
+    def change(self, change: Change) -> Change:
+        """Return a change along and of the inputs of the components."""
+        inputs = {self.atoms.get(atom, atom): self.of(f) for atom, f in change.inputs.items()}
+        return Change(inputs, {v: self.of(g) for v, g in change.vectors.items()})
 
 
 class Law:
     """The law of fields and latents of a statement.
 
     Fields are centred Gaussian; those of one input have the covariance of their vectors, those of
-    tokens that times the correlation of the tokens; everything else is independent.
+    tokens that times the correlation of the tokens; everything else is independent. Inputs that
+    are mixtures are Gaussian given their component, which is inputs of its own: their name, two
+    underscores and a number.
     """
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
         self.symbols = statement.symbols
         self._inputs = {each.name: each for each in statement.inputs}
+        self._mixtures = {
+            each.name: found for each in statement.inputs if (found := _components(each))
+        }
+        for parts in self._mixtures.values():
+            self._inputs |= {part.name: part for _, part in parts}
+        #: Arguments of steps in time by the symbols that stand for them, 1 after and 0 before.
+        self.jumps: dict[sp.Symbol, sp.Expr] = {}
         #: Covariances that are no plain overlaps, by symbol.
         self.covariances: dict[sp.Symbol, Covariance] = {}
+
+    @property
+    def gaussian_inputs(self) -> tuple[Inputs, ...]:
+        """Inputs that are Gaussian: components in the place of mixtures."""
+        return tuple(each for name, each in self._inputs.items() if name not in self._mixtures)
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The combinations of components of all mixtures."""
+        found = []
+        for parts in itertools.product(*self._mixtures.values()):
+            atoms: dict[FreshInput, FreshInput] = {}
+            for name, (_, part) in zip(self._mixtures, parts, strict=True):
+                atoms |= dict(zip(self._inputs[name].atoms, part.atoms, strict=True))
+            found.append(Case(sp.Mul(*(p for p, _ in parts)), self.symbols, atoms))
+        return tuple(found)
+
+    def timed(self, expression: sp.Expr) -> sp.Expr:
+        """Return an expression with a symbol for every step in time, which steps of runs end at.
+
+        Raises:
+            NotClosed: It jumps at a time that is not the root of a linear equation.
+        """
+        named: dict[sp.Expr, sp.Expr] = {}
+        for jump in expression.atoms(sp.Heaviside, sp.sign):
+            place = jump.args[0]
+            times = [s for s in place.free_symbols if self.is_time(s)]
+            if not times or place.free_symbols - set(self.symbols.parameters) - set(times):
+                continue
+            if sp.diff(place, times[0], 2) != 0:
+                raise NotClosed(
+                    f"{jump} jumps at times that are no root of a linear equation; write it as "
+                    "steps Heaviside(P.alpha - a)",
+                    average=str(jump),
+                    statement=str(expression),
+                )
+            known = {value: symbol for symbol, value in self.jumps.items()}
+            symbol = known.get(place, sp.Symbol(f"after__{len(self.jumps) + 1}", real=True))
+            self.jumps[symbol] = place
+            named[jump] = symbol if isinstance(jump, sp.Heaviside) else 2 * symbol - 1
+        return expression.xreplace(named)
+
+    def is_time(self, symbol: sp.Symbol) -> bool:
+        """Return whether a symbol is the time."""
+        return isinstance(self.symbols.meaning.get(symbol), Time)
 
     def inputs_of(self, atom: FreshInput) -> Inputs:
         """Return the inputs that a token or copy belongs to."""
@@ -63,15 +153,22 @@ class Law:
         return bool(getattr(self._inputs[inputs].model, "model", "") == "isotropic")
 
     def covariance_of_vectors(
-        self, inputs: str, first: SlowVector, second: SlowVector
+        self, inputs: str | tuple[str, ...], first: SlowVector, second: SlowVector
     ) -> sp.Symbol:
-        """Return the covariance of w·ξ/√N and v·ξ/√N: the overlap itself for isotropic inputs."""
-        if self.isotropic(inputs):
+        """Return the covariance of w·ξ/√N and v·ξ/√N: the overlap itself for isotropic inputs.
+
+        Args:
+            inputs: A name, or several for the mean of the product of their eigenvalues.
+            first, second: w and v.
+        """
+        given = (inputs,) if isinstance(inputs, str) else inputs
+        names = tuple(sorted(name for name in given if not self.isotropic(name)))
+        if not names:
             return self.symbols.product(first, second)
         if self.symbols.place(second) < self.symbols.place(first):
             first, second = second, first
-        symbol = sp.Symbol(f"c__{inputs}__{first.name}__{second.name}", real=True)
-        self.covariances[symbol] = Covariance(inputs, first, second)
+        symbol = sp.Symbol(f"c__{'__'.join(names)}__{first.name}__{second.name}", real=True)
+        self.covariances[symbol] = Covariance(names, first, second)
         return symbol
 
     def covariance(self, first: sp.Symbol, second: sp.Symbol) -> sp.Expr:
@@ -147,6 +244,41 @@ class Law:
         if inputs.correlation is None:
             return atom.source, inputs.atoms.index(atom)
         return atom.source, _component(inputs.correlation, atom.position)
+
+
+def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
+    """Return probabilities and components of inputs that are a mixture, nothing for others.
+
+    Raises:
+        NotClosed: The components are no Gaussian laws of the inputs, or those of examples of an
+            episode.
+    """
+    from symderiv.dynamics.studies.input_models import Spectrum
+
+    if getattr(inputs.model, "model", "") != "gaussian-mixture":
+        return ()
+    built = inputs.model.build(Path())
+    where = f'inputs("{inputs.name}")'
+    if built.latent is not None and built.latent.no_equations:
+        raise NotClosed(built.latent.no_equations, average="E[f(w·ξ/√N)]", statement=where)
+    if inputs.episode:
+        raise NotClosed(
+            "the examples of an episode would be of different components, a sum over all of their "
+            "combinations; state inputs of one component each",
+            average="E[∏_t F(h_t)]",
+            statement=where,
+        )
+    parts = []
+    for number, part in enumerate(built.components, start=1):
+        name = f"{inputs.name}__{number}"
+        model = Spectrum(part.eigenvalue.tolist(), weights=part.weight.tolist())
+        atoms = tuple(
+            FreshInput(atom.symbols, name, atom.position, atom.copy, f"{atom.name}__{number}")
+            for atom in inputs.atoms
+        )
+        probability = sp.Rational(str(part.probability))
+        parts.append((probability, replace(inputs, name=name, model=model, atoms=atoms)))
+    return tuple(parts)
 
 
 def _component(correlation: sp.ImmutableMatrix, start: int) -> int:

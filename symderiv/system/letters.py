@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
-from symderiv.statement.register import Field, Overlap, Size
+from symderiv.statement.register import Field, Mean, Overlap, Size, Time
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 from symderiv.system.averages import Average
 from symderiv.system.field_law import Law
@@ -47,7 +47,14 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         if expr in self.law.covariances:
             found = self.law.covariances[expr]
             pair = f"{self.name(found.first.name)} {self.name(found.second.name)}"
-            return f"C^{{{self.name(found.inputs)}}}_{{{pair}}}"
+            inputs = " ".join(map(self.name, found.inputs))
+            return f"C^{{{inputs}}}_{{{pair}}}"
+        if expr in self.law.jumps:
+            return rf"\Theta\left({self.doprint(self.law.jumps[expr])}\right)"
+        if isinstance(meaning, Time):
+            return r"\alpha"
+        if isinstance(meaning, Mean):
+            return rf"\left\langle {self.doprint(meaning.expression)} \right\rangle"
         if expr.name.startswith("trace__"):
             return rf"\bar\rho_{{{self.name(expr.name.removeprefix('trace__'))}}}"
         return self.name(expr.name)

@@ -21,6 +21,7 @@ from symderiv.errors import InputError, NotClosed, ShapeError
 from symderiv.packing import Packing
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.closed_motion import (
+    BEGIN,
     WEIGHT,
     Closed,
     eigenvalue_name,
@@ -54,7 +55,7 @@ class Layout:
         law = self.closed.equations.law
         weight, eigenvalues, first = np.ones(1), {}, ""
         basis: Any = None
-        for inputs in self.statement.inputs:
+        for inputs in law.gaussian_inputs:
             if law.isotropic(inputs.name):
                 continue
             component = inputs.model.build(Path()).single()
@@ -192,6 +193,7 @@ class Layout:
         values |= {eigenvalue_name(name): value for name, value in eigenvalues.items()}
         numbers = self.parameter_values(parameters)
         values |= {parameter_name(p): numbers[str(p)] for p in self.symbols.parameters}
+        values |= {BEGIN: 0.0, **dict.fromkeys(map(str, self.closed.equations.law.jumps), 0.0)}
         for name in self.scalars:
             array = self._array(name, given[name])
             for symbol, value in zip(self.scalars[name], array.ravel(), strict=True):
@@ -226,6 +228,44 @@ class Layout:
                 raise InputError(f"must be a finite number, not {value}", argument=str(symbol))
             found[str(symbol)] = number
         return found
+
+    def jumps(self, parameters: Mapping[str, Any]) -> list[float]:
+        """Return the ascending times after α = 0 at which something jumps."""
+        found = set()
+        for place in self.closed.equations.law.jumps.values():
+            value, slope = self._in_time(place, 0.0, parameters)
+            found.add(-value / slope)
+        return sorted(time for time in found if time > 0 and np.isfinite(time))
+
+    def at_time(
+        self, constants: np.ndarray, alpha: float, parameters: Mapping[str, Any]
+    ) -> np.ndarray:
+        """Return the constants right after a time: what jumps has the value that it has there."""
+        found = constants.copy()
+        views = self.packing("parameters").views(found)
+        for symbol, place in self.closed.equations.law.jumps.items():
+            value, slope = self._in_time(place, alpha, parameters)
+            if str(symbol) in views:
+                views[str(symbol)][...] = float(value > 0 or (value == 0 and slope > 0))
+        return found
+
+    def begun(self, constants: np.ndarray, alpha: float) -> np.ndarray:
+        """Return the constants of a piece of a run that begins at a time."""
+        found = constants.copy()
+        views = self.packing("parameters").views(found)
+        if BEGIN in views:
+            views[BEGIN][...] = alpha
+        return found
+
+    def _in_time(
+        self, place: sp.Expr, alpha: float, parameters: Mapping[str, Any]
+    ) -> tuple[float, float]:
+        """Return an affine function of time at a time, and its slope."""
+        numbers = self.parameter_values(parameters)
+        known = {p: sp.Float(numbers[str(p)], 17) for p in self.symbols.parameters}
+        time = next(s for s in place.free_symbols if self.closed.equations.law.is_time(s))
+        line = place.xreplace(known)
+        return float(line.subs(time, alpha)), float(sp.diff(line, time))
 
     def unpacked(
         self, states: np.ndarray, parameters: np.ndarray, names: Iterable[str] | None = None

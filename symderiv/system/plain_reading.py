@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,13 @@ _FUNCTIONS = [
     },
     "scipy",
 ]
+
+
+@lru_cache(maxsize=1024)
+def _function(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
+    """Return the symbols of an expression and the function of them that it is."""
+    names = sorted(expression.free_symbols, key=str)
+    return names, sp.lambdify(names, expression, _FUNCTIONS)
 
 
 def plain_step(
@@ -63,8 +71,8 @@ def plain_step(
         return float({**scalars, **parameters}[str(symbol)])
 
     def value(expression: sp.Expr) -> Any:
-        names = sorted(expression.free_symbols, key=str)
-        return np.asarray(sp.lambdify(names, expression, _FUNCTIONS)(*map(value_of, names)))
+        names, function = _function(expression)
+        return np.asarray(function(*map(value_of, names)))
 
     def along(force: Any, xi: np.ndarray) -> Any:
         """F ξ/√N; in a batch, steps are N times as large and noise of their own √N times."""

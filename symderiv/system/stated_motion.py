@@ -9,30 +9,37 @@ and self-averaging of ξ^x·ξ^x'/N its noise Γ^k_ab = Σ_xx' ρ_k^{xx'} E[F_ax
 
     dO^k_ab/dα = Σ_c D^k_ac O^k_cb + (a ↔ b) + Γ^k_ab,   du/dα = E[g].
 
+Steps of cN examples are a map: the mean step is of order one, so that Σ_cd D^k_ac D^k_bd O^k_cd is
+added to what a step changes, and the noise is that of a mean over cN examples times N, Γ/c. Where
+inputs are mixtures, D and Γ are means over the components. Averages in coefficients are functions
+of the same overlaps, and time is one more argument.
+
 Everything that is stated enters here once: no other module knows what a learning rule is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
 from symderiv.errors import NotClosed, NotYetError
-from symderiv.statement.register import Field, Mean, Size, Time
+from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import Change, Statement, Step
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.averages import Average
 from symderiv.system.field_law import Law
 
-__all__ = ["ALL", "Equations", "derived"]
+__all__ = ["ALL", "Equations", "average_of", "derived", "drift_of"]
 
 ALL = ""
 """The name of the identity in the place of the name of inputs."""
 
 Pair = tuple[SlowVector, SlowVector]
+Key = tuple[str, SlowVector]
 
 
 @dataclass(frozen=True)
@@ -47,19 +54,26 @@ class Equations:
         noise: Per pair of moving vectors: the coefficients of ρ_k by name of inputs.
         scalars: du/dα.
         observables: By name.
-        sources: The lines that move a vector or scalar.
+        step: What they were derived from, with symbols for steps in time.
+        averages: What the averages that occur in coefficients are, by their symbols.
     """
 
     statement: Statement
     law: Law
-    drift: Mapping[SlowVector, Mapping[tuple[str, SlowVector], sp.Expr]]
+    drift: Mapping[SlowVector, Mapping[Key, sp.Expr]]
     noise: Mapping[Pair, Mapping[str, sp.Expr]]
     scalars: Mapping[sp.Symbol, sp.Expr]
     observables: Mapping[str, sp.Expr]
-    sources: Mapping[SlowVector | sp.Symbol, tuple[str, ...]] = field(default_factory=dict)
+    step: Step
+    averages: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
+
+    @property
+    def by_steps(self) -> bool:
+        """Whether rates are what a step adds, of order one."""
+        return self.statement.batch_ratio is not None
 
     def overlap_rate(self, first: SlowVector, second: SlowVector) -> sp.Expr:
-        """Return d(w·v/N)/dα, all eigenvalue classes together."""
+        """Return d(w·v/N)/dα, or what a step adds to it, all eigenvalue classes together."""
         law = self.law
         total = sp.S.Zero
         for one, other in ((first, second), (second, first)):
@@ -70,9 +84,19 @@ class Equations:
                     else law.covariance_of_vectors(inputs, source, other)
                 )
                 total += rate * overlap
+        for (name, a), (another, b), rate in self.products(first, second):
+            names = tuple(each for each in (name, another) if each != ALL)
+            total += rate * law.covariance_of_vectors(names, a, b)
         for inputs, rate in self.noise_of(first, second).items():
             total += rate * law.trace(inputs)
         return total
+
+    def products(self, first: SlowVector, second: SlowVector) -> Iterator[tuple[Key, Key, sp.Expr]]:
+        """Return what stands in D O Dᵀ by pairs of inputs and vectors; nothing in flows."""
+        if self.by_steps:
+            for one, rate in self.drift.get(first, {}).items():
+                for other, factor in self.drift.get(second, {}).items():
+                    yield one, other, rate * factor
 
     def noise_of(self, first: SlowVector, second: SlowVector) -> Mapping[str, sp.Expr]:
         """Return the noise of a pair of vectors in either order."""
@@ -86,33 +110,56 @@ def derived(statement: Statement) -> Equations:
         NotClosed: They do not close in finitely many order parameters.
     """
     law = Law(statement)
-    if statement.batch_ratio is not None or any(map(law.symbols.of, (Time, Mean))):
-        raise NotYetError("equations of batches, of time and of averages are not derived yet")
-    step = statement.step()
-    moving = [v for v in statement.vectors if v in step.vectors]
-    drift = {v: _drift(step.vectors[v], law) for v in moving}
+    step = _timed(statement.step(), law)
+    moving = {v: step.vectors[v] for v in statement.vectors if v in step.vectors}
+    drift = {v: drift_of(change, law) for v, change in moving.items()}
+    pairs = itertools.combinations_with_replacement(moving, 2)
     noise = {
-        (a, b): _noise(step.vectors[a], step.vectors[b], law)
-        for n, a in enumerate(moving)
-        for b in moving[n:]
+        (a, b): _noise(moving[a], moving[b], law) if statement.order == "full" else {}
+        for a, b in pairs
     }
-    equations = Equations(
-        statement,
-        law,
-        drift,
-        noise,
-        {u: _average(change.scalar, law) for u, change in step.scalars.items()},
-        {name: _observed(name, value, law) for name, value in statement.observables.items()},
-        step.source,
-    )
-    return _constrained(equations, step)
+    scalars = {u: average_of(change.scalar, law) for u, change in step.scalars.items()}
+    observables = {
+        name: _observed(name, law.timed(value), law)
+        for name, value in statement.observables.items()
+    }
+    used = [*scalars.values(), *observables.values()]
+    used += [rate for each in drift.values() for rate in each.values()]
+    used += [rate for each in noise.values() for rate in each.values()]
+    averages = _averages_in(used, law)
+    equations = Equations(statement, law, drift, noise, scalars, observables, step, averages)
+    return _constrained(equations)
 
 
-def _average(expression: sp.Expr, law: Law) -> sp.Expr:
+def _timed(step: Step, law: Law) -> Step:
+    """Return a step with symbols for what jumps in time."""
+
+    def timed(change: Change) -> Change:
+        inputs = {atom: law.timed(force) for atom, force in change.inputs.items()}
+        vectors = {vector: law.timed(rate) for vector, rate in change.vectors.items()}
+        return Change(inputs, vectors, law.timed(change.scalar))
+
+    vectors = {v: timed(change) for v, change in step.vectors.items()}
+    return Step(vectors, {u: timed(c) for u, c in step.scalars.items()}, step.source)
+
+
+def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp.Expr]:
+    """Return what the averages that occur in expressions, and in each other, are."""
+    means, found = law.symbols.of(Mean), {}
+    pending = [*expressions]
+    while pending:
+        for symbol in sorted(pending.pop().free_symbols & set(means), key=str):
+            if symbol not in found:
+                found[symbol] = average_of(law.timed(means[symbol].expression), law)
+                pending.append(found[symbol])
+    return found
+
+
+def average_of(expression: sp.Expr, law: Law) -> sp.Expr:
     """Return the average of an expression, itself if nothing in it is random."""
     if expression == 0 or not (law.gaussian(expression) or law.finite_latents(expression)):
         return expression
-    return Average(expression)
+    return sp.Add(*(case.probability * Average(case.of(expression)) for case in law.cases))
 
 
 def _times(atom: FreshInput, law: Law) -> int:
@@ -123,39 +170,39 @@ def _times(atom: FreshInput, law: Law) -> int:
     return len(inputs.atoms) if atom is inputs.atoms[0] else 0
 
 
-def _drift(change: Change, law: Law) -> dict[tuple[str, SlowVector], sp.Expr]:
-    found: dict[tuple[str, SlowVector], sp.Expr] = {}
-    for atom, force in change.inputs.items():
-        times = _times(atom, law)
-        if not times:
-            continue
-        for symbol in law.gaussian(force):
-            meaning = law.symbols.meaning[symbol]
-            if not isinstance(meaning, Field):
-                continue
-            share = law.correlation(atom, meaning.input)
-            if share == 0:
-                continue
-            rate = _average(slope(force, symbol), law)
-            key = atom.source, meaning.vector
-            found[key] = found.get(key, sp.S.Zero) + times * share * rate
+def drift_of(change: Change, law: Law) -> dict[Key, sp.Expr]:
+    """Return the drift of a vector by name of inputs and vector."""
+    found: dict[Key, sp.Expr] = {}
+    for case in law.cases:
+        for atom, force in case.change(change).inputs.items():
+            times = _times(atom, law) * case.probability
+            for symbol in law.gaussian(force) if times else ():
+                meaning = law.symbols.meaning[symbol]
+                if not isinstance(meaning, Field):
+                    continue
+                share = law.correlation(atom, meaning.input)
+                if share == 0:
+                    continue
+                rate = average_of(slope(force, symbol), law)
+                key = atom.source, meaning.vector
+                found[key] = found.get(key, sp.S.Zero) + times * share * rate
     for vector, rate in change.vectors.items():
         key = ALL, vector
-        found[key] = found.get(key, sp.S.Zero) + _average(rate, law)
+        found[key] = found.get(key, sp.S.Zero) + average_of(rate, law)
     return {key: rate for key, rate in found.items() if rate != 0}
 
 
 def _noise(first: Change, second: Change, law: Law) -> dict[str, sp.Expr]:
     found: dict[str, sp.Expr] = {}
-    for one, force in first.inputs.items():
-        times = _times(one, law)
-        if not times:
-            continue
-        for other, reaction in second.inputs.items():
-            share = law.correlation(one, other)
-            if share != 0:
-                mean = _average(force * reaction, law)
-                found[one.source] = found.get(one.source, sp.S.Zero) + times * share * mean
+    for case in law.cases:
+        one_change, other_change = case.change(first), case.change(second)
+        for one, force in one_change.inputs.items():
+            times = _times(one, law) * case.probability / (law.inputs_of(one).batch_ratio or 1)
+            for other, reaction in other_change.inputs.items() if times else ():
+                share = law.correlation(one, other)
+                if share != 0:
+                    mean = average_of(force * reaction, law)
+                    found[one.source] = found.get(one.source, sp.S.Zero) + times * share * mean
     return {key: rate for key, rate in found.items() if rate != 0}
 
 
@@ -174,15 +221,20 @@ def _observed(name: str, value: sp.Expr, law: Law) -> sp.Expr:
                 average=f"E[{value}]",
                 statement=f"observe({name}={value})",
             )
-    return _average(value.xreplace(dict.fromkeys(sizes, sp.S.Zero)), law)
+    return average_of(value.xreplace(dict.fromkeys(sizes, sp.S.Zero)), law)
 
 
-def _constrained(equations: Equations, step: Step) -> Equations:
+def _constrained(equations: Equations) -> Equations:
     """Return the equations with what constraints take back: −½ ΔQ, noise included.
 
     w → w (1 + ΔQ/Q)^(−1/2) on the sphere and W → (1 + ΔQ)^(−1/2) W for orthonormal vectors; ΔQ of
     one step is of order 1/N, so that its square adds nothing.
     """
+    if equations.by_steps and equations.statement.constraints:
+        raise NotYetError(
+            "what a constraint takes back is derived for steps of order 1/N, not for those of "
+            "batches of cN examples; leave one out"
+        )
     drift = {v: dict(rates) for v, rates in equations.drift.items()}
     symbols = equations.law.symbols
     for constraint in equations.statement.constraints:
@@ -194,12 +246,4 @@ def _constrained(equations: Equations, step: Step) -> Equations:
                     back /= symbols.product(a, a)
                 key = ALL, b
                 drift[a][key] = drift[a].get(key, sp.S.Zero) + back
-    return Equations(
-        equations.statement,
-        equations.law,
-        drift,
-        equations.noise,
-        equations.scalars,
-        equations.observables,
-        equations.sources,
-    )
+    return replace(equations, drift=drift)

@@ -195,8 +195,11 @@ class System(Language):
         from symderiv.system.system_sgd import simulated
 
         told = self.statement
-        if told.batch_ratio is not None or any(map(told.symbols.of, (Time, Mean))):
-            raise NotYetError("batches of cN examples, time and averages are not simulated yet")
+        mixed = any(each.model.model == "gaussian-mixture" for each in told.inputs)
+        if mixed or told.batch_ratio is not None or any(map(told.symbols.of, (Time, Mean))):
+            raise NotYetError(
+                "batches of cN examples, time, averages and mixtures are not simulated yet"
+            )
         return simulated(
             self.statement,
             self.solver,

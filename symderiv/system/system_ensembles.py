@@ -317,7 +317,9 @@ def _observed(batch: _Batch, found: LaneResults, many: bool) -> dict[str, np.nda
         if module is None:
             for place, reached in enumerate(found.reached):
                 states = found.states[place, :reached]
-                errors[place, :reached] = solver.observed(states, constants[place], (name,))[name]
+                errors[place, :reached] = solver.observed(states, constants[place], names=(name,))[
+                    name
+                ]
         else:
             with kept_code():
                 observables = module.specialised_observables(1)

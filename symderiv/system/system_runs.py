@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from symderiv_codegen import print_fast, print_readable
 
-from symderiv.dynamics.stepping.flat_run import integrate_flat
+from symderiv.dynamics.stepping.flat_run import FlatResult, integrate_flat
 from symderiv.dynamics.storage.kernels import kept_module
 from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
+from symderiv.statement.register import Time
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
 
@@ -84,6 +86,27 @@ class SystemRun(Shown):
         return {"alpha": self.alpha.tolist(), **values, "cause": self.cause}
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """States of a run, each with the constants that it was computed with."""
+
+    states: np.ndarray
+    constants: np.ndarray
+    cause: str
+    steps: int
+    evaluations: int
+
+    def joined(self, states: np.ndarray, constants: np.ndarray, result: FlatResult) -> _Rows:
+        """Return the rows with those of the next piece."""
+        return _Rows(
+            np.concatenate([self.states, states]),
+            np.concatenate([self.constants, np.tile(constants, (len(states), 1))]),
+            result.cause,
+            self.steps + result.steps,
+            self.evaluations + result.rhs_evaluations,
+        )
+
+
 class Solver:
     """The compiled equations of a system.
 
@@ -118,29 +141,50 @@ class Solver:
         return found
 
     def rates(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> SystemRates:
-        """Return the rates and the observables at a state."""
+        """Return the rates, or what a step adds, and the observables at a state.
+
+        ``parameters`` may say the time as ``alpha`` where something depends on it; it is 0 else.
+        """
+        parameters, alpha = dict(parameters), 0.0
+        if self.layout.statement.symbols.of(Time):
+            alpha = float(parameters.pop("alpha", 0.0))
         state, constants = self.layout.packed(given, parameters)
+        constants = self.layout.at_time(constants, alpha, parameters)
         slope = np.empty_like(state)
-        self.right_hand_side(0.0, state, self.layout.sizes, constants, slope)
+        self.right_hand_side(alpha, state, self.layout.sizes, constants, slope)
         still = np.zeros_like(constants)
         rates = self.layout.unpacked(slope, still, self.layout.shown(given))
-        observed = self.observed(state[None], constants)
+        observed = self.observed(state[None], constants, np.array([alpha]))
         return SystemRates(rates, {name: float(value[0]) for name, value in observed.items()})
 
     def observed(
-        self, states: np.ndarray, constants: np.ndarray, names: Iterable[str] | None = None
+        self,
+        states: np.ndarray,
+        constants: np.ndarray,
+        alpha: np.ndarray | None = None,
+        names: Iterable[str] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Return the observables of states, shape (P, n); all of them or these."""
-        fixed = self.layout.packing("parameters").views(constants)
-        constant = {k: float(v) if not v.shape else v for k, v in fixed.items()}
+        """Return the observables of states, shape (P, n); all of them or these.
+
+        Args:
+            states: Shape (P, n).
+            constants: For all of them, or of shape (P, m) for each of them.
+            alpha: The times, shape (P,); α = 0 without them.
+            names: Of the observables, all when left out.
+        """
+        times = np.zeros(len(states)) if alpha is None else alpha
+        rows = np.broadcast_to(constants, (len(states), constants.shape[-1]))
+        packings = self.layout.packing("state"), self.layout.packing("parameters")
         found = {}
         for name in self.closed.observables if names is None else names:
             function = getattr(self._observing, f"observe_{name}")
             procedure = self.closed.program.procedure(f"observe_{name}")
             assert procedure is not None
             values = []
-            for state in states:
-                fields = {**self.layout.packing("state").views(state), **constant}
+            for state, row, time in zip(states, rows, times, strict=True):
+                fixed = packings[1].views(row)
+                constant = {k: float(v) if not v.shape else v for k, v in fixed.items()}
+                fields = {**packings[0].views(state), **constant, "alpha": float(time)}
                 values.append(function(*(fields[array.name] for array in procedure.inputs)))
             found[name] = np.array(values)
         return found
@@ -154,32 +198,92 @@ class Solver:
         absolute_tolerance: float,
         progress: Callable[[float, int], None] | None = None,
     ) -> SystemRun:
-        """Return the trajectory from α = 0."""
+        """Return the trajectory from α = 0, or the steps that are nearest to the times."""
         state, constants = self.layout.packed(given, parameters)
+        if self.closed.equations.by_steps:
+            alpha = np.unique(np.rint(alpha))
+            rows = self._stepped(alpha, state, constants, parameters)
+            error = float(np.finfo(float).eps * rows.steps * np.max(np.abs(rows.states), initial=0))
+        else:
+            asked = alpha, state, constants, parameters
+            tolerances = _SAFER * relative_tolerance, relative_tolerance
+            rows, rough = (
+                self._flow(*asked, each, absolute_tolerance, progress) for each in tolerances
+            )
+            common = min(len(rows.states), len(rough.states))
+            apart = np.abs(rows.states[:common] - rough.states[:common])
+            error = float(np.max(apart, initial=0.0))
+        times = alpha[: len(rows.states)]
+        values = self.layout.unpacked(rows.states, constants, self.layout.shown(given))
+        values |= self.observed(rows.states, rows.constants, times)
+        return SystemRun(times, values, rows.cause, rows.steps, rows.evaluations, error)
 
-        def run(tolerance: float) -> Any:
-            return integrate_flat(
+    def _flow(
+        self,
+        alpha: np.ndarray,
+        state: np.ndarray,
+        constants: np.ndarray,
+        parameters: Mapping[str, Any],
+        tolerance: float,
+        absolute_tolerance: float,
+        progress: Callable[[float, int], None] | None,
+    ) -> _Rows:
+        """Integrate piece by piece: steps end where something jumps in time."""
+        layout = self.layout
+        rows = _Rows(np.empty((0, state.size)), np.empty((0, constants.size)), "done", 0, 0)
+        jumps = [time for time in layout.jumps(parameters) if time < alpha[-1]]
+        for begin, end in pairwise([0.0, *jumps, alpha[-1]]):
+            inside = (alpha > begin) & (alpha <= end)
+            wanted = alpha[inside | (alpha == 0.0)] if begin == 0.0 else alpha[inside]
+            asked = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
+            held = layout.at_time(constants, (begin + end) / 2, parameters)
+            result = integrate_flat(
                 self.right_hand_side,
                 state,
-                self.layout.sizes,
-                constants,
-                alpha,
+                layout.sizes,
+                layout.begun(held, begin),
+                asked - begin,
                 relative_tolerance=tolerance,
                 absolute_tolerance=absolute_tolerance,
                 cone_tolerance=0.0,
-                progress=progress,
+                progress=_since(begin, progress),
             )
+            found = result.results[: wanted.size]
+            rows = rows.joined(found, held, result)
+            state = result.last_state
+            if result.cause != "done":
+                break
+        return rows
 
-        result, rough = run(_SAFER * relative_tolerance), run(relative_tolerance)
-        common = min(result.reached, rough.reached)
-        error = float(np.max(np.abs(result.results[:common] - rough.results[:common]), initial=0.0))
-        values = self.layout.unpacked(result.results, constants, self.layout.shown(given))
-        values |= self.observed(result.results, constants)
-        return SystemRun(
-            alpha[: result.reached],
-            values,
-            result.cause,
-            result.steps,
-            result.rhs_evaluations,
-            error,
-        )
+    def _stepped(
+        self,
+        alpha: np.ndarray,
+        state: np.ndarray,
+        constants: np.ndarray,
+        parameters: Mapping[str, Any],
+    ) -> _Rows:
+        """Make steps, of order one each, up to the whole numbers that are asked for."""
+        change, made = np.empty_like(state), 0
+        states, held = np.empty((alpha.size, state.size)), np.empty((alpha.size, constants.size))
+        cause, count = "done", 0
+        for wanted in alpha:
+            while made < wanted and cause == "done":
+                now = self.layout.at_time(constants, made, parameters)
+                self.right_hand_side(float(made), state, self.layout.sizes, now, change)
+                state, made = state + change, made + 1
+                cause = "done" if np.all(np.isfinite(state)) else "not-a-number"
+            if cause != "done":
+                break
+            states[count] = state
+            held[count] = self.layout.at_time(constants, made, parameters)
+            count += 1
+        return _Rows(states[:count], held[:count], cause, made, made)
+
+
+def _since(
+    begin: float, progress: Callable[[float, int], None] | None
+) -> Callable[[float, int], None] | None:
+    """Return a progress of the time since the begin of a piece."""
+    if progress is None or begin == 0.0:
+        return progress
+    return lambda alpha, steps: progress(begin + alpha, steps)

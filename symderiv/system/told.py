@@ -143,7 +143,7 @@ class SystemEquations:
 
     def _changes(self) -> Iterator[Step]:
         letters = self._letters
-        step = self.closed.equations.statement.step()
+        step = self.closed.equations.step
         for vector, change in step.vectors.items():
             for atom, force in change.inputs.items():
                 yield Step(
@@ -175,10 +175,16 @@ class SystemEquations:
     def _rates_of(self, name: str) -> Iterator[tuple[str, Step]]:
         equations, letters = self.closed.equations, self._letters
         layout = self._solver.layout
+
+        def changing(letter: str) -> str:
+            if equations.by_steps:
+                return rf"\Delta {letter}"
+            return rf"\frac{{\mathrm{{d}} {letter}}}{{\mathrm{{d}}\alpha}}"
+
         if name in layout.scalars:
             for symbol in layout.scalars[name]:
                 rate = equations.scalars.get(symbol, sp.S.Zero)
-                head = rf"\frac{{\mathrm{{d}} {letters.name(str(symbol))}}}{{\mathrm{{d}}\alpha}}"
+                head = changing(letters.name(str(symbol)))
                 yield (
                     str(symbol),
                     Step("average", "The mean of its change.", head, letters.doprint(rate)),
@@ -192,7 +198,7 @@ class SystemEquations:
                 if pair in seen:
                     continue
                 seen.add(pair)
-                head = rf"\frac{{\mathrm{{d}} {letters.overlap(*pair)}}}{{\mathrm{{d}}\alpha}}"
+                head = changing(letters.overlap(*pair))
                 words = (
                     "Stein's rule turns means with an input into mean slopes; the squares of the "
                     "changes add the noise."
@@ -257,6 +263,17 @@ def conditions_of(closed: Closed) -> list[str]:
         "The number of vectors, and of steps over N, stays finite while N grows; overlaps and "
         "scalars are of order one.",
     ]
+    if statement.order != "full":
+        found.append(
+            "Steps are many and small: what is quadratic in the changes of a step, its noise, is "
+            "left out."
+        )
+    if statement.batch_ratio is not None:
+        found.append(
+            f"A step takes cN fresh examples with c = {statement.batch_ratio} and moves weights by "
+            "amounts of order one; averages over a batch are those over an example, up to "
+            "N^(-1/2)."
+        )
     spectral = [each.name for each in statement.inputs if not law.isotropic(each.name)]
     if spectral:
         found.append(
@@ -274,7 +291,7 @@ def conditions_of(closed: Closed) -> list[str]:
                 f"The tokens of {inputs.name} are correlated coordinate by coordinate, by the same "
                 "matrix in every coordinate."
             )
-    expressions = [f for c in statement.step().vectors.values() for f in c.inputs.values()]
+    expressions = [f for c in closed.equations.step.vectors.values() for f in c.inputs.values()]
     if any(e.has(sp.sign, sp.Heaviside) for e in expressions):
         found.append(
             "Forces jump: their mean slopes contain densities at the jump, so no variance of a "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.stated_motion import derived
 from symderiv.system.system_runs import Solver
@@ -53,6 +53,11 @@ class VariedSystem:
     def __init__(
         self, solver: Solver, initial: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> None:
+        if not solver.closed.autonomous:
+            raise NotYetError(
+                "runs of a system with time in its coefficients, or with batches of cN examples, "
+                "go one by one: call solve for each"
+            )
         self.solver, self.initial, self.parameters = solver, dict(initial), dict(parameters)
         self._solvers = lru_cache(_KEPT_SOLVERS)(self._with_inputs)
 
