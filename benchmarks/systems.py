@@ -3,6 +3,7 @@
 python -m benchmarks.systems                 the whole table
 python -m benchmarks.systems --only adapter  the problems with this in their names
 python -m benchmarks.systems --no-sgd        without the runs at finite N
+python -m benchmarks.systems --only speed    the time of a step only
 
 Every right-hand side is compared with ``benchmarks.direct_rates``, quadrature over all fields of a
 step at once, to 1e-8 of the largest rate (signs and polynomials: 1e-12); and every order parameter
@@ -35,9 +36,11 @@ import sympy as sp
 import symderiv as sd
 from benchmarks import system_budget
 from benchmarks.direct_rates import direct_rates
+from benchmarks.step_speed import step_times
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "systems"
 MOST_LINES, SECONDS, LARGEST = 10, 3.0, 0.5
+_SAME_SPEED = 0.97  # times are known to a few hundredths
 DIMENSIONS = (1000, 2000)
 
 
@@ -177,6 +180,18 @@ def tied() -> tuple[float, float]:
     return found[0], found[1]
 
 
+def speed_is_kept() -> bool:
+    """Print how fast steps of a statement are; whether a loop written for it is no faster."""
+    found = step_times()
+    ratio = found["written"] / found["statement"]
+    print(
+        f"step of plain erf, K = M = 2, N = 1024: {1e6 * found['statement']:.2f} µs; speed of the "
+        f"loop written for it x {ratio:.2f} (must be 0.97 or more, the rest is noise), "
+        f"of the limit of one core x {found['limit'] / found['statement']:.2f}"
+    )
+    return ratio >= _SAME_SPEED
+
+
 def main(arguments: list[str]) -> int:
     """Print the table; 1 if a number is not what it must be."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
@@ -203,10 +218,13 @@ def main(arguments: list[str]) -> int:
             f"  {told}{mark}",
             flush=True,
         )
+    if asked.only == "speed":
+        return int(not speed_is_kept())
     if not asked.only:
         one, two = tied()
         failed += not one > two + 0.1
         print(f"error of one unit, less the norm of inputs: tied {one:.4f}, untied {two:.4f}")
+        failed += not speed_is_kept()
         print(f"meta-learning, inner step on one example: refused, {refusal()}")
         budget, missed = system_budget.rows(case.name for case in CASES if case.closed)
         print("\n".join(budget))

@@ -265,19 +265,31 @@ class Chain:
         """Draw the random numbers of a block of steps."""
         inputs, normal, rests, uniform = self.generators
         self.space.draw(self._inputs, inputs, rests)
-        meaning = self.program.statement.symbols.meaning
-        latents = [meaning[symbol] for symbol in self.program.latents]
-        gaussian = [n for n, law in enumerate(latents) if isinstance(law.law, str)]  # type: ignore[union-attr]
+        gaussian, others = self._laws
         # step by step, so that the size of blocks does not show
-        self._latents[:, gaussian] = normal.standard_normal((self.block, len(gaussian)))
-        others = [n for n in range(len(latents)) if n not in gaussian]
-        chances = uniform.random((self.block, len(others)))
-        for column, n in enumerate(others):
-            latent = latents[n]
+        if gaussian:
+            self._latents[:, gaussian] = normal.standard_normal((self.block, len(gaussian)))
+        if others:
+            chances = uniform.random((self.block, len(others)))
+            for column, (n, values, upto) in enumerate(others):
+                places = np.searchsorted(upto, chances[:, column], side="right")
+                self._latents[:, n] = values[places]
+
+    @cached_property
+    def _laws(self) -> tuple[list[int], list[tuple[int, np.ndarray, np.ndarray]]]:
+        """Columns of Gaussian latents; of others columns, values and sums of probabilities."""
+        meaning = self.program.statement.symbols.meaning
+        gaussian, others = [], []
+        for n, symbol in enumerate(self.program.latents):
+            latent = meaning[symbol]
             assert isinstance(latent, Latent)
+            if isinstance(latent.law, str):
+                gaussian.append(n)
+                continue
             values = np.array([float(v) for v, _ in latent.values])
             upto = np.cumsum([float(p) for _, p in latent.values])[:-1]
-            self._latents[:, n] = values[np.searchsorted(upto, chances[:, column], side="right")]
+            others.append((n, values, upto))
+        return gaussian, others
 
     def learn(self, begin: int, end: int) -> int:
         """Make the steps ``begin`` to ``end`` of the block; the first that diverged, or −1."""

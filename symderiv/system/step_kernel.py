@@ -137,12 +137,31 @@ def _project(
     """Put fields and overlaps into the first values."""
     N = vectors.shape[1]
     root = math.sqrt(dimension)
-    for f in range(fields.shape[0]):
+    f = 0
+    # fields of one input, four at a time: it is read once
+    while f < fields.shape[0]:
         w, a = fields[f, 0], top + fields[f, 1]
         total = 0.0
+        if f + 3 < fields.shape[0] and fields[f + 3, 1] == fields[f, 1]:
+            w1, w2, w3 = fields[f + 1, 0], fields[f + 2, 0], fields[f + 3, 0]
+            total1, total2, total3 = 0.0, 0.0, 0.0
+            for i in range(N):
+                total += vectors[w, i] * x[a, i]
+                total1 += vectors[w1, i] * x[a, i]
+                total2 += vectors[w2, i] * x[a, i]
+                total3 += vectors[w3, i] * x[a, i]
+            values[f + 1], values[f + 2], values[f + 3] = (
+                total1 / root,
+                total2 / root,
+                total3 / root,
+            )
+            values[f] = total / root
+            f += 4
+            continue
         for i in range(N):
             total += vectors[w, i] * x[a, i]
         values[f] = total / root
+        f += 1
     for p in range(overlaps.shape[0]):
         w, v = overlaps[p, 0], overlaps[p, 1]
         total = 0.0
@@ -279,11 +298,20 @@ def learn(
                 return e
         if G > 0:
             _drift(vectors, drifts, results[F : F + G], units[2], changed)
-        for f in range(F):
+        f = 0
+        while f < F:
             v, a = forces[f, 0], top + forces[f, 1]
             change = units[1] * results[f]
+            if f + 1 < F and forces[f + 1, 1] == forces[f, 1]:
+                w, change1 = forces[f + 1, 0], units[1] * results[f + 1]
+                for i in range(N):
+                    vectors[v, i] += change * x[a, i]
+                    vectors[w, i] += change1 * x[a, i]
+                f += 2
+                continue
             for i in range(N):
                 vectors[v, i] += change * x[a, i]
+            f += 1
         for u in range(targets.shape[0]):
             scalars[targets[u, 0]] += units[3] * results[F + G + u]
         if spherical:

@@ -47,6 +47,8 @@ class StepProgram:
             if rate != 0
         ]
         targets = [(u, change.scalar) for u, change in step.scalars.items()]
+        # those of one input follow one another: the loop takes them together
+        forces.sort(key=lambda each: self.atoms[each[1]])
         self.expressions = [
             *(f for _, _, f in forces),
             *(g for _, _, g in drifts),
@@ -56,6 +58,7 @@ class StepProgram:
         meaning = statement.symbols.meaning
         ordered = sorted(used, key=str)
         self.fields = [s for s in ordered if isinstance(meaning.get(s), Field)]
+        self.fields.sort(key=lambda symbol: self._meant(symbol)[::-1])
         self.overlaps = [s for s in ordered if isinstance(meaning.get(s), Overlap)]
         self.scalars = list(statement.symbols.scalars)
         self.latents = [s for s in ordered if isinstance(meaning.get(s), Latent)]
