@@ -77,6 +77,12 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     from symderiv.report.derivations import learning_derivation
 
     student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
+    if study.stated:
+        from symderiv.dynamics.rules.study_system import system_of
+
+        return LearningDerivation(
+            student.text, teacher.text, system_of(study).equations.derivation
+        )
     with naming_arguments():
         rule = rule_of_study(study)
     found = learning_derivation(
@@ -138,8 +144,6 @@ def module_of(
     check_module_name(name, None if output is None else Path(output))
     tolerance = _checked(tolerance)
 
-    from symderiv import learning
-    from symderiv.dynamics.rules.whichever import rule_of_study
     from symderiv.learning.lowering.solver_files import FAST, RUNTIME, runtime_text
 
     targets: list[Output] = []
@@ -148,16 +152,8 @@ def module_of(
         places = (f"{name}.py", f"{FAST}/{name}.py", f"{FAST}/{RUNTIME}")
         targets = [folder.file(place, "py") for place in places]
     with naming_arguments():
-        rule = rule_of_study(study)
-    found = learning.solver_text(
-        name,
-        study.student_activation,
-        study.teacher_activation,
-        tolerance,
-        rule=rule,
-    )
-    text = _with_example(found.readable, study, rule)
-    for target, source in zip(targets, (text, found.fast, runtime_text()), strict=bool(targets)):
+        text, fast = _module_texts(study, name, tolerance)
+    for target, source in zip(targets, (text, fast, runtime_text()), strict=bool(targets)):
         target.write_text(source)
     path, fast_path, runtime_path = (str(t.path) for t in targets) if targets else ("", "", "")
     record: dict[str, Any] = {
@@ -165,7 +161,7 @@ def module_of(
         "sha256": _digest(path, text),
         "functions": _functions(text),
         "fast_path": fast_path,
-        "fast_sha256": _digest(fast_path, found.fast),
+        "fast_sha256": _digest(fast_path, fast),
         "runtime_path": runtime_path,
     }
     lines = [path, f"sha256 {record['sha256']}", f"functions: {', '.join(record['functions'])}"]
@@ -176,6 +172,24 @@ def module_of(
         record["approximation"] = accuracy
         lines.append(_accuracy_line(accuracy))
     return Module(record, "\n".join(lines) + "\n", text)
+
+
+def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
+    """The readable module, with an example where the study has numbers for one, and the fast one.
+
+    That of a rule which is only a statement is for the study's numbers of units.
+    """
+    from symderiv import learning
+    from symderiv.dynamics.rules.whichever import rule_of_study
+
+    if study.stated:
+        from symderiv.dynamics.rules.stated_run import module_of_study
+
+        return module_of_study(study).texts_of(name)
+    rule = rule_of_study(study)
+    activations = study.student_activation, study.teacher_activation
+    found = learning.solver_text(name, *activations, tolerance, rule=rule)
+    return _with_example(found.readable, study, rule), found.fast
 
 
 def _with_example(text: str, study: Study, rule: LearningRule) -> str:

@@ -97,6 +97,8 @@ class Problem(Shown):
         state: a state file instead of drawn vectors.
         time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
             keys of the study's tables of these names.
+        rule: keys of rules that are nothing but a statement: ``sobolev_weight``,
+            ``consistency_weight`` with ``averaging_rate``; see "Keys of learning rules".
 
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
@@ -157,6 +159,7 @@ class Problem(Shown):
         state: str | PathLike[str] | None = None,
         time: Mapping[str, Any] | None = None,
         simulation: Mapping[str, Any] | None = None,
+        **rule: Any,
     ) -> None:
         network: dict[str, Any] = {
             "activation": activation,
@@ -218,9 +221,12 @@ class Problem(Shown):
             inputs = Isotropic()
         if inputs is not None:
             tables["data"] = inputs
-        for name, table in (("time", time), ("simulation", simulation)):
-            if table is not None:
-                tables[name] = plain(dict(table))
+        for name, value in rule.items():
+            table, _, key = key_of(name).partition(".")
+            tables[table][key] = plain(value)
+        for name, given_table in (("time", time), ("simulation", simulation)):
+            if given_table is not None:
+                tables[name] = plain(dict(given_table))
         with naming_arguments():
             study = study_from_mapping(tables, Path().absolute(), timed=False)
         object.__setattr__(self, "_study", study)

@@ -149,7 +149,7 @@ class Closed:
     @cached_property
     def program(self) -> Program:
         """The equations as an indexed program."""
-        return _Writer(self).program()
+        return Writer(self).program()
 
 
 def closed(equations: Equations) -> Closed:
@@ -185,8 +185,14 @@ def closed(equations: Equations) -> Closed:
     return Closed(equations, drift, noise, scalars, observables, slow, means)
 
 
-class _Writer:
-    """Writes the program: one local for every mean, coefficient and covariance."""
+class Writer:
+    """Writes the program: one local for every mean, coefficient and covariance.
+
+    The methods without an underscore say how state and parameters lie in vectors; another layout
+    overrides them.
+    """
+
+    weight = _WEIGHT
 
     def __init__(self, closed: Closed) -> None:
         self.closed = closed
@@ -194,14 +200,7 @@ class _Writer:
         self.symbols = self.law.symbols
 
     def program(self) -> Program:
-        closed = self.closed
-        state = [self._overlap(pair) for pair in closed.moving]
-        state += [Array(scalar_name(u), ("I",), "slow scalar") for u in self.symbols.scalars]
-        fixed = [self._overlap(pair) for pair in closed.pairs if pair not in closed.moving]
-        parameters = [*fixed, _WEIGHT]
-        parameters += [self._eigenvalue(name) for name in closed.spectral]
-        parameters += [Array(parameter_name(p), (), "parameter") for p in self.symbols.parameters]
-        parameters += self._times
+        closed, state, parameters = self.closed, self.state_arrays(), self.parameter_arrays()
         return Program(
             name="system",
             title="Order parameters of a stated learning problem.",
@@ -212,13 +211,45 @@ class _Writer:
             functions=closed.means.all_functions,
             constants=closed.means.joints.constants,
             procedures=(
-                *self._observations((*state, *parameters, *self._clock)),
+                *self.procedures((*state, *parameters, *self._clock)),
                 self._rates(state, parameters),
             ),
             state=Vector("state", tuple(state)),
             parameters=Vector("parameters", tuple(parameters)),
             extension=GAUSSIAN,
         )
+
+    def state_arrays(self) -> list[Array]:
+        """Return the fields of a state in order."""
+        state = [self._overlap(pair) for pair in self.closed.moving]
+        return state + [Array(scalar_name(u), ("I",), "slow scalar") for u in self.symbols.scalars]
+
+    def parameter_arrays(self) -> list[Array]:
+        """Return the fields of the parameters in order."""
+        pairs = self.closed.pairs
+        parameters = [self._overlap(pair) for pair in pairs if pair not in self.closed.moving]
+        parameters += [self.weight, *(self._eigenvalue(name) for name in self.closed.spectral)]
+        names = map(parameter_name, self.symbols.parameters)
+        return [*parameters, *(Array(name, (), "parameter") for name in names), *self._times]
+
+    def procedures(self, fields: tuple[Array, ...]) -> list[Procedure]:
+        """Return what a module has besides the right-hand side."""
+        return [
+            self.observation(f"observe_{name}", name, fields) for name in self.closed.observables
+        ]
+
+    def targets(self, pair: Pair) -> list[Pair]:
+        """Return the places in a state that hold the overlap of a pair."""
+        return [pair]
+
+    def kept(self, pair: Pair, rate: sp.Expr) -> sp.Expr:
+        """Return the rate of what a state holds in the place of an overlap."""
+        del pair
+        return rate
+
+    def noise_factor(self) -> sp.Expr:
+        """Return what the noise of updates is multiplied by."""
+        return sp.S.One
 
     def _overlap(self, pair: Pair, prefix: str = "o") -> Array:
         a, b = pair
@@ -233,16 +264,12 @@ class _Writer:
     def _of_pair(self, first: SlowVector, second: SlowVector) -> sp.Expr:
         return self._element(self._overlap(self.closed.ordered(first, second)))
 
-    def _observations(self, inputs: tuple[Array, ...]) -> list[Procedure]:
-        found = []
-        for name, value in self.closed.observables.items():
-            body = _Body(self)
-            output = Array(f"{name}__mean", (), f"the average {name}")
-            body.assign(sp.Symbol(output.name), value)
-            found.append(
-                body.procedure(f"observe_{name}", f"The average {name}.", inputs, (output,))
-            )
-        return found
+    def observation(self, function: str, name: str, fields: tuple[Array, ...]) -> Procedure:
+        """Return the procedure of an observable."""
+        body = _Body(self)
+        output = Array(f"{name}__mean", (), f"the average {name}")
+        body.assign(sp.Symbol(output.name), self.closed.observables[name])
+        return body.procedure(function, f"The average {name}.", fields, (output,))
 
     def _rates(self, state: list[Array], parameters: list[Array]) -> Procedure:
         body, closed = _Body(self), self.closed
@@ -269,28 +296,29 @@ class _Writer:
                 for (inputs, c), rate in drift.get(one, {}).items():
                     total += self._scale(inputs) * rate * self._of_pair(c, other)
             for inputs, rate in (noise.get((a, b)) or noise.get((b, a)) or {}).items():
-                total += self._scale(inputs) * rate
+                total += self.noise_factor() * self._scale(inputs) * rate
             if closed.equations.by_steps:
                 for (inputs, c), rate in drift.get(a, {}).items():
                     for (others, d), factor in drift.get(b, {}).items():
                         scale = self._scale(inputs) * self._scale(others)
                         total += scale * rate * factor * self._of_pair(c, d)
-            output = self._overlap(pair, "d")
-            outputs.append(output)
-            body.assign(self._element(output), total)
+            for place in self.targets(pair):
+                outputs.append(self._overlap(place, "d"))
+                body.assign(self._element(outputs[-1]), self.kept(pair, total))
         for u in self.symbols.scalars:
             output = Array(scalar_name(u, "d"), ("I",), "rate of a slow scalar")
             outputs.append(output)
             rate = closed.scalars.get(u, sp.S.Zero)
             body.assign(sp.IndexedBase(output.name)[_ONE], rate)
         by_steps = "What a step adds; time is the number of steps."
+        found = {output.name.partition("__")[2]: output for output in outputs}
         return body.procedure(
             "right_hand_side",
             by_steps
             if closed.equations.by_steps
             else "Rates of change; time is steps over input dimension.",
             (*state, *parameters, *self._clock),
-            tuple(outputs),
+            tuple(found[field.name.partition("__")[2]] for field in state),
         )
 
     @property
@@ -339,7 +367,7 @@ class _Writer:
 class _Body:
     """The assignments of a procedure, with a local for each mean and covariance."""
 
-    def __init__(self, writer: _Writer) -> None:
+    def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.steps: list[Assignment] = []
         self.locals: list[Array] = []

@@ -125,7 +125,8 @@ def inlined_nests(
     read = set().union(*(names_in(step.value) for step in long))
     passes.fused([array for array in procedure.locals if array.name not in read])
     passes.shared()
-    passes.apply("tabulate", lambda body: tabulated(body, lowering.names, known))
+    small = program.small
+    passes.apply("tabulate", lambda body: tabulated(body, lowering.names, known, small))
     passes.apply("together", lambda body: evaluated_together(body, lowering.names, known))
     passes.apply("loads", lambda body: (with_named_elements(body, lowering.names), []))
     if long:

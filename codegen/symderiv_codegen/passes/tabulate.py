@@ -8,7 +8,7 @@ taken several at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -65,7 +65,10 @@ class _Place:
 
 
 def tabulated(
-    nodes: tuple[Node, ...], names: NamePool, known: Mapping[str, Many] | None = None
+    nodes: tuple[Node, ...],
+    names: NamePool,
+    known: Mapping[str, Many] | None = None,
+    sizes: Collection[str] | None = None,
 ) -> tuple[tuple[Node, ...], list[Array]]:
     """The same nodes with tables in front of sums, and the arrays that they need.
 
@@ -73,12 +76,13 @@ def tabulated(
         nodes: Loop nests.
         names: The register of the function.
         known: Functions of many numbers of an extension, by their names.
+        sizes: Ranges over which there may be tables, because their sizes are known; None for all.
     """
     arrays: list[Array] = []
     of_one = {name: many for name, many in (known or {}).items() if many.arguments == 1}
 
     def rewrite(body: tuple[Node, ...], around: Ranges) -> tuple[Node, ...]:
-        return _Body(body, around, of_one).with_tables(names, arrays)
+        return _Body(body, around, of_one, sizes).with_tables(names, arrays)
 
     return in_sum_bodies(nodes, rewrite), arrays
 
@@ -86,8 +90,15 @@ def tabulated(
 class _Body:
     """A body of sums."""
 
-    def __init__(self, body: tuple[Node, ...], around: Ranges, known: Mapping[str, Many]) -> None:
+    def __init__(
+        self,
+        body: tuple[Node, ...],
+        around: Ranges,
+        known: Mapping[str, Many],
+        sizes: Collection[str] | None,
+    ) -> None:
         self._body = body
+        self._sizes = sizes
         self._around = around
         self._known = known
         loops = [node for node in body if isinstance(node, Loop)]
@@ -186,6 +197,8 @@ class _Body:
         wanted = nested | {key for key in whole if len(found[key]) > 1}
         wanted |= {key for key in whole if self._together(key[1]) in self._known.values()}
         # Other negative powers are powers of the inverse root, where that is at hand.
+        if self._sizes is not None:
+            wanted = {(size, part) for size, part in wanted if str(size) in self._sizes}
         return {
             (size, part)
             for size, part in wanted

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from symderiv.dynamics.rules.phases import IN_PHASES, PhasedFlow
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.rule_run import RuleFlow
+from symderiv.dynamics.rules.stated_run import stated_flow
 from symderiv.dynamics.rules.steps_flow import StepsFlow
 from symderiv.dynamics.stepping.flat_run import Progress
 from symderiv.dynamics.stepping.integrate import Check, check_equations, solve_flow
@@ -57,6 +58,8 @@ def flow_of(
         study, kernel, notice, checkpoint: see :func:`solve_rule`.
         start: what is known of its inputs.
     """
+    if study.stated:
+        return lambda state: stated_flow(study, state, checkpoint)
     rule = rule_of(study)
     chosen = kernel or kernel_for(study, notice=notice, rule=rule.rule)
     flow: type[RuleFlow] = RuleFlow

@@ -11,12 +11,13 @@ from symderiv.errors import NotClosed
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
+from symderiv.statement.language import Language
 from symderiv.system.stated_system import System
 
 if TYPE_CHECKING:
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["system_of"]
+__all__ = ["numbers_of", "problem_of", "system_of"]
 
 #: Keys of studies that are no statement about one fresh example, and why.
 _NO_STATEMENT = {
@@ -45,19 +46,29 @@ def system_of(study: Study) -> System:
             statement='normalise = "gradient"',
         )
     P = System()
-    g, h = activation(study.student_activation), activation(study.teacher_activation)
-    problem = LearningProblem(g, h, rule_of(study).rule)
-    state_rule(P, problem, _numbers(study, P), study.data)
+    state_rule(P, problem_of(study), numbers_of(study, P), study.data)
     return P
 
 
-def _numbers(study: Study, P: System) -> RuleNumbers:
+def problem_of(study: Study) -> LearningProblem:
+    """Return the activations and the rule of a study."""
+    g, h = activation(study.student_activation), activation(study.teacher_activation)
+    return LearningProblem(g, h, rule_of(study).rule)
+
+
+def numbers_of(study: Study, P: Language, weights_move: bool = False) -> RuleNumbers:
     """Return the numbers of a study's rule.
 
     They are parameters of the statement, so that other values need no new derivation, unless a
     function without closed mean may contain them: quadrature takes numbers only.
+
+    Args:
+        study: What is stated.
+        P: Where parameters are declared.
+        weights_move: State output weights as slow scalars, also where their rate is zero.
     """
     training, network = study.training, study.network
+    moving = weights_move or network.train_second_layer
     linear = training.loss == "squared" and training.target == "sum"
 
     def rate(name: str, value: float) -> Any:
@@ -80,7 +91,7 @@ def _numbers(study: Study, P: System) -> RuleNumbers:
         M=study.M,
         teacher_weights=weights("c", study.teacher_weights),
         teacher_biases=study.teacher_biases,
-        student_weights=None if network.train_second_layer else weights("v", study.student_weights),
+        student_weights=None if moving else weights("v", study.student_weights),
         student_biases=None if network.train_biases else study.student_biases,
         learning_rate=eta * memory,
         second_layer_learning_rate=eta_v * memory,
@@ -98,4 +109,7 @@ def _numbers(study: Study, P: System) -> RuleNumbers:
         momentum_rate=training.momentum_rate,
         batch=training.batch or 1,
         batch_ratio=training.batch_ratio,
+        sobolev_weight=rate("sobolev_weight", training.sobolev_weight),
+        consistency_weight=rate("consistency_weight", training.consistency_weight),
+        averaging_rate=rate("averaging_rate", training.averaging_rate or 0.0),
     )

@@ -26,6 +26,7 @@ from symderiv.dynamics.studies.study_tables import (
     REPLACED_BY_STATE,
     REPLACED_BY_VALUES,
     RULE_KEYS,
+    STATED_KEYS,
     InitialState,
     Network,
     Simulation,
@@ -201,6 +202,11 @@ class Study(Table):
             != type(getattr(self, table)).model_fields[key].default
         ]
         return (*found, *(("task",) if self.task else ()))
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The keys by which the rule is nothing but its statement."""
+        return tuple(key for key in STATED_KEYS if key in self.rule_keys)
 
     @cached_property
     def alpha(self) -> np.ndarray:

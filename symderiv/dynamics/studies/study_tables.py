@@ -42,9 +42,14 @@ RULE_KEYS = {
         "normalise",
         "schedule",
         "bias_learning_rate",
+        "sobolev_weight",
+        "consistency_weight",
+        "averaging_rate",
     ),
 }
 """Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
+STATED_KEYS = ("training.sobolev_weight", "training.consistency_weight")
+"""Those that are nothing but lines of the rule's statement, from which all else follows."""
 
 
 class Network(Table, table="network"):
@@ -85,6 +90,9 @@ class Training(Table, table="training"):
     normalise: Literal["none", "gradient", "sphere"] = "none"
     schedule: str | dict[str, Number | list[Number]] | None = None
     bias_learning_rate: NotNegative | None = None
+    sobolev_weight: NotNegative = 0.0
+    consistency_weight: NotNegative = 0.0
+    averaging_rate: Positive | None = None
 
     @model_validator(mode="after")
     def _one_rule(self) -> Training:

@@ -18,6 +18,7 @@ from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.loss import OUTPUT, TARGET
 from symderiv.statement.language import Language
 from symderiv.statement.slopes import slope
+from symderiv.statement.vector_expressions import norm2
 
 __all__ = ["RuleNumbers", "exact", "state_rule"]
 
@@ -38,6 +39,9 @@ class RuleNumbers:
         batch: Examples of a step.
         batch_ratio: The same over N; None for finitely many.
         input_variance: Of a coordinate of the inputs, their mean; for normalised steps.
+        sobolev_weight: λ of λ |∇_ξ s - ∇_ξ t|²/2 in the loss, with gradients by the input.
+        consistency_weight: λ of λ (s - a)²/2 in the loss, a the output of averaged students.
+        averaging_rate: γ of the average A ← A + γ (J - A)/N of the students.
     """
 
     K: int
@@ -61,6 +65,9 @@ class RuleNumbers:
     batch: int = 1
     batch_ratio: Any = None
     input_variance: Any = 1
+    sobolev_weight: Any = 0
+    consistency_weight: Any = 0
+    averaging_rate: Any = 0
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
@@ -106,6 +113,15 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         squares = P.average(sp.Add(*(force**2 for force in forces)))
         variance = exact(numbers.input_variance) + exact(numbers.input_noise) ** 2
         eta = eta / sp.sqrt(variance * squares)
+    if numbers.sobolev_weight:
+        weights = _all_exact(numbers.teacher_weights)
+        steepness = v * kept * _slope(g, J @ seen + b)
+        taught = weights * _slope(problem.teacher, B @ x + _all_exact(numbers.teacher_biases))
+        loss += numbers.sobolev_weight * norm2(steepness @ J - taught @ B) / 2
+    if numbers.consistency_weight:
+        A = P.vectors("A", numbers.K)
+        loss += numbers.consistency_weight * (s - (v * g(A @ x + b)).sum()) ** 2 / 2
+        P.update({A: numbers.averaging_rate * (J.array - A.array)})
     rates: dict[Any, Any] = {J: eta}
     if numbers.student_weights is None:
         rates[v] = exact(numbers.second_layer_learning_rate)
@@ -116,6 +132,13 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         P.constrain(J, "sphere")
     shown = (v * exact(numbers.evaluation_scale) * g(J @ x + b)).sum()
     P.observe(error=(shown - clean) ** 2 / 2)
+
+
+def _slope(g: Activation, fields: Any) -> Any:
+    """Return g' at fields."""
+    x = sp.Symbol("x", real=True)
+    slope = sp.diff(g.expression, x)
+    return np.array([slope.xreplace({x: field}) for field in fields], dtype=object)
 
 
 def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.Expr:

@@ -1,0 +1,126 @@
+"""Runs of studies whose learning rule is nothing but its statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.rules.rule_of import StudyRule, rule_of
+from symderiv.dynamics.rules.rule_run import RuleFlow
+from symderiv.dynamics.rules.stated_module import (
+    FIXED,
+    MOVING,
+    OfEigenspaces,
+    StatedModule,
+    stated_module,
+)
+from symderiv.dynamics.rules.study_system import numbers_of, problem_of
+from symderiv.dynamics.stepping.flat_run import FlatResult
+from symderiv.dynamics.storage.checkpoint import Checkpoint
+from symderiv.dynamics.storage.kernels import Kernel
+from symderiv.dynamics.studies.state import State
+from symderiv.dynamics.studies.study import Study
+from symderiv.errors import InputError
+from symderiv.learning.rule.stated_rule import state_rule
+from symderiv.statement.language import Language
+
+__all__ = ["StatedFlow", "kernel_of_statement", "module_of_study", "stated_flow"]
+
+_PLAIN = (
+    "learning_rate",
+    "second_layer_learning_rate",
+    "weight_decay",
+    "second_layer_weight_decay",
+    "label_noise",
+)
+"""Parameters of statements that the vectors of plain descent hold."""
+
+_modules: dict[str, StatedModule] = {}
+
+
+def module_of_study(study: Study) -> StatedModule:
+    """Return the solver module of a study's statement; one for all values of its numbers.
+
+    Raises:
+        NotClosed: The equations do not close.
+    """
+    P = Language()
+    numbers = numbers_of(study, P, weights_move=True)
+    state_rule(P, problem_of(study), numbers, OfEigenspaces())
+    key = repr((P.statement.lines, P.statement.constraints, P.statement.observables))
+    if key not in _modules:
+        named = [str(symbol) for symbol in P.statement.symbols.parameters]
+        weights = [f"c{n + 1}" for n in range(study.M)]
+        own = tuple(name for name in named if name not in (*_PLAIN, *weights))
+        _modules[key] = stated_module(P, own)
+    return _modules[key]
+
+
+def kernel_of_statement(study: Study) -> Kernel:
+    """Return the compiled module of a study's statement."""
+    return module_of_study(study).kernel(study.student_activation, study.teacher_activation)
+
+
+@dataclass(frozen=True)
+class StatedFlow(RuleFlow):
+    """The flow of a statement's module from a state."""
+
+    module: StatedModule | None = None
+
+    @property
+    def layout(self) -> Any:
+        """How the module packs its vectors."""
+        assert self.module is not None
+        return self.module.layout
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The sizes, with that of a slow scalar behind."""
+        return np.append(super().sizes, 1)
+
+    def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
+        """Return the generalisation error of a flat state."""
+        return float(self.kernel.module.flat_observables(state, self.sizes, parameters))
+
+    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
+        """Return what the rule adds to the state, at every row: overlaps as covariances."""
+        fields = self.packing("state").views(result.results)
+        variance = self.state.weight * self.state.eigenvalue
+        found = {"b": fields["b"].copy()} if "b" in fields else {}
+        assert self.module is not None
+        for a, b in self.module.further:
+            share = self.state.weight if b == FIXED else variance
+            found[f"{a}.{b}"] = fields[f"{a}.{b}"] @ share
+        return found
+
+
+def stated_flow(study: Study, state: State, checkpoint: Checkpoint | None = None) -> StatedFlow:
+    """Return the flow of a study whose rule is its statement.
+
+    Raises:
+        InputError: The equations use eigenspaces in which inputs do not vary.
+        NotClosed: The equations do not close.
+    """
+    if np.any(state.eigenvalue == 0.0):
+        raise InputError(
+            "has eigenvalues that are zero, where overlaps of weights and teachers are not known; "
+            "leave those inputs out",
+            argument="data",
+        )
+    module = module_of_study(study)
+    kernel = kernel_of_statement(study)
+    numbers = {name: float(getattr(study.training, name)) for name in module.numbers}
+    rule = StudyRule(rule_of(study).rule, numbers, _started(module, study, state))
+    return StatedFlow(study, kernel, state, checkpoint, rule, module)
+
+
+def _started(module: StatedModule, study: Study, state: State) -> dict[str, np.ndarray]:
+    """Return the fields of a state beyond plain descent at α = 0: averages begin as the weights."""
+    students = np.moveaxis(state.student_overlap, 0, -1)
+    teachers = np.moveaxis(state.cross_overlap, 0, -1)
+    found = {f"{a}.{b}": teachers if b == FIXED else students for a, b in module.further}
+    assert MOVING in module.families
+    return {**found, "b": np.array(study.student_biases)}
