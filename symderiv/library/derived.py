@@ -80,9 +80,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     if study.stated:
         from symderiv.dynamics.rules.study_system import system_of
 
-        return LearningDerivation(
-            student.text, teacher.text, system_of(study).equations.derivation
-        )
+        return LearningDerivation(student.text, teacher.text, system_of(study).equations.derivation)
     with naming_arguments():
         rule = rule_of_study(study)
     found = learning_derivation(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.system.stated_system import System
+    from symderiv.system.told import SystemEquations
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
@@ -337,7 +338,7 @@ class Problem(Shown):
         return "problem" if self._path is None else self._path.stem
 
     @property
-    def equations(self) -> Equations:
+    def equations(self) -> Equations | SystemEquations:
         """The order-parameter equations, derived from the learning rule.
 
         Takes a fraction of a second the first time; typeset in a notebook, text in a terminal.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from symderiv.dynamics.studies.study import Study
     from symderiv.learning.rule.learning_rule import LearningRule
+    from symderiv.system.told import SystemEquations
 
 
 __all__ = ["Equation", "Equations", "equations_of"]
@@ -120,8 +121,12 @@ def _wrapped(equation: Equation, width: int) -> list[str]:
     return lines
 
 
-def equations_of(study: Study) -> Equations:
+def equations_of(study: Study) -> Equations | SystemEquations:
     """The equations of a study: terms whose rate is zero are left out."""
+    if study.stated:
+        from symderiv.dynamics.rules.study_system import system_of
+
+        return system_of(study).equations
     from symderiv.dynamics.rules.rule_of import rule_of
 
     training = study.training

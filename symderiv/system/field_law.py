@@ -150,7 +150,8 @@ class Law:
 
     def isotropic(self, inputs: str) -> bool:
         """Return whether the inputs have the covariance 1."""
-        return bool(getattr(self._inputs[inputs].model, "model", "") == "isotropic")
+        model = self._inputs[inputs].model
+        return model is None or bool(getattr(model, "model", "") == "isotropic")
 
     def covariance_of_vectors(
         self, inputs: str | tuple[str, ...], first: SlowVector, second: SlowVector

@@ -1,9 +1,9 @@
 """A solver module written from a statement, in the layout of the modules of studies.
 
-The modules of plain descent and of the rules of :mod:`symderiv.learning` hold for all K and M. Those
-of a rule that is only a statement are written for the K and M of a study; what their vectors hold
-is the same, with the order parameters that the rule adds behind, so that integration, ensembles and
-results know no difference.
+The modules of plain descent and of the rules of :mod:`symderiv.learning` hold for all K and M. The
+module of a rule that is only a statement is written for the K and M of a study; its vectors hold
+the same fields, with the order parameters that the rule adds behind, so that integration, ensembles
+and results know no difference.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class StatedModule:
         for a, b in self.further:
             state[f"{a}.{b}"] = (axis.get(a, "K"), axis.get(b, "K"), "L")
         state |= {name: ("K",) for name in self.scalars if name != "v"}
-        parameters = {**LAYOUT["parameters"], **{name: () for name in self.numbers}}
+        parameters = {**LAYOUT["parameters"], **dict.fromkeys(self.numbers, ())}
         return {"sizes": LAYOUT["sizes"], "state": state, "parameters": parameters}
 
     @cached_property
