@@ -98,8 +98,7 @@ class Problem(Shown):
         state: a state file instead of drawn vectors.
         time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
             keys of the study's tables of these names.
-        rule: keys of rules that are nothing but a statement: ``sobolev_weight``,
-            ``consistency_weight`` with ``averaging_rate``; see "Keys of learning rules".
+        rule: further keys of ``[training]``; see "Keys of learning rules" in the manual.
 
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.

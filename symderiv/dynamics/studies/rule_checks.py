@@ -32,15 +32,9 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
     for key, needed, there in (
         ("evaluation_scale", "training.keep", training.keep < 1.0),
         ("bias_learning_rate", "network.train_biases", network.train_biases),
-        ("averaging_rate", "training.consistency_weight", training.consistency_weight > 0.0),
     ):
         if getattr(training, key) is not None and not there:
             raise InputError(f"has no meaning without {needed}", argument=f"training.{key}")
-    if training.consistency_weight > 0.0 and training.averaging_rate is None:
-        raise InputError(
-            "missing; an average of the students needs the rate at which it follows them",
-            argument="training.averaging_rate",
-        )
     _check_tasks(tasks, network.teachers)
 
 

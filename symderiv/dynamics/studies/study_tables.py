@@ -105,6 +105,13 @@ class Training(Table, table="training"):
         for key, other in _EXCLUSIVE:
             if {key, other} <= given:
                 raise conflict(key, f"given together with {other}; remove one")
+        if self.consistency_weight > 0.0 and self.averaging_rate is None:
+            raise conflict(
+                "averaging_rate",
+                "missing; an average of the students needs the rate at which it follows them",
+            )
+        if self.averaging_rate is not None and self.consistency_weight == 0.0:
+            raise conflict("averaging_rate", "has no meaning without consistency_weight")
         if self.schedule is not None:
             check_schedule(self.schedule)
         return self
