@@ -70,6 +70,7 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--snapshot", default="", help="an older copy to go on with")
     parser.add_argument("--near", action="store_true", help="the room's own tests only")
     parser.add_argument("--minutes", type=float, default=1e9, help="of CPU time, then stop")
+    parser.add_argument("--within", default="", help="words in names of files, by commas: of these")
     parser.add_argument("--only", default="", help="identities of mutants, separated by commas")
     return parser.parse_args()
 
@@ -118,8 +119,12 @@ def _run(
 ) -> None:
     known = record.read()
     chosen = _sample(snapshot, room, words.sample, words.seed)
-    left = [m for m in chosen if m.identity not in known]
+    left = [m for m in chosen if m.identity not in known and _within(m, words)]
     _try(snapshot, room, sorted(left, key=lambda m: m.file), reach, record, words)
+
+
+def _within(mutant: Mutant, words: argparse.Namespace) -> bool:
+    return any(word in mutant.file for word in words.within.split(","))
 
 
 def _again(
@@ -129,7 +134,8 @@ def _again(
     if words.only:
         alive &= set(words.only.split(","))
     every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]
-    _try(snapshot, room, [m for m in every if m.identity in alive], reach, record, words)
+    left = [m for m in every if m.identity in alive and _within(m, words)]
+    _try(snapshot, room, left, reach, record, words)
 
 
 def _try(

@@ -99,12 +99,15 @@ ROOMS: Final = {
             "system",
             unasked=(
                 "tests/unit/system/test_rules_as_statements.py",
+                "tests/unit/system/test_span.py",
                 "tests/unit/system/test_system_ensembles.py",
+                "tests/unit/system/test_time_batches_mixtures.py",
                 "tests/unit/system/test_twelve_problems.py",
             ),
             beside=tuple(
                 f"symderiv/statement/{name}.py"
                 for name in (
+                    "batches",
                     "indicators",
                     "language",
                     "register",

@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
+from symderiv.errors import NotClosed
 from symderiv.statement.register import Field, Overlap
 from symderiv.system.field_law import Law
 
@@ -120,11 +121,58 @@ def test_a_spectrum_gives_covariances_names_and_a_trace() -> None:
     assert one == other != w[0].dot(B)
     assert law.covariance(w[0] @ said["x"], B @ said["x"]) == w[0].dot(B)
     meaning = law.covariances[one]
-    assert (meaning.inputs, meaning.first, meaning.second) == ("s", w[0], B)
+    assert (meaning.inputs, meaning.first, meaning.second) == (("s",), w[0], B)
     assert law.covariance(w[1] @ s, w[0] @ s) == law.covariance(w[0] @ s, w[1] @ s)
     assert (law.isotropic("x"), law.isotropic("s")) == (True, False)
     assert law.trace("x") == 1
     assert law.trace("s") != law.trace("x")
+
+
+def test_a_mixture_is_its_components_one_at_a_time() -> None:
+    """Four cases of two mixtures; a field becomes one of a component of its own inputs only."""
+    P = sd.System()
+    quarter, fifth = sp.Rational(1, 4), sp.Rational(1, 5)
+    spectra = [[2.0, 0.5], [0.3, 1.4]]
+    x = P.inputs("x", sd.GaussianMixture(probabilities=[0.25, 0.75], eigenvalues=spectra))
+    y = P.inputs("y", sd.GaussianMixture(probabilities=[0.2, 0.8], eigenvalues=spectra[::-1]))
+    z, w, B = P.inputs("z"), P.vectors("w"), P.vectors("B", fixed=True)
+    law = Law(P.statement)
+    chances = [case.probability for case in law.cases]
+    assert sorted(chances) == sorted(
+        [a * b for a in (quarter, 3 * quarter) for b in (fifth, 4 * fifth)]
+    )
+    assert [each.name for each in law.gaussian_inputs] == ["z", "x__1", "x__2", "y__1", "y__2"]
+    expression = (w @ x) * (w @ y) * (w @ z)
+    seen = set()
+    for case in law.cases:
+        fields = law.gaussian(case.of(expression))
+        names = tuple(law.symbols.meaning[f].input.source for f in fields)
+        seen.add(names)
+        assert names[-1] == "z"
+        variance = law.covariance(fields[0], fields[0])
+        assert law.covariances[variance].inputs == (names[0],)
+        assert law.covariance(fields[0], fields[1]) == 0
+    assert seen == {(a, b, "z") for a in ("x__1", "x__2") for b in ("y__1", "y__2")}
+    both = law.covariance_of_vectors(("y__1", "x__2"), B, w)
+    assert law.covariances[both].inputs == ("x__2", "y__1")
+    assert both == law.covariance_of_vectors(("x__2", "y__1"), w, B)
+    assert law.covariance_of_vectors(("z",), w, B) == w.dot(B)
+
+
+def test_steps_in_time_have_one_symbol_each() -> None:
+    P = sd.System()
+    x, w, T = P.inputs("x"), P.vectors("w"), P.parameter("T", 2)
+    law, after = Law(P.statement), P.alpha - T
+    step, sign = sp.Heaviside(after), sp.sign(2 * P.alpha - 1)
+    expression = step * (w @ x) + sign + sp.sign(w @ x) + step * P.alpha
+    timed = law.timed(expression)
+    (first,) = (s for s, place in law.jumps.items() if place == after)
+    (second,) = (s for s, place in law.jumps.items() if place == 2 * P.alpha - 1)
+    assert timed == first * (w @ x) + 2 * second - 1 + sp.sign(w @ x) + first * P.alpha
+    assert law.timed(step) == first
+    assert len(law.jumps) == 2
+    with pytest.raises(NotClosed, match="no root of a linear equation"):
+        law.timed(sp.Heaviside(P.alpha**2 - 1))
 
 
 @pytest.mark.parametrize("of", ["g", "c", "u"])

@@ -143,6 +143,86 @@ def test_linear_forces_on_spectra_move_overlaps_as_matrices_say() -> None:
             np.testing.assert_allclose(found, wanted[names[name]], rtol=1e-12, err_msg=name)
 
 
+def test_linear_forces_on_a_mixture_are_means_over_its_components() -> None:
+    """Forces of one component at a time, whose spectra and covariances are that component's."""
+    P = sd.System()
+    chance, spectra = np.array([0.25, 0.75]), np.array([[2.0, 0.5], [0.3, 1.4]])
+    model = sd.GaussianMixture(probabilities=list(chance), eigenvalues=spectra.tolist())
+    x, w, B = P.inputs("x", model), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: (B @ x - (w @ x) / 2) * x - w / 4})
+    random = np.random.default_rng(6)
+    drawn = random.normal(size=(2, 2, 9))
+    overlaps = drawn @ np.swapaxes(drawn, 1, 2) / 9
+    places = {"w.w": (0, 0), "w.B": (0, 1), "B.B": (1, 1)}
+    state = {name: overlaps[(slice(None), *place)] for name, place in places.items()}
+    weight, F, G = np.array([0.5, 0.5]), np.zeros((2, 2)), np.diag([-0.25, 0.0])
+    F[0] = -0.5, 1
+    mean = np.einsum("k,ck,kab->cab", weight, spectra, overlaps)
+    found = P.precise_rates(state, 15)
+    for k in range(2):
+        D = chance @ spectra[:, k] * F + G
+        noise = np.einsum("c,c,ab,cbd,ed->ae", chance, spectra[:, k], F, mean, F)
+        wanted = D @ overlaps[k] + overlaps[k] @ D.T + noise
+        for name in ("w.w", "w.B"):
+            value = float(np.asarray(found[name], dtype=float)[k])
+            assert value == pytest.approx(wanted[places[name]], rel=1e-12), name
+
+
+def test_linear_steps_of_batches_are_maps_of_overlaps() -> None:
+    """O' = (1 + D) O (1 + D)' plus the noise of a mean over cN examples and of another input."""
+    P = sd.System()
+    weight, c = np.array([0.25, 0.75]), 1.5
+    rho = {"x": np.array([2.0, 0.5]), "y": np.array([0.4, 1.2])}
+    x = P.inputs("x", sd.Spectrum(list(rho["x"]), weights=list(weight)), batch_ratio=c)
+    y = P.inputs("y", sd.Spectrum(list(rho["y"]), weights=list(weight)))
+    w, v, B = P.vectors("w"), P.vectors("v"), P.vectors("B", fixed=True)
+    P.update({w: x.mean((B @ x - (w @ x) / 2) * x) + 2 * y - w / 4, v: x.mean((v @ x) * x) - w})
+    random = np.random.default_rng(7)
+    drawn = random.normal(size=(2, 3, 9))
+    overlaps = drawn @ np.swapaxes(drawn, 1, 2) / 9
+    places = {"w.w": (0, 0), "w.v": (0, 1), "w.B": (0, 2), "v.v": (1, 1), "v.B": (1, 2)}
+    state = {name: overlaps[(slice(None), *place)] for name, place in places.items()}
+    state["B.B"] = overlaps[:, 2, 2]
+    F, G = np.zeros((3, 3)), np.zeros((3, 3))
+    F[0], F[1] = (-0.5, 0, 1), (0, 1, 0)
+    G[0, 0], G[1, 0] = -0.25, -1
+    mean = np.einsum("k,k,kab->ab", weight, rho["x"], overlaps)
+    found = P.precise_rates(state, 15)
+    for k in range(2):
+        D = np.eye(3) + rho["x"][k] * F + G
+        noise = rho["x"][k] / c * F @ mean @ F.T
+        noise[0, 0] += 4 * rho["y"][k]
+        wanted = D @ overlaps[k] @ D.T + noise - overlaps[k]
+        for name, place in places.items():
+            value = float(np.asarray(found[name], dtype=float)[k])
+            assert value == pytest.approx(wanted[place], rel=1e-12), name
+
+
+def test_small_learning_rates_leave_the_noise_of_steps_out() -> None:
+    rates = {}
+    for order in ("full", "small-learning-rate"):
+        P = sd.System(order=order)
+        x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+        P.update({w: (B @ x) * x - w / 2})
+        rates[order] = float(P.precise_rates({"w.w": 0.7, "w.B": 0.2, "B.B": 1.1}, 15)["w.w"])
+    assert rates["full"] == pytest.approx(2 * 0.2 - 0.7 + 1.1)
+    assert rates["small-learning-rate"] == pytest.approx(2 * 0.2 - 0.7)
+
+
+def test_averages_in_coefficients_are_numbers_of_the_state() -> None:
+    """η = E[h²] for the step, and an average of an average."""
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    size = P.average((w @ x) ** 2)
+    more = P.average(size * (w @ x) * (B @ x))
+    P.update({w: size * (B @ x) * x - more * w})
+    assert P.average((w @ x) ** 2) == size
+    Q, R, T = 0.7, 0.2, 1.1
+    found = P.precise_rates({"w.w": Q, "w.B": R, "B.B": T}, 15)
+    assert float(found["w.w"]) == pytest.approx(2 * Q * R - 2 * Q * R * Q + Q**2 * T)
+    assert float(found["w.B"]) == pytest.approx(Q * T - Q * R * R)
+
+
 def test_the_rate_of_an_overlap_is_one_expression_of_all_classes() -> None:
     P = sd.System()
     x, w, B = P.inputs("x", sd.Spectrum([2.0, 0.5])), P.vectors("w"), P.vectors("B", fixed=True)
@@ -156,7 +236,7 @@ def test_the_rate_of_an_overlap_is_one_expression_of_all_classes() -> None:
     noise = equations.noise_of(w, w)["x"]
     assert sp.expand(equations.overlap_rate(w, w) - 6 * C + w.dot(w) - law.trace("x") * noise) == 0
     assert equations.overlap_rate(B, B) == 0
-    assert "update" in equations.sources[w][0]
+    assert "update" in equations.step.source[w][0]
 
 
 def test_observables_leave_out_the_norms_of_inputs_and_refuse_random_multiples() -> None:
