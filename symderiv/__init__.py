@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from symderiv.library.problem import Problem as Problem
     from symderiv.library.rates import Rates as Rates
     from symderiv.library.shown_equations import Equations as Equations
+    from symderiv.library.stated import System as System
     from symderiv.library.verified import Verdicts as Verdicts
     from symderiv.library.verified import verify as verify
     from symderiv.questions import Expectation as Expectation
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from symderiv.questions import integral as integral
     from symderiv.questions import mean as mean
     from symderiv.statement.vector_expressions import norm2 as norm2
-    from symderiv.system.stated_system import System as System
 
     open = _opening.open_file
 
@@ -78,7 +78,7 @@ _PUBLIC = {
     "Trajectory": "symderiv.dynamics.stepping.trajectory",
     "InputError": "symderiv.errors",
     "NotClosed": "symderiv.errors",
-    "System": "symderiv.system.stated_system",
+    "System": "symderiv.library.stated",
     "norm2": "symderiv.statement.vector_expressions",
     "SymderivError": "symderiv.errors",
     "ToleranceError": "symderiv.errors",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from symderiv.errors import InputError
 from symderiv.progress import Tell
 from symderiv.report.run_quantities import measured, quantity_of
 from symderiv.sweeps.study_map import Measure, StudyMap, map_of
+from symderiv.sweeps.system_grid import SweptSystem
 
 __all__ = ["Quantity", "ends_of", "mapped"]
 
@@ -21,9 +23,15 @@ Quantity = str | Callable[[np.ndarray, np.ndarray], float | str]
 
 
 def mapped(
-    study: Study, quantity: Quantity, over: Mapping[str, Sequence[Any]], tell: Tell, **options: Any
+    study: Study | SweptSystem,
+    quantity: Quantity,
+    over: Mapping[str, Sequence[Any]],
+    tell: Tell,
+    *,
+    curve: str = "generalization_error",
+    **options: Any,
 ) -> StudyMap:
-    """:func:`~symderiv.sweeps.study_map.map_of` of a quantity by its name.
+    """:func:`~symderiv.sweeps.study_map.map_of` of a quantity by its name, read off a curve.
 
     Raises:
         InputError: there is no such quantity, or a function's values are to be kept; see there for
@@ -35,10 +43,12 @@ def mapped(
             "same later",
             argument="checkpoint",
         )
-    tolerance = study.time.relative_tolerance
-    return map_of(
-        study, _measure(quantity, tolerance, options.pop("kinds", None)), over, tell=tell, **options
-    )
+    asked = study.time if isinstance(study, Study) else study.wanted
+    measure = _measure(quantity, asked.relative_tolerance, options.pop("kinds", None))
+    words = measure.words.replace("generalisation error", curve.replace("_", " "))
+    if isinstance(study, Study):
+        words = measure.words
+    return map_of(study, replace(measure, words=words, curve=curve), over, tell=tell, **options)
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:

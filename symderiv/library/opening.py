@@ -19,8 +19,8 @@ from symderiv.library.problem import Problem
 from symderiv.library.verified import Verdicts
 
 if TYPE_CHECKING:
+    from symderiv.library.stated import System
     from symderiv.sweeps.sweep_result import Sweep
-    from symderiv.system.stated_system import System
 
 __all__ = ["open_file"]
 
@@ -81,7 +81,7 @@ def _system_or_ledger(path: Path) -> System | Verdicts:
         return _ledger(path)
     if '"symderiv-system"' not in text[:200]:
         return _ledger(path)
-    from symderiv.system.stated_system import System
+    from symderiv.library.stated import System
     from symderiv.system.system_files import read_system
 
     try:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from symderiv.library.plateau import Plateau
     from symderiv.library.rates import Rates
     from symderiv.library.shown_equations import Equations
+    from symderiv.library.stated import System
     from symderiv.report.grid import GridResult
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
-    from symderiv.system.stated_system import System
     from symderiv.system.told import SystemEquations
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
@@ -354,9 +354,10 @@ class Problem(Shown):
             NotClosed: the rule is no statement about one fresh example (schedules, tasks, batches
                 that grow with N, steps divided by their root mean square).
         """
-        from symderiv.dynamics.rules.study_system import system_of
+        from symderiv.dynamics.rules.study_system import stated_in
+        from symderiv.library.stated import System
 
-        return system_of(self._study)
+        return stated_in(System(), self._study)
 
     def rates(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import numpy as np
 from symderiv.errors import InputError
 from symderiv.report.curves import Curve, Floats
 from symderiv.report.features import final_decay, plateau, resolved
+from symderiv.sweeps.run_grid import tables_of
 
 __all__ = ["QUANTITIES", "Quantity", "measured", "quantity_of", "tolerance_of"]
 
@@ -122,7 +122,7 @@ def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float 
 
 def tolerance_of(study_text: str) -> float:
     """The relative tolerance that a study asks for."""
-    return float(tomllib.loads(study_text)["time"]["relative_tolerance"])
+    return float(tables_of(study_text)["time"]["relative_tolerance"])
 
 
 def _curve(alpha: Floats, error: Floats) -> Curve:

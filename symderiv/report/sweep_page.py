@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def page_text(sweep: Sweep) -> str:
         errors=list(sweep.errors.items()),
         figures=[_picture(figure, caption) for figure, caption in _figures(data)],
         tables=[_ends(sweep), _work(data)],
-        study_text=str(data.attrs["study"]),
+        study_text=_statement(str(data.attrs["study"])),
         store=Path(sweep.output).name,
         made_by=str(data.attrs["symderiv_version"]),
     )
@@ -52,14 +53,20 @@ def page_text(sweep: Sweep) -> str:
 
 def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
     """The figures of a sweep with their captions."""
-    found = [
-        (sweep_plots.curve_figure(data), "Generalisation error ε_g over α."),
-        (
-            sweep_plots.order_figure(data),
-            "Student overlaps Q, student-teacher overlaps R and, where they are trained, the "
-            "output weights v at some points of the sweep.",
-        ),
-    ]
+    if "generalization_error" in data:
+        found = [
+            (sweep_plots.curve_figure(data), "Generalisation error ε_g over α."),
+            (
+                sweep_plots.order_figure(data),
+                "Student overlaps Q, student-teacher overlaps R and, where they are trained, the "
+                "output weights v at some points of the sweep.",
+            ),
+        ]
+    else:
+        found = [
+            (sweep_plots.curve_figure(data, name), f"The average {name} over α.")
+            for name in sweep_plots.observables(data)
+        ]
     if data["status"].size <= _MOST_MAPPED:
         for name in ("final_error", "plateau_length", "exponent"):
             figure = sweep_plots.map_figure(data, name)
@@ -68,6 +75,13 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
     if len(np.unique(data["status"].values)) > 1:
         found.append((sweep_plots.status_figure(data), "How the integrations ended."))
     return found
+
+
+def _statement(text: str) -> str:
+    """What is swept as it is read; JSON in lines."""
+    if text.startswith("{"):
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    return text
 
 
 def _picture(figure: Figure, caption: str) -> Picture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -48,9 +49,28 @@ def sweep_figure(data: xarray.Dataset, quantity: str = "generalization_error") -
     data = ascending(data)
     if quantity == "status":
         return status_figure(data)
-    if quantity == "generalization_error":
-        return curve_figure(data)
+    if quantity == "generalization_error" or quantity in observables(data):
+        return curve_figure(data, None if quantity == "generalization_error" else quantity)
     return map_figure(data, quantity)
+
+
+def observables(data: xarray.Dataset) -> list[str]:
+    """The variables that are one number at each time: of systems what was observed, first to last.
+
+    Raises:
+        InputError: there is none.
+    """
+    if "generalization_error" in data:
+        return ["generalization_error"]
+    kept = json.loads(str(data.attrs["study"]))["system"]["observables"]
+    if not kept:
+        raise InputError("nothing was observed that could be drawn", argument="quantity")
+    return list(kept)
+
+
+def curve_name(name: str) -> str:
+    """What a curve is called on axes."""
+    return r"$\epsilon_g$" if name == "generalization_error" else name.replace("_", " ")
 
 
 def ascending(data: xarray.Dataset) -> xarray.Dataset:
@@ -70,7 +90,9 @@ def name_of(data: xarray.Dataset, dimension: str) -> str:
 
 def plain_name(data: xarray.Dataset, dimension: str) -> str:
     """The same in text."""
-    return letter(str(data[dimension].attrs.get("key", dimension)))
+    key = str(data[dimension].attrs.get("key", dimension))
+    table, _, rest = key.partition(".")
+    return rest if table in ("initial", "inputs") and "." in rest else letter(key)
 
 
 def written(name: str) -> str:
@@ -93,24 +115,25 @@ def value_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def curve_figure(data: xarray.Dataset) -> Figure:
-    """ε_g(α): one key by colour, the others as small multiples."""
+def curve_figure(data: xarray.Dataset, name: str | None = None) -> Figure:
+    """ε_g(α), or an observable: one key by colour, the others as small multiples."""
+    curve = name or observables(data)[0]
     by = _colour_key(data)
     shown = _thin(data.sizes[by], _MOST_CURVES)
     with plots._styled():
         figure, axes, panels = _panels(data, [name for name in swept(data) if name != by])
         paint = _Colours(data[by].values[shown])
         for axis, places in zip(axes, panels, strict=False):
-            part = data[["generalization_error", "alpha"]].isel(places).load()
+            part = data[[curve, "alpha"]].isel(places).load()
             for n, place in enumerate(shown):
                 one = part.isel({by: place})
-                alpha, error = one["alpha"].values, one["generalization_error"].values
+                alpha, error = one["alpha"].values, one[curve].values
                 good = (alpha > 0) & (error > 0)
                 axis.plot(alpha[good], error[good], color=paint.of(n), linewidth=1.3)
             if any(np.size(line.get_xdata()) for line in axis.lines):
                 axis.set(xscale="log", yscale="log")
             axis.set_title(setting(data, places), fontsize=9)
-        _label(figure, r"$\alpha$  (examples per input dimension)", r"$\epsilon_g$")
+        _label(figure, r"$\alpha$  (examples per input dimension)", curve_name(curve))
         paint.explain(figure, axes, name_of(data, by))
         return figure
 
@@ -219,7 +242,7 @@ def order_figure(data: xarray.Dataset, most: int = 4) -> Figure:
 
 def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
     """The number of every point, in the shape of the grid."""
-    alpha, error = data["alpha"], data["generalization_error"]
+    alpha, error = data["alpha"], data[observables(data)[0]]
     time = str(error.dims[-1])
     errors = error.values.reshape(-1, data.sizes[time])
     times = alpha.broadcast_like(error).transpose(*error.dims).values.reshape(errors.shape)

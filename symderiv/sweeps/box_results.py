@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.ensemble import Chunk, group_points, integrate_chunk
 from symderiv.dynamics.ensemble.chunk import INTERRUPTED
 from symderiv.sweeps.layout import Layout
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.point_arrays import Ended
+from symderiv.sweeps.run_grid import RunGrid
 
 __all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
 
@@ -28,7 +28,6 @@ SCALARS: dict[str, tuple[str, object]] = {
     "wall_seconds": ("<f8", np.nan),
     "point_hash": ("<U32", ""),
 }
-CURVES = ("generalization_error", "Q", "R", "v", "T")
 
 #: Called with the numbers of points that are done in a box, and of all of it.
 BoxProgress = Callable[[int, int], None]
@@ -58,14 +57,14 @@ def empty(layout: Layout, count: int, hashes: np.ndarray) -> BoxResult:
     """A result in which nothing is known but the hashes of the points."""
     arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
     arrays["point_hash"] = hashes
-    for name in CURVES:
+    for name in layout.inner.curves:
         shape = (layout.sizes[axis] for axis in layout.dimensions(name))
         arrays[name] = np.full((count, *shape), np.nan)
     return BoxResult(arrays)
 
 
 def compute(
-    grid: Grid,
+    grid: RunGrid,
     layout: Layout,
     indices: np.ndarray,
     *,
@@ -73,7 +72,7 @@ def compute(
     threads: int | None = None,
     progress: BoxProgress | None = None,
 ) -> BoxResult:
-    """Integrate the studies of flat indices, but those that are known already.
+    """Integrate the points of flat indices, but those that are known already.
 
     An interrupt from the keyboard leaves in the result what has ended by then.
 
@@ -87,39 +86,34 @@ def compute(
     result = known or empty(layout, indices.size, grid.hashes(indices))
     todo = result.missing
     done = indices.size - todo.size
+    tell = None
+    if progress is not None:
+        report = progress
+
+        def tell(ended: int, count: int) -> None:
+            report(done + ended, indices.size)
+
     try:
-        studies = list(grid.studies(indices[todo]))
-        for group in group_points(studies):
-            tell = None
-            if progress is not None:
-                before = done
-
-                def tell(ended: int, count: int, before: int = before) -> None:
-                    progress(before + ended, indices.size)
-
-            chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=tell)
-            _fill(result, todo[group], chunk)
-            if chunk.interrupted:
+        for ended in grid.integrate(indices[todo], threads, tell):
+            _fill(result, todo[ended.numbers], ended)
+            if ended.interrupted:
                 raise KeyboardInterrupt
-            done += len(group)
     except KeyboardInterrupt:
         result.interrupted = True
     return result
 
 
-def _fill(result: BoxResult, places: np.ndarray, chunk: Chunk) -> None:
+def _fill(result: BoxResult, places: np.ndarray, found: Ended) -> None:
     """Take over the runs that have ended; the status comes last, for who is interrupted here."""
-    ended = np.flatnonzero(chunk.status != INTERRUPTED)
+    ended = np.flatnonzero(found.status != INTERRUPTED)
     places = places[ended]
     arrays = result.arrays
-    for name in SCALARS:
-        if name not in ("status", "point_hash"):
-            arrays[name][places] = getattr(chunk, name)[ended]
-    for name in CURVES:
-        put(arrays, name, places, getattr(chunk, name)[ended])
-    for name, values in chunk.further.items():
-        put(arrays, name, places, values[ended])
-    status = [str(text) for text in chunk.status[ended]]
+    for name, values in found.arrays.items():
+        if name in SCALARS:
+            arrays[name][places] = values[ended]
+        else:
+            put(arrays, name, places, values[ended])
+    status = [str(text) for text in found.status[ended]]
     for place, text in zip(places, status, strict=True):
         result.errors.pop(int(place), None)
         if text.startswith(FAILED):

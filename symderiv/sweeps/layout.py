@@ -9,30 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.point_arrays import PointArrays
+from symderiv.sweeps.run_grid import RunGrid
 from symderiv.sweeps.swept_keys import Axis, point_label
 
 __all__ = ["Box", "Layout", "layout_of"]
 
 #: Points of a box: a sixteenth of the sweep, up to so many, and to so many bytes.
 _PARTS, _MOST_IN_BOX, _MOST_BYTES = 16, 1024, 32 * 2**20
-
-#: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
-AXES: dict[str, tuple[str, ...]] = {
-    "Q": ("time", "student", "student_2"),
-    "R": ("time", "student", "teacher"),
-    "v": ("time", "student"),
-    "T": ("teacher", "teacher_2"),
-    "generalization_error": ("time",),
-    "b": ("time", "student"),
-    "P": ("time", "student", "student_2"),
-    "W": ("time", "student", "student_2"),
-    "C": ("time", "student", "teacher"),
-    "heads": ("time", "head", "student"),
-    "task_error": ("time", "task"),
-    "noisy_error": ("time",),
-    "mean_loss": ("time",),
-}
 
 
 @dataclass(frozen=True)
@@ -79,15 +63,14 @@ class Layout:
             point along the keys ``timed``, shape (…, A), the last ones not a number where a study
             has fewer.
         timed: numbers of the axes that the output times depend on.
-        K, M: the largest numbers of students and teachers; what a point has not is not a number.
+        inner: what one point has, at most; what it has not is not a number.
         box: lengths of a box.
     """
 
     axes: tuple[Axis, ...]
     alpha: np.ndarray
     timed: tuple[int, ...]
-    K: int
-    M: int
+    inner: PointArrays
     box: tuple[int, ...]
 
     def sizes_only(self) -> Layout:
@@ -112,18 +95,11 @@ class Layout:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Of the dimensions of one point that every rule has."""
-        A = self.alpha.shape[-1]
-        return {
-            self.time: A,
-            "student": self.K,
-            "student_2": self.K,
-            "teacher": self.M,
-            "teacher_2": self.M,
-        }
+        return {self.time: self.alpha.shape[-1], **self.inner.sizes}
 
     def dimensions(self, variable: str) -> tuple[str, ...]:
         """Of one point in a variable."""
-        return tuple(self.time if name == "time" else name for name in AXES.get(variable, ()))
+        return tuple(self.time if name == "time" else name for name in self.inner.axes(variable))
 
     @property
     def boxes_along(self) -> tuple[int, ...]:
@@ -154,27 +130,11 @@ class Layout:
         return (self.box_at(number) for number in range(self.count))
 
 
-def layout_of(grid: Grid) -> Layout:
-    """The layout of a grid; one study is made per combination of keys that are not quick."""
-    timed = tuple(n for n, axis in enumerate(grid.axes) if axis.key.startswith("time."))
-    others = [n for n, axis in enumerate(grid.axes) if axis.key in grid.other_keys]
-    times: dict[tuple[int, ...], np.ndarray] = {}
-    K = M = 1
-    places = np.ndindex(*(grid.shape[n] for n in others))
-    for place, (_, study) in zip(places, grid.combinations(), strict=True):
-        K, M = max(K, study.K), max(M, study.M)
-        at = dict(zip(others, place, strict=True))
-        times[tuple(at[n] for n in timed)] = study.alpha
-    first = next(iter(times.values()))
-    if all(np.array_equal(alpha, first) for alpha in times.values()):
-        timed, alpha = (), first
-    else:
-        longest = max(each.size for each in times.values())
-        alpha = np.full((*(grid.shape[n] for n in timed), longest), np.nan)
-        for at_times, each in times.items():
-            alpha[at_times][: each.size] = each
-    size = 8 * (alpha.shape[-1] * (K * K + K * M + K + 1) + M * M + 12)
-    return Layout(grid.axes, alpha, timed, K, M, _box(grid.shape, size))
+def layout_of(grid: RunGrid) -> Layout:
+    """The layout of a grid."""
+    timed, alpha, inner = grid.extent()
+    size = 8 * (inner.numbers + 12 + inner.times)
+    return Layout(grid.axes, alpha, timed, inner, _box(grid.shape, size))
 
 
 def _box(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

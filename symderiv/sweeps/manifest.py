@@ -25,6 +25,7 @@ from symderiv.errors import InputError
 from symderiv.seals import is_sealed, sealed
 from symderiv.showing import plain
 from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.sealed_files import place_file
 from symderiv.sweeps.swept_keys import Axis, axis_names
 
@@ -61,8 +62,8 @@ class Manifest:
     Args:
         study: its text.
         keys: the swept keys with their values.
-        box, timed, inner: lengths of a box; axes that times depend on; numbers of times, students
-            and teachers.
+        box, timed, inner: lengths of a box; axes that times depend on; what one point has, for
+            studies the numbers of times, students and teachers.
         alpha: SHA-256 of the output times.
         versions: of the programs that made the store.
         files: SHA-256 of metadata and coordinates, by their keys in the store.
@@ -75,7 +76,7 @@ class Manifest:
     keys: dict[str, list[Any]]
     box: list[int]
     timed: list[int]
-    inner: list[int]
+    inner: Any
     alpha: str
     versions: dict[str, str]
     files: dict[str, str] = field(default_factory=dict)
@@ -102,7 +103,7 @@ class Manifest:
             {axis.key: plain(list(axis.values)) for axis in layout.axes},
             list(layout.box),
             list(layout.timed),
-            [layout.alpha.shape[-1], layout.K, layout.M],
+            layout.inner.said,
             hashlib.sha256(layout.alpha.tobytes()).hexdigest(),
             versions,
             attributes=attributes,
@@ -121,8 +122,8 @@ class Manifest:
             Axis(key, name, tuple(self.keys[key]))
             for key, name in zip(self.keys, axis_names(list(self.keys)), strict=True)
         )
-        times, students, teachers = self.inner
-        return Layout(axes, np.empty(times), tuple(self.timed), students, teachers, tuple(self.box))
+        inner = PointArrays.read(self.inner)
+        return Layout(axes, np.empty(inner.times), tuple(self.timed), inner, tuple(self.box))
 
     def has_layout(self, layout: Layout) -> bool:
         """Whether the store has the points of a layout at their places."""

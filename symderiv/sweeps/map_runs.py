@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.ensemble import group_points, integrate_chunk
-from symderiv.dynamics.storage.checkpoint import Checkpoint, identity
-from symderiv.dynamics.studies.study import Study
+from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.kept import sources_digest
 from symderiv.sweeps.box_results import INTERRUPTED
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.run_grid import Swept
 
 __all__ = ["MapRuns", "Measure"]
 
@@ -26,6 +24,7 @@ __all__ = ["MapRuns", "Measure"]
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 1024
 _SECONDS_AT_ONCE = 1.0
 _KEPT = "values"
+_NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Measure:
             its status.
         kinds: values are kinds, and only whether they are equal counts.
         logarithmic: it is the logarithm whose changes count.
+        curve: the variable that errors are.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Measure:
     of: Callable[[np.ndarray, np.ndarray, str], float | str]
     kinds: bool = False
     logarithmic: bool = False
+    curve: str = "generalization_error"
 
 
 class MapRuns:
@@ -53,12 +54,12 @@ class MapRuns:
 
     def __init__(
         self,
-        study: Study,
+        swept: Swept,
         quantity: Measure,
         over: Mapping[str, list[Any]],
         checkpoint: Checkpoint | None,
     ) -> None:
-        self._grid = Grid(study, over, lazily=True)
+        self._grid = swept.grid(over, lambda task, fraction: None, lazily=True)
         # whole numbers may stand several times along a side
         self._first = [
             np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
@@ -71,7 +72,7 @@ class MapRuns:
         self._at_once = _FEWEST_AT_ONCE
         if checkpoint is not None:
             more = {"quantity": quantity.name, "sides": json.dumps(over)}
-            checkpoint.open(identity(study, _text_of_maps(), **more))
+            checkpoint.open(swept.identity(_text_of_maps(), **more))
             kept = checkpoint.entry(_KEPT)
             if kept is not None:
                 places, values = kept["places"].tolist(), kept["values"].tolist()
@@ -103,16 +104,15 @@ class MapRuns:
         return np.array([self._number(self._known[index]) for index in indices])
 
     def _compute(self, indices: list[int]) -> None:
-        studies = list(self._grid.studies(indices))
-        for group in group_points(studies):
-            chunk = integrate_chunk([studies[n] for n in group])
-            for row, n in enumerate(group):
-                status = str(chunk.status[row]).partition(":")[0]
+        curve = self.quantity.curve
+        for ended in self._grid.integrate(np.array(indices), None, None):
+            for row, n in enumerate(ended.numbers):
+                status = str(ended.status[row]).partition(":")[0]
                 if status != INTERRUPTED:
-                    self._known[indices[n]] = self.quantity.of(
-                        chunk.alpha, chunk.generalization_error[row], status
-                    )
-            if chunk.interrupted:
+                    values = ended.arrays.get(curve, _NOTHING)
+                    error = values[row] if len(values) else np.full(ended.alpha.size, np.nan)
+                    self._known[indices[n]] = self.quantity.of(ended.alpha, error, status)
+            if ended.interrupted:
                 raise KeyboardInterrupt
             if self._checkpoint is not None and self._checkpoint.due:
                 self._keep()
@@ -150,6 +150,7 @@ def _text_of_maps() -> str:
     import symderiv_codegen
     import symderiv_kernels
 
-    rooms = ("expressions", "gaussian", "learning", "library", "numerics", "report", "sweeps")
+    formulas = ("expressions", "gaussian", "learning", "numerics", "statement", "system")
+    rooms = (*formulas, "library", "report", "sweeps")
     packages = (Path(each.__path__[0]) for each in (symderiv_codegen, symderiv_kernels))
     return sources_digest(*rooms, also=tuple(packages))

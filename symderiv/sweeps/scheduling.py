@@ -27,7 +27,7 @@ import numpy as np
 from symderiv.errors import InputError, SymderivError
 from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
 from symderiv.sweeps.layout import Box, Layout
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.run_grid import RunGrid
 
 __all__ = ["LARGE", "Job", "here", "local_cluster", "on_cluster", "running_cluster"]
 
@@ -58,7 +58,7 @@ class Job:
 
 
 def here(
-    grid: Grid, layout: Layout, jobs: Iterable[Job], progress: BoxProgress
+    grid: RunGrid, layout: Layout, jobs: Iterable[Job], progress: BoxProgress
 ) -> Iterator[tuple[Box, BoxResult]]:
     """Compute one box after the other, in this process on all its processors."""
     for job in jobs:
@@ -66,7 +66,7 @@ def here(
 
 
 def on_cluster(
-    client: Any, grid: Grid, layout: Layout, jobs: Iterable[Job]
+    client: Any, grid: RunGrid, layout: Layout, jobs: Iterable[Job]
 ) -> Iterator[tuple[Box, BoxResult]]:
     """Compute boxes on the workers of a cluster, whichever is ready first.
 
@@ -116,7 +116,7 @@ def on_cluster(
         ) from None
 
 
-def _on_worker(part: Grid, layout: Layout, known: BoxResult | None) -> BoxResult:
+def _on_worker(part: RunGrid, layout: Layout, known: BoxResult | None) -> BoxResult:
     return compute(part, layout, np.arange(len(part)), known=known, threads=1)
 
 

@@ -14,7 +14,7 @@ import zarr
 from zarr import Array
 from zarr.codecs import BloscCodec, Crc32cCodec
 
-from symderiv.sweeps.box_results import CURVES, SCALARS
+from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.sealed_files import SealedFiles
 
@@ -32,7 +32,7 @@ MEANINGS = {
     "steps": "accepted steps",
     "rhs_evaluations": "right-hand sides computed",
     "wall_seconds": "seconds that the integration took",
-    "point_hash": "SHA-256 of the study, files and all, 32 digits",
+    "point_hash": "SHA-256 of what is integrated, files and all, 32 digits",
 }
 
 #: By the kind of a type: its name in Zarr, and what a chunk is filled with.
@@ -52,7 +52,7 @@ def make_arrays(files: SealedFiles, layout: Layout) -> None:
         array[...] = values
     for name, (kind, _) in SCALARS.items():
         make_array(files, layout, name, np.dtype(kind).kind)
-    for name in CURVES:
+    for name in layout.inner.curves:
         make_array(files, layout, name, "f")
 
 
@@ -68,8 +68,8 @@ def coordinates(layout: Layout) -> dict[str, _Coordinate]:
     time = (*(layout.names[n] for n in layout.timed), layout.time)
     said = {"long_name": "time, examples / input dimension", "units": "1"}
     found["alpha"] = layout.alpha, time, said
-    for name in ("student", "student_2", "teacher", "teacher_2"):
-        found[name] = np.arange(1, layout.sizes[name] + 1), (name,), {}
+    for name, size in layout.inner.sizes.items():
+        found[name] = np.arange(1, size + 1), (name,), {}
     return found
 
 
@@ -92,7 +92,8 @@ def make_array(
         layout.sizes[axis] if axis in layout.sizes else inner[place]
         for place, axis in enumerate(own)
     ]
-    attributes = {"long_name": MEANINGS[name]} if name in MEANINGS else {}
+    known = name in MEANINGS and (layout.inner.study or name in SCALARS)
+    attributes = {"long_name": MEANINGS[name]} if known else {}
     shape, chunk = (*layout.shape, *lengths), (*layout.box, *lengths)
     return _create(files, name, kind, shape, chunk, (*layout.names, *own), attributes)
 

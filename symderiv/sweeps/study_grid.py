@@ -11,20 +11,25 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
+from symderiv.dynamics.ensemble import group_points, integrate_chunk
+from symderiv.dynamics.ensemble.chunk import Chunk
+from symderiv.dynamics.storage.checkpoint import identity
 from symderiv.dynamics.studies.study import Study
 from symderiv.dynamics.studies.toml_text import short_text, to_toml
 from symderiv.errors import InputError
 from symderiv.progress import Tell
+from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.run_grid import PointsTold
 from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys, point_label
 
-__all__ = ["QUICK", "Grid"]
+__all__ = ["QUICK", "Grid", "SweptStudy"]
 
 #: Keys whose values neither a check nor anything that a study keeps relates to another key.
 QUICK = (
@@ -79,7 +84,7 @@ class Grid:
         count = math.prod(len(values) for values in given.values())
         if count > MOST_POINTS:
             raise InputError(f"{count} points are more than {MOST_POINTS}", argument="over")
-        self.study = study.model_copy(update={"sweep": {}}) if study.sweep else study
+        self.study = without_sweep(study)
         self._take(given)
         self.axes = tuple(
             Axis(key, name, values)
@@ -109,6 +114,11 @@ class Grid:
     def __reduce__(self) -> tuple[Any, ...]:
         # what travels to another process: the study and the lists, not the studies made of them
         return _again, (self.study, dict(zip(self._keys, self._given, strict=True)), self.axes)
+
+    @property
+    def text(self) -> str:
+        """What all points have in common."""
+        return self.study.text
 
     @property
     def other_keys(self) -> list[str]:
@@ -153,6 +163,55 @@ class Grid:
             for key, values, one in zip(self._keys, self._given, slices, strict=True)
         }
         return _again(self.study, given, axes)
+
+    def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
+        """Output times and sizes; one study is made per combination of keys that are not quick."""
+        timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
+        others = [n for n, axis in enumerate(self.axes) if axis.key in self.other_keys]
+        times: dict[tuple[int, ...], np.ndarray] = {}
+        K = M = 1
+        places = np.ndindex(*(self.shape[n] for n in others))
+        for place, (_, study) in zip(places, self.combinations(), strict=True):
+            K, M = max(K, study.K), max(M, study.M)
+            at = dict(zip(others, place, strict=True))
+            times[tuple(at[n] for n in timed)] = study.alpha
+        first = next(iter(times.values()))
+        if all(np.array_equal(alpha, first) for alpha in times.values()):
+            timed, alpha = (), first
+        else:
+            longest = max(each.size for each in times.values())
+            alpha = np.full((*(self.shape[n] for n in timed), longest), np.nan)
+            for at_times, each in times.items():
+                alpha[at_times][: each.size] = each
+        return timed, alpha, PointArrays.of_studies(alpha.shape[-1], K, M)
+
+    def derive(self, tell: Tell) -> None:
+        """Derive every solver module once."""
+        from symderiv.dynamics.rules.whichever import solver_module
+
+        studies = [study for _, study in self.combinations()]
+        for group in group_points(studies):
+            tell("deriving", 0.0)
+            solver_module(studies[group[0]])
+
+    def integrate(
+        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+    ) -> Iterator[Ended]:
+        """Integrate the studies of flat indices, those together that share a module."""
+        studies, done = list(self.studies(indices)), 0
+        for group in group_points(studies):
+            progress = None
+            if told is not None:
+                report, before = told, done
+
+                def progress(
+                    ended: int, count: int, report: PointsTold = report, before: int = before
+                ) -> None:
+                    report(before + ended, indices.size)
+
+            chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=progress)
+            yield _ended(np.array(group), chunk)
+            done += len(group)
 
     def settings(self, index: int) -> dict[str, Any]:
         """The swept values of a flat index, by the names of the dimensions."""
@@ -261,6 +320,54 @@ class Grid:
             return getattr(own.model_copy(update={name: value}), name)
         except InputError as error:
             raise error.renamed(f"{table}.{error.argument or name}") from None
+
+
+def _ended(numbers: np.ndarray, chunk: Chunk) -> Ended:
+    """Return a chunk as a sweep takes it."""
+    names = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
+    curves = ("generalization_error", "Q", "R", "v", "T")
+    arrays = {name: getattr(chunk, name) for name in (*names, *curves)}
+    return Ended(numbers, chunk.alpha, chunk.status, {**arrays, **chunk.further}, chunk.interrupted)
+
+
+def without_sweep(study: Study) -> Study:
+    """The study without its table [sweep]."""
+    return study.model_copy(update={"sweep": {}}) if study.sweep else study
+
+
+@dataclass(frozen=True)
+class SweptStudy:
+    """A study as what is swept; its table [sweep] counts too."""
+
+    study: Study
+
+    @property
+    def text(self) -> str:
+        """The study file, without [sweep]."""
+        return without_sweep(self.study).text
+
+    def alone(self) -> SweptStudy:
+        """The study without [sweep]."""
+        return SweptStudy(without_sweep(self.study))
+
+    def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Keys and values, with those of [sweep]."""
+        return checked_keys({**self.study.sweep, **over})
+
+    def grid(self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False) -> Grid:
+        """The grid over keys and values."""
+        return Grid(self.study, over, tell, lazily=lazily)
+
+    def is_whole(self, key: str) -> bool:
+        """Whether a key takes whole numbers only."""
+        table, _, name = key.partition(".")
+        fields = getattr(type(getattr(self.study, table, None)), "model_fields", {})
+        annotation = str(fields[name].annotation) if name in fields else ""
+        return "int" in annotation and "float" not in annotation
+
+    def identity(self, sources: str, **more: str) -> dict[str, str]:
+        """All that the numbers of its runs depend on."""
+        return identity(self.study, sources, **more)
 
 
 def _again(study: Study, given: dict[str, list[Any]], axes: tuple[Axis, ...]) -> Grid:

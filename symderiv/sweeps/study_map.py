@@ -19,6 +19,9 @@ from symderiv.progress import Task, Tell
 from symderiv.showing import Shown, Summary
 from symderiv.sweeps.map_runs import MapRuns, Measure
 from symderiv.sweeps.refinement import Refined, refined
+from symderiv.sweeps.run_grid import Swept
+from symderiv.sweeps.study_grid import SweptStudy
+from symderiv.sweeps.swept_keys import axis_names
 
 if TYPE_CHECKING:
     import xarray
@@ -116,7 +119,7 @@ class StudyMap(Shown):
         """Values on the full grid, which of them were computed, and the keys as coordinates."""
         import xarray
 
-        names = [key.rpartition(".")[2] for key in self.keys]
+        names = axis_names(self.keys)
         values = self.filled()
         named: Any = values
         if self.kinds:
@@ -200,7 +203,7 @@ class StudyMap(Shown):
 
 
 def map_of(
-    study: Study,
+    study: Study | Swept,
     quantity: Measure,
     over: Mapping[str, Sequence[Any]],
     *,
@@ -214,7 +217,7 @@ def map_of(
     """Map a quantity of a run over two keys.
 
     Args:
-        study: what is the same in all runs.
+        study: what is the same in all runs, a study or a system with its start and times.
         quantity: what is mapped.
         over: two keys, each with its ends (low, high), or (low, high, "log").
         resolution: cells along each side; ``coarse`` times a power of 2.
@@ -233,9 +236,10 @@ def map_of(
     if len(over) != 2:
         raise InputError("a map is over two keys, each with its two ends", argument="over")
     first, second = over
-    places = tuple(_places(study, key, over[key], resolution) for key in over)
+    swept = SweptStudy(study) if isinstance(study, Study) else study
+    places = tuple(_places(swept, key, over[key], resolution) for key in over)
     runs = MapRuns(
-        study,
+        swept,
         quantity,
         {key: p.tolist() for key, p in zip(over, places, strict=True)},
         checkpoint,
@@ -249,7 +253,7 @@ def map_of(
             tree,
             runs.kinds,
             runs.made,
-            study_text=study.text,
+            study_text=swept.text,
         )
         if check:
             found.checked = _compared(tree, runs, check, threshold)
@@ -306,7 +310,7 @@ def _check_sides(resolution: int, coarse: int) -> None:
         )
 
 
-def _places(study: Study, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:
+def _places(swept: Swept, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:
     """Values of a key along its side: whole numbers where the study wants these."""
     scale = ends[2] if len(ends) == 3 else "linear"
     if len(ends) not in (2, 3) or scale not in ("linear", "log"):
@@ -320,12 +324,4 @@ def _places(study: Study, key: str, ends: Sequence[Any], resolution: int) -> np.
     spread = np.geomspace if scale == "log" else np.linspace
     found = spread(low, high, resolution + 1)
     found[0], found[-1] = low, high
-    return np.rint(found).astype(np.int64) if _whole(study, key) else found
-
-
-def _whole(study: Study, key: str) -> bool:
-    """Whether a key takes whole numbers only."""
-    table, _, name = key.partition(".")
-    fields = getattr(type(getattr(study, table, None)), "model_fields", {})
-    annotation = str(fields[name].annotation) if name in fields else ""
-    return "int" in annotation and "float" not in annotation
+    return np.rint(found).astype(np.int64) if swept.is_whole(key) else found

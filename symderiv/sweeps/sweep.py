@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.ensemble import group_points
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.outputs import OutputFolder, resolved
@@ -20,6 +19,7 @@ from symderiv.progress import Task, Tell
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, Layout, layout_of
 from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
+from symderiv.sweeps.run_grid import RunGrid, Swept
 from symderiv.sweeps.scheduling import (
     Job,
     has_dashboard,
@@ -31,7 +31,7 @@ from symderiv.sweeps.scheduling import (
 )
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer
-from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.sweep_result import Sweep
 from symderiv.sweeps.widening import recovered, widened, with_values_of
 
@@ -46,7 +46,7 @@ _MOST_TOLD = 5
 
 
 def run_sweep(
-    study: Study,
+    study: Study | Swept,
     over: Mapping[str, Sequence[Any]],
     path: Path,
     *,
@@ -57,10 +57,11 @@ def run_sweep(
     tell: Tell = lambda task, fraction: None,
     notice: Notice = lambda message: None,
 ) -> Sweep:
-    """Integrate every study of a grid that the store does not hold yet.
+    """Integrate every point of a grid that the store does not hold yet.
 
     Args:
-        study, over: see :class:`~symderiv.sweeps.study_grid.Grid`.
+        study: what is swept: a study, or a system with its start and times.
+        over: values of keys, beside or in the place of those of its own.
         path: the store; made if it is not there, widened by new keys and values if it is.
         scheduler: the address of a running Dask cluster.
         workers: processes of this machine; 0 for this process alone; by the number of points when
@@ -76,6 +77,7 @@ def run_sweep(
         SymderivError: the disk is full, or the scheduler is gone; what is whole is kept.
         KeyboardInterrupt: it was interrupted; points that have ended are kept.
     """
+    swept = SweptStudy(study) if isinstance(study, Study) else study
     OutputFolder(path, beside=_BESIDE)
     if path.is_symlink():
         # what it leads to is widened, the link stays
@@ -87,7 +89,7 @@ def run_sweep(
             client = stack.enter_context(running_cluster(scheduler))
         stack.enter_context(sole_writer(path))
         recovered(path)
-        store, grid = _store(study, over, path, force, tell, notice)
+        store, grid = _store(swept, over, path, force, tell, notice)
         jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
         tell(*jobs.progress())
         results = _results(
@@ -113,31 +115,31 @@ def _write(store: Store, box: Box, result: BoxResult) -> None:
 
 
 def _store(
-    study: Study,
+    swept: Swept,
     over: Mapping[str, Sequence[Any]],
     path: Path,
     force: bool,
     tell: Tell,
     notice: Notice,
-) -> tuple[Store, Grid]:
+) -> tuple[Store, RunGrid]:
     """The store with a place for every point, and the grid of its points."""
     if not os.path.lexists(path):
-        grid = Grid(study, over, tell)
-        return Store.create(path, grid.study.text, layout_of(grid)), grid
+        grid = swept.grid(over, tell)
+        return Store.create(path, grid.text, layout_of(grid)), grid
     if not is_store(path):
         raise InputError(f"{path}: exists and is not the store of a sweep; choose another name")
     try:
         manifest = read_manifest(path, copy=True)
         if not manifest.is_saved(path):
             notice(f"{path}: zarr.json or its copy was changed or removed; both are written again")
-        values = with_values_of(manifest, study, over)
+        values = with_values_of(manifest, swept, over)
         # in the order of the store, not in that of [sweep]
-        grid = Grid(study.model_copy(update={"sweep": {}}) if study.sweep else study, values, tell)
+        grid = swept.alone().grid(values, tell)
     except InputError:
         if not force:
             raise
         shutil.rmtree(path)
-        return _store(study, over, path, force, tell, notice)
+        return _store(swept, over, path, force, tell, notice)
     layout = layout_of(grid)
     if not manifest.has_layout(layout):
         return widened(path, manifest, grid, layout, tell, notice), grid
@@ -148,7 +150,7 @@ def _store(
 
 def _results(
     jobs: _Jobs,
-    grid: Grid,
+    grid: RunGrid,
     layout: Layout,
     scheduler: str | None,
     client: Any,
@@ -164,7 +166,7 @@ def _results(
     first = next(iter(jobs), None)
     if first is None:
         return iter(())
-    _derive(grid, tell)
+    grid.derive(tell)
     if scheduler is None:
         client = stack.enter_context(local_cluster(count))
         notice(f"{len(grid)} points on {count} processes of this machine")
@@ -176,20 +178,10 @@ def _results(
     return on_cluster(client, grid, layout, jobs.beginning_with(first))
 
 
-def _derive(grid: Grid, tell: Tell) -> None:
-    """Every solver module once, here, before the workers ask for it all at once."""
-    from symderiv.dynamics.rules.whichever import solver_module
-
-    studies = [study for _, study in grid.combinations()]
-    for group in group_points(studies):
-        tell("deriving", 0.0)
-        solver_module(studies[group[0]])
-
-
 class _Jobs:
     """What is still to be computed, found box by box, and how far it is."""
 
-    def __init__(self, store: Store, grid: Grid, *, fresh: bool, notice: Notice) -> None:
+    def __init__(self, store: Store, grid: RunGrid, *, fresh: bool, notice: Notice) -> None:
         self._store, self._grid, self._fresh, self._notice = store, grid, fresh, notice
         self._begun = time.monotonic()
         self._computed = self._failed = self._damaged = 0

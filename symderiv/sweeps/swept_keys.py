@@ -79,10 +79,10 @@ def point_label(values: Mapping[str, Any]) -> str:
 
 
 def axis_names(keys: Sequence[str]) -> list[str]:
-    """Of the dimensions: the last part of each key where that says it all, else the key."""
-    short = [key.rpartition(".")[2] for key in keys]
+    """Of the dimensions: a key without its table where that says it all, else the key."""
+    short = [key.partition(".")[2] for key in keys]
     return [
-        key if short.count(name) > 1 or name in TAKEN else name
+        key if short.count(name) > 1 or name in TAKEN or "." in name else name
         for key, name in zip(keys, short, strict=True)
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,38 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.progress import Tell
 from symderiv.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.manifest import DamagedError, Manifest
+from symderiv.sweeps.run_grid import RunGrid, Swept, tables_of
 from symderiv.sweeps.store import Store
-from symderiv.sweeps.study_grid import Grid
-from symderiv.sweeps.swept_keys import checked_keys
 
 __all__ = ["recovered", "widened", "with_values_of"]
 
 _OTHERWISE = "choose another output, or replace it with --force (force=True)"
 _KEPT_BOXES = 4
+_LONGEST = 100
 
 
 def with_values_of(
-    manifest: Manifest, study: Study, over: Mapping[str, Sequence[Any]]
+    manifest: Manifest, swept: Swept, over: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[Any]]:
     """The keys and values asked for together with those that a store has.
 
-    A key that only one of the two sweeps over has, on the other side, the value of the study.
+    A key that only one of the two sweeps over has, on the other side, the value of what is swept.
     Numbers in ascending order stay in it; other values follow those that are there.
 
     Raises:
         InputError: the store is of another study.
     """
-    asked = checked_keys({**study.sweep, **over})
-    stored = tomllib.loads(manifest.study)
+    asked = swept.checked_keys(over)
+    stored = tables_of(manifest.study)
     # as read from its text, so that both are plain
-    own = tomllib.loads(study.model_copy(update={"sweep": {}}).text if study.sweep else study.text)
+    own = tables_of(swept.text)
     keys = list(dict.fromkeys((*manifest.keys, *asked)))
     _same_study(stored, own, keys)
     return {
@@ -79,10 +77,15 @@ def _same_study(stored: dict[str, Any], own: dict[str, Any], keys: list[str]) ->
             key = f"{table}.{name}"
             if key not in keys and here.get(name) != there.get(name):
                 raise InputError(
-                    f"the output holds a sweep with {key} = {there.get(name)}, not "
-                    f"{here.get(name)}; {_OTHERWISE}",
+                    f"the output holds a sweep with {key} = {_shown(there.get(name))}, not "
+                    f"{_shown(here.get(name))}; {_OTHERWISE}",
                     argument="output",
                 )
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _union(known: list[Any], asked: list[Any]) -> list[Any]:
@@ -96,7 +99,7 @@ def _union(known: list[Any], asked: list[Any]) -> list[Any]:
 def widened(
     path: Path,
     manifest: Manifest,
-    grid: Grid,
+    grid: RunGrid,
     layout: Layout,
     tell: Tell,
     notice: Callable[[str], None],
@@ -114,7 +117,7 @@ def widened(
     """
     beside = path.with_name(f".{path.name}.wider")
     shutil.rmtree(beside, ignore_errors=True)
-    new = Store.create(beside, grid.study.text, layout)
+    new = Store.create(beside, grid.text, layout)
     taken = _Taken(Store(path, manifest), layout, notice)
     for box in layout.boxes():
         tell("widening", box.number / layout.count)
@@ -147,7 +150,7 @@ class _Taken:
     def __init__(self, old: Store, layout: Layout, notice: Callable[[str], None]) -> None:
         self._old, self._layout, self._notice = old, layout, notice
         stored: list[Sequence[Any]] = [axis.values for axis in old.layout.axes]
-        given = tomllib.loads(old.manifest.study)
+        given = tables_of(old.manifest.study)
         stored += [_value_of(given, axis.key) for axis in layout.axes[len(stored) :]]
         # place in the old store of every value, 0 along axes that it has not; -1 for new values
         self._places = []

@@ -147,6 +147,17 @@ class Layout:
             *self._axis(self.families[second], second),
         )
 
+    def dimensions(self, name: str) -> tuple[str, ...]:
+        """Return the names of the axes of an order parameter in datasets."""
+        parts = (name,) if name in self.scalars else tuple(name.split("."))
+        found = ["eigenvalue"] if self.classes > 1 and name not in self.scalars else []
+        for part in parts:
+            members = self.scalars[part] if name in self.scalars else self.families[part]
+            if self._axis(members, part):
+                axis = f"{part}_unit"
+                found.append(f"{axis}_2" if axis in found else axis)
+        return tuple(found)
+
     def _axis(self, members: tuple[Any, ...], name: str) -> tuple[int, ...]:
         alone = len(members) == 1 and str(getattr(members[0], "name", members[0])) == name
         return () if alone else (len(members),)
@@ -212,12 +223,16 @@ class Layout:
             vectors.append(packing.packed(**{key: values[key] for key in packing.shapes}))
         return vectors[0], vectors[1]
 
-    def parameter_values(self, given: Mapping[str, Any]) -> dict[str, float]:
-        """Return the value of every parameter, as given or by default."""
+    def known_parameters(self, given: Iterable[str]) -> None:
+        """Refuse a name that is no parameter."""
         names = [str(p) for p in self.symbols.parameters]
         for name in given:
             if name not in names:
                 raise InputError(_unknown(name, names, "a parameter"))
+
+    def parameter_values(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """Return the value of every parameter, as given or by default."""
+        self.known_parameters(given)
         found = {}
         for symbol, default in self.symbols.parameters.items():
             value = given.get(str(symbol), default)
@@ -322,6 +337,10 @@ class Layout:
         if not np.all(np.isfinite(array)):
             raise InputError("must be finite numbers", argument=name)
         return array.reshape(shape)
+
+    def overlaps(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a state in which vectors that were given themselves are replaced by overlaps."""
+        return self._from_vectors(dict(given))
 
     def _from_vectors(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return overlaps in the place of vectors that were given themselves."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
 
-__all__ = ["System"]
+__all__ = ["System", "asked_times"]
 
 
 class System(Language):
@@ -159,7 +159,7 @@ class System(Language):
         Returns:
             A run with ``run.alpha`` and, by name, order parameters and observables with α first.
         """
-        times = _times(end, alpha)
+        times = asked_times(end, alpha)
         return self.solver.solve(
             times, initial, parameters, relative_tolerance, absolute_tolerance, progress
         )
@@ -207,7 +207,7 @@ class System(Language):
             parameters,
             dimension=dimension,
             runs=runs,
-            alpha=_times(end, alpha),
+            alpha=asked_times(end, alpha),
             seed=seed,
             method=method,
         )
@@ -275,7 +275,7 @@ class System(Language):
         from symderiv.system.varied_system import VariedSystem
 
         wanted = Wanted(
-            _times(end, alpha),
+            asked_times(end, alpha),
             relative_tolerance,
             absolute_tolerance,
             threads,
@@ -319,7 +319,12 @@ class System(Language):
         return exported(self.solver, to, output, force)
 
 
-def _times(end: float | None, alpha: Any) -> np.ndarray:
+def asked_times(end: float | None, alpha: Any) -> np.ndarray:
+    """Return the times at which results are wanted.
+
+    Raises:
+        InputError: Not one of the two was given, or the times do not ascend.
+    """
     if (end is None) == (alpha is None):
         raise InputError("give either end or alpha", argument="end")
     times = np.linspace(0.0, float(end), 200) if end is not None else np.asarray(alpha, float)

@@ -30,6 +30,7 @@ from symderiv.dynamics.storage.run_files import labels_of
 from symderiv.errors import InputError, SymderivError
 from symderiv.limits import check_memory
 from symderiv.progress import Tell
+from symderiv.system.named_states import Layout
 from symderiv.system.system_runs import Solver
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
@@ -387,7 +388,7 @@ def ensemble_of(
     told = len(points)
     chunk = integrate_points(points, wanted, lambda ended: update("integrating", ended / told))
     coordinates = {name: labels_of(each) for name, each in zip(lists, values, strict=True)}
-    return _labelled(chunk, coordinates, wanted.alpha)
+    return _labelled(chunk, coordinates, wanted.alpha, varied.solver.layout)
 
 
 def _point(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
@@ -398,7 +399,7 @@ def _point(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exc
 
 
 def _labelled(
-    chunk: SystemChunk, coordinates: Mapping[str, np.ndarray], alpha: np.ndarray
+    chunk: SystemChunk, coordinates: Mapping[str, np.ndarray], alpha: np.ndarray, layout: Layout
 ) -> xarray.Dataset:
     """Return runs as a dataset with one dimension per list."""
     import xarray
@@ -407,7 +408,7 @@ def _labelled(
     shape = tuple(len(each) for each in coordinates.values())
     variables: dict[str, Any] = {}
     for name, array in chunk.values.items():
-        inner = [f"{name}_{n}" for n in range(array.ndim - 2)]
+        inner = layout.dimensions(name) if name in layout.all_names else ()
         variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
     for name, kept in _RUNS.items():
         found = getattr(chunk, kept)

@@ -102,6 +102,11 @@ class VariedSystem:
             parts[table][name] = value
         solver = self._solvers(_hashable(parts["inputs"])) if parts["inputs"] else self.solver
         given = {**self.initial, **parts["initial"]}
+        if solver.layout.classes != self.solver.layout.classes:
+            raise NotYetError(
+                "the runs of a system have the same number of eigenvalue classes",
+                argument=next(key for key in values if key.startswith("inputs.")),
+            )
         state, constants = solver.layout.packed(given, {**self.parameters, **parts["parameters"]})
         return SystemPoint(solver, state, constants, tuple(given))
 

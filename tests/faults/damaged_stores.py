@@ -22,7 +22,7 @@ from support.quick_integrations import integrated
 from symderiv.dynamics import parse_study
 from symderiv.errors import SymderivError
 from symderiv.library.opening import open_file
-from symderiv.sweeps import box_results, layout
+from symderiv.sweeps import layout, study_grid
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep
 
@@ -175,7 +175,7 @@ def damaged_stores(
     """
     study = parse_study(STUDY)
     with (
-        mock.patch.object(box_results, "integrate_chunk", lambda points, **_: integrated(points)),
+        mock.patch.object(study_grid, "integrate_chunk", lambda points, **_: integrated(points)),
         mock.patch.object(layout, "_PARTS", 4),
     ):
         whole, other, store = (folder / f"{name}.zarr" for name in ("whole", "other", "s"))

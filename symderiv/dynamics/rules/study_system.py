@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from symderiv.system.stated_system import System
 if TYPE_CHECKING:
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["numbers_of", "problem_of", "system_of"]
+__all__ = ["numbers_of", "problem_of", "stated_in", "system_of"]
+
+AnySystem = TypeVar("AnySystem", bound=System)
 
 #: Keys of studies that are no statement about one fresh example, and why.
 _NO_STATEMENT = {
@@ -29,7 +31,12 @@ _NO_STATEMENT = {
 
 
 def system_of(study: Study) -> System:
-    """Return what a study says as a statement; names are those of ``state_rule``.
+    """Return what a study says as a statement; see :func:`stated_in`."""
+    return stated_in(System(), study)
+
+
+def stated_in(P: AnySystem, study: Study) -> AnySystem:
+    """State in an empty system what a study says; names are those of ``state_rule``.
 
     Raises:
         NotClosed: The rule is no statement about one fresh example.
@@ -45,7 +52,6 @@ def system_of(study: Study) -> System:
             average="E[Σ F_i²]",
             statement='normalise = "gradient"',
         )
-    P = System()
     state_rule(P, problem_of(study), numbers_of(study, P), study.data)
     return P
 

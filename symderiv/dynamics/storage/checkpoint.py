@@ -229,9 +229,14 @@ def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str
     files = {}
     for file in study.input_files:
         files[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    more["files"] = json.dumps(files, sort_keys=True)
+    return identity_of_text(study.text, kernel_digests, **more)
+
+
+def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str, str]:
+    """The same for what is said in one text."""
     return {
-        "study": study.text,
-        "files": json.dumps(files, sort_keys=True),
+        "study": text,
         "solver module": kernel_digests,
         "symderiv": __version__,
         "numpy": np.__version__,

@@ -10,7 +10,7 @@ from support.quick_integrations import integrated
 
 from symderiv.dynamics.ensemble import Chunk
 from symderiv.dynamics.studies.study import Study, parse_study
-from symderiv.sweeps import box_results, layout, manifest, sealed_files, store
+from symderiv.sweeps import layout, manifest, sealed_files, store, study_grid
 
 STUDY = """
 [network]
@@ -53,7 +53,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Study]:
         seen.extend(points)
         return integrated(points)
 
-    monkeypatch.setattr(box_results, "integrate_chunk", watched)
+    monkeypatch.setattr(study_grid, "integrate_chunk", watched)
     return seen
 
 

@@ -14,7 +14,7 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.mapped import ends_of, mapped
 from symderiv.report.map_plots import map_axes
-from symderiv.sweeps import map_runs, study_map
+from symderiv.sweeps import study_grid, study_map
 from symderiv.sweeps.refinement import refined
 
 
@@ -70,7 +70,7 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
         made.extend(points)
         return integrated(points)
 
-    monkeypatch.setattr(map_runs, "integrate_chunk", watched)
+    monkeypatch.setattr(study_grid, "integrate_chunk", watched)
     over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
     found = mapped(study, "status", over, silent, resolution=32, check=30)
     assert set(found.kinds) == {"done", "cone-left", "failed"}
@@ -145,7 +145,7 @@ def test_a_map_that_is_stopped_anywhere_keeps_its_runs_and_goes_on_to_the_same(
             made.append(len(points))
             return integrated(points)
 
-        monkeypatch.setattr(map_runs, "integrate_chunk", watched)
+        monkeypatch.setattr(study_grid, "integrate_chunk", watched)
 
     def found(checkpoint: Checkpoint | None, quantity: str = "status") -> study_map.StudyMap:
         options: Any = {"resolution": 32, "check": 9, "checkpoint": checkpoint}
@@ -175,7 +175,7 @@ def test_a_map_that_is_stopped_anywhere_keeps_its_runs_and_goes_on_to_the_same(
 def test_what_is_kept_of_another_map_is_not_used(
     study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(map_runs, "integrate_chunk", lambda points, **_: integrated(points))
+    monkeypatch.setattr(study_grid, "integrate_chunk", lambda points, **_: integrated(points))
     over = {"training.learning_rate": (1.0, 5.0), "training.label_noise": (0.0, 6.4)}
     path = tmp_path / "c"
     options: Any = {"resolution": 8, "coarse": 4}

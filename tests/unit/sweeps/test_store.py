@@ -16,7 +16,7 @@ from symderiv.dynamics.ensemble import Chunk
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.opening import open_file
-from symderiv.sweeps import box_results, study_grid
+from symderiv.sweeps import study_grid
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.sweep import run_sweep
@@ -173,7 +173,7 @@ def test_an_interrupt_keeps_every_point_that_has_ended(
         chunk.Q[room:] = 0.5
         return chunk
 
-    monkeypatch.setattr(box_results, "integrate_chunk", some)
+    monkeypatch.setattr(study_grid, "integrate_chunk", some)
     with pytest.raises(KeyboardInterrupt):
         run_sweep(study, OVER, tmp_path / "s.zarr")
     assert len(ended) == 7  # a box and two points of the next one
@@ -185,7 +185,7 @@ def test_an_interrupt_keeps_every_point_that_has_ended(
         ended.extend(points)
         return integrated(points)
 
-    monkeypatch.setattr(box_results, "integrate_chunk", rest)
+    monkeypatch.setattr(study_grid, "integrate_chunk", rest)
     sweep = run_sweep(study, OVER, tmp_path / "s.zarr")
     assert (sweep.skipped, len(ended)) == (7, 20)
     assert_same(sweep, run_sweep(study, OVER, tmp_path / "whole.zarr"))

@@ -1,0 +1,97 @@
+"""What one point of a sweep has: its variables, their dimensions, and how long these are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+__all__ = ["AXES", "Ended", "PointArrays"]
+
+#: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
+AXES: dict[str, tuple[str, ...]] = {
+    "Q": ("time", "student", "student_2"),
+    "R": ("time", "student", "teacher"),
+    "v": ("time", "student"),
+    "T": ("teacher", "teacher_2"),
+    "generalization_error": ("time",),
+    "b": ("time", "student"),
+    "P": ("time", "student", "student_2"),
+    "W": ("time", "student", "student_2"),
+    "C": ("time", "student", "teacher"),
+    "heads": ("time", "head", "student"),
+    "task_error": ("time", "task"),
+    "noisy_error": ("time",),
+    "mean_loss": ("time",),
+}
+_OF_STUDIES = ("generalization_error", "Q", "R", "v", "T")
+
+
+@dataclass(frozen=True)
+class PointArrays:
+    """The curves that every point has.
+
+    Args:
+        times: the number of output times.
+        sizes: lengths of the dimensions, but that of the times.
+        curves: dimensions by variable.
+        study: whether the points are studies, whose rules may add variables to these.
+    """
+
+    times: int
+    sizes: Mapping[str, int]
+    curves: Mapping[str, tuple[str, ...]]
+    study: bool = False
+
+    @classmethod
+    def of_studies(cls, times: int, K: int, M: int) -> Self:
+        """Of studies of up to K students and M teachers."""
+        sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M}
+        return cls(times, sizes, {name: AXES[name] for name in _OF_STUDIES}, True)
+
+    @classmethod
+    def read(cls, said: Any) -> Self:
+        """From what :attr:`said` is in a store."""
+        if isinstance(said, list):
+            return cls.of_studies(*said)
+        curves = {name: tuple(axes) for name, axes in said["curves"].items()}
+        return cls(said["times"], said["sizes"], curves)
+
+    @property
+    def said(self) -> Any:
+        """The same in JSON: for studies the numbers of times, students and teachers."""
+        if self.study:
+            return [self.times, self.sizes["student"], self.sizes["teacher"]]
+        curves = {name: list(axes) for name, axes in self.curves.items()}
+        return {"times": self.times, "sizes": dict(self.sizes), "curves": curves}
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the curves of a point are."""
+        lengths = {**self.sizes, "time": self.times}
+        return sum(int(np.prod([lengths[a] for a in axes])) for axes in self.curves.values())
+
+    def axes(self, variable: str) -> tuple[str, ...]:
+        """The dimensions of a variable."""
+        return self.curves.get(variable) or (AXES.get(variable, ()) if self.study else ())
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """Points that were integrated.
+
+    Args:
+        numbers: of the points, among those that were asked for.
+        alpha: their output times.
+        status: how they ended; "interrupted" for those that did not.
+        arrays: rows by variable.
+        interrupted: some are missing because of an interrupt from the keyboard.
+    """
+
+    numbers: np.ndarray
+    alpha: np.ndarray
+    status: np.ndarray
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    interrupted: bool = False

@@ -1,0 +1,90 @@
+"""What is swept: a study, or a system with its start and times; and the grid of its runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from symderiv.progress import Tell
+from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.swept_keys import Axis
+
+__all__ = ["RunGrid", "Swept", "tables_of"]
+
+#: Called with the numbers of points that are done, and of all.
+PointsTold = Callable[[int, int], None]
+
+
+class RunGrid(Protocol):
+    """A grid of runs; each is known by its flat index, the last key varying fastest."""
+
+    axes: tuple[Axis, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """What all points have in common, as stores keep it."""
+
+    def __len__(self) -> int: ...
+
+    def label(self, index: int) -> str:
+        """The values of a point in words."""
+
+    def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Of each point 32 hexadecimal digits: equal runs, equal hashes."""
+
+    def part(self, slices: Sequence[slice]) -> RunGrid:
+        """The grid of some of the values along each axis."""
+
+    def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
+        """Numbers of the axes that output times depend on, the times, and what a point has."""
+
+    def derive(self, tell: Tell) -> None:
+        """Derive every solver module once, before workers ask for it all at once."""
+
+    def integrate(
+        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+    ) -> Iterator[Ended]:
+        """Integrate the points of flat indices, as they come."""
+
+
+class Swept(Protocol):
+    """A study with values, whatever it is made of."""
+
+    @property
+    def text(self) -> str:
+        """What it says, as stores keep it; :func:`tables_of` takes it apart."""
+
+    def alone(self) -> Self:
+        """The same without values of its own to sweep over."""
+
+    def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Keys and values, with those of its own, ranges written out."""
+
+    def grid(
+        self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
+    ) -> RunGrid:
+        """The grid over keys and values."""
+
+    def is_whole(self, key: str) -> bool:
+        """Whether a key takes whole numbers only."""
+
+    def identity(self, sources: str, **more: str) -> dict[str, str]:
+        """All that the numbers of its runs depend on, for checkpoints."""
+
+
+def tables_of(text: str) -> dict[str, Any]:
+    """What a text says, as tables of keys: a study file's TOML, or the JSON of a swept system."""
+    if not text.lstrip().startswith("{"):
+        return tomllib.loads(text)
+    said: dict[str, Any] = json.loads(text)
+    # what keys may vary is compared as keys
+    system = {**said["system"], "declarations": []}
+    for declaration in said["system"]["declarations"]:
+        kept = {key: value for key, value in declaration.items() if key not in ("model", "value")}
+        system["declarations"].append(kept)
+    return {**said, "system": {"statement": system}}

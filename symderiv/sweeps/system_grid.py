@@ -1,0 +1,309 @@
+"""Systems as what is swept: a statement with its start, its parameters and its times."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from symderiv.dynamics.storage.checkpoint import identity_of_text
+from symderiv.errors import InputError, SymderivError
+from symderiv.progress import Tell
+from symderiv.showing import plain
+from symderiv.sweeps.box_results import SCALARS
+from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.run_grid import PointsTold
+from symderiv.sweeps.swept_keys import Axis, axis_names, point_label, values_of
+from symderiv.system.stated_system import System
+from symderiv.system.system_ensembles import Wanted, integrate_points
+from symderiv.system.system_files import read_system, system_text
+from symderiv.system.varied_system import SystemPoint, VariedSystem
+
+__all__ = ["SweptSystem", "SystemGrid"]
+
+_FORMAT = "symderiv-swept-system"
+_MOST_POINTS = 10**8
+_TAKEN = frozenset({*SCALARS, "alpha", "time_index"})
+
+
+@dataclass(frozen=True)
+class SweptSystem:
+    """A system with what its runs have in common.
+
+    Args:
+        system: The statement.
+        initial: The state at α = 0 by name.
+        parameters: Values of parameters that differ from their defaults.
+        wanted: Times and tolerances.
+    """
+
+    system: System
+    initial: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    wanted: Wanted
+
+    @classmethod
+    def read(cls, text: str) -> SweptSystem:
+        """Return what a text says, derived anew."""
+        said = json.loads(text)
+        system = read_system(json.dumps(said["system"]), System())
+        time = said["time"]
+        wanted = Wanted(
+            np.array(time["alpha"], dtype=float),
+            time["relative_tolerance"],
+            time["absolute_tolerance"],
+        )
+        return cls(system, said["initial"], said["parameters"], wanted)
+
+    @cached_property
+    def varied(self) -> VariedSystem:
+        """The runs with other values."""
+        return VariedSystem(self.system.solver, self.initial, self.parameters)
+
+    @cached_property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """What keys may vary, by table and name."""
+        layout = self.varied.solver.layout
+        defaults = {str(p): v for p, v in layout.symbols.parameters.items()}
+        parameters = {
+            name: float(self.parameters.get(name, value))
+            for name, value in defaults.items()
+            if name in self.parameters or (value.is_number and value.is_finite)
+        }
+        inputs = {
+            f"{each.name}.{name}": value
+            for each in layout.statement.inputs
+            for name, value in each.model.model_dump(mode="json", exclude_unset=True).items()
+        }
+        return {
+            "parameters": parameters,
+            "initial": dict(plain(layout.overlaps(self.initial))),
+            "inputs": inputs,
+            "time": {
+                "alpha": self.wanted.alpha.tolist(),
+                "relative_tolerance": self.wanted.relative_tolerance,
+                "absolute_tolerance": self.wanted.absolute_tolerance,
+            },
+        }
+
+    @cached_property
+    def text(self) -> str:
+        """The JSON of the statement and of what its runs have in common."""
+        system = json.loads(system_text(self.system))
+        return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
+
+    def alone(self) -> SweptSystem:
+        """The same: it has no values of its own to sweep over."""
+        return self
+
+    def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Keys and values, ranges written out.
+
+        Raises:
+            InputError: A key means nothing that varies, or has no values.
+        """
+        found = {}
+        for name, values in over.items():
+            key = self.varied.key_of(name)
+            found[key] = values_of(values) if isinstance(values, str) else list(plain(values))
+            if not found[key]:
+                raise InputError("must be a list of at least one value", argument=name)
+        return found
+
+    def grid(
+        self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
+    ) -> SystemGrid:
+        """The grid over keys and values."""
+        del tell
+        given = self.checked_keys(over)
+        if not given:
+            raise InputError("nothing to sweep over: give keys and values", argument="over")
+        count = math.prod(len(values) for values in given.values())
+        if count > _MOST_POINTS:
+            raise InputError(f"{count} points are more than {_MOST_POINTS}", argument="over")
+        axes = tuple(
+            Axis(key, name, tuple(values))
+            for (key, values), name in zip(given.items(), axis_names(list(given)), strict=True)
+        )
+        grid = SystemGrid(self, axes)
+        grid.check(lazily)
+        return grid
+
+    def is_whole(self, key: str) -> bool:
+        """Whether a key takes whole numbers only."""
+        table, _, rest = self.varied.key_of(key).partition(".")
+        name, _, argument = rest.partition(".")
+        if table != "inputs":
+            return False
+        models = {each.name: each.model for each in self.varied.solver.layout.statement.inputs}
+        annotation = str(type(models[name]).model_fields[argument].annotation)
+        return "int" in annotation and "float" not in annotation
+
+    def identity(self, sources: str, **more: str) -> dict[str, str]:
+        """All that the numbers of its runs depend on."""
+        return identity_of_text(self.text, sources, **more)
+
+
+class SystemGrid:
+    """The runs of a system over keys and values.
+
+    Args:
+        swept: What they have in common.
+        axes: One per key.
+    """
+
+    def __init__(self, swept: SweptSystem, axes: tuple[Axis, ...]) -> None:
+        self.swept, self.axes = swept, axes
+        self.shape = tuple(len(axis.values) for axis in axes)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the statement travels; who gets it derives its equations once
+        return _again, (self.text, self.axes)
+
+    @property
+    def text(self) -> str:
+        """What all points have in common."""
+        return self.swept.text
+
+    def check(self, lazily: bool) -> None:
+        """Refuse values that stand twice, and those with which no run can start.
+
+        Args:
+            lazily: Look at the first and the last value of each key only; values may stand twice.
+
+        Raises:
+            InputError: The first such value, or an observable whose name the results have already.
+        """
+        layout = self.swept.varied.solver.layout
+        dimensions = {axis.name for axis in self.axes}
+        for name in (*layout.scalars, *layout.closed.observables):
+            if name in _TAKEN | dimensions:
+                raise InputError(
+                    f"{name!r} is the name of another variable of the results; rename it"
+                )
+        first = {axis.key: axis.values[0] for axis in self.axes}
+        for axis in self.axes:
+            if not lazily and len(set(map(json.dumps, axis.values))) < len(axis.values):
+                raise InputError("names a value twice", argument=axis.key)
+            for value in (axis.values[0], axis.values[-1]) if lazily else axis.values:
+                self.swept.varied.point({**first, axis.key: value})
+
+    def values(self, index: int) -> dict[str, Any]:
+        """The values of a point by key."""
+        places = np.unravel_index(index, self.shape)
+        return {axis.key: axis.values[p] for axis, p in zip(self.axes, places, strict=True)}
+
+    def label(self, index: int) -> str:
+        """The same in words."""
+        names = [axis.name for axis in self.axes]
+        return point_label(dict(zip(names, self.values(index).values(), strict=True)))
+
+    def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Of each point 32 hexadecimal digits, of the statement and all its numbers."""
+        said = json.loads(system_text(self.swept.system))
+        for declaration in said["declarations"]:
+            declaration.pop("value", None)
+            declaration.pop("model", None)
+        models = [each.model.model for each in self.swept.system.statement.inputs]
+        statement = json.dumps([said, models])
+        leaves = {
+            f"{table}.{name}": value
+            for table, own in self.swept.tables.items()
+            for name, value in own.items()
+        }
+        found = []
+        for index in indices:
+            whole = json.dumps(_floats({**leaves, **self.values(int(index))}), sort_keys=True)
+            found.append(hashlib.sha256((statement + whole).encode()).hexdigest()[:32])
+        return np.array(found, dtype="U32")
+
+    def part(self, slices: Sequence[slice]) -> SystemGrid:
+        """The grid of some of the values along each axis."""
+        axes = [
+            Axis(axis.key, axis.name, axis.values[one])
+            for axis, one in zip(self.axes, slices, strict=True)
+        ]
+        return SystemGrid(self.swept, tuple(axes))
+
+    def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
+        """The output times, and order parameters and observables with their dimensions."""
+        sizes: dict[str, int] = {}
+        curves: dict[str, tuple[str, ...]] = {}
+        over = [axis for axis in self.axes if axis.key.startswith("inputs.")]
+        first = {axis.key: axis.values[0] for axis in self.axes}
+        for axis in over or self.axes[:1]:
+            for value in axis.values:
+                point = self.swept.varied.point({**first, axis.key: value})
+                layout = point.solver.layout
+                for name in layout.shown(point.given):
+                    axes = layout.dimensions(name)
+                    shape = layout.shape(name)
+                    lengths = (layout.classes, *shape)[-len(axes) :] if axes else ()
+                    for dimension, length in zip(axes, lengths, strict=True):
+                        sizes[dimension] = max(length, sizes.get(dimension, 1))
+                    if len(axes) >= len(curves.get(name, ())):
+                        curves[name] = ("time", *axes)
+                if not over:
+                    break
+        observed = dict.fromkeys(self.swept.varied.solver.closed.observables, ("time",))
+        alpha = self.swept.wanted.alpha
+        return (), alpha, PointArrays(alpha.size, sizes, {**observed, **curves})
+
+    def derive(self, tell: Tell) -> None:
+        """Compile the equations once."""
+        tell("deriving", 0.0)
+        _ = self.swept.system.solver
+
+    def integrate(
+        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+    ) -> Iterator[Ended]:
+        """Integrate the runs of flat indices, all together."""
+        from dataclasses import replace
+
+        points = [self._point(int(index)) for index in indices]
+        wanted = replace(self.swept.wanted, threads=threads, fewest=1)
+
+        def progress(ended: int) -> None:
+            if told is not None:
+                told(ended, len(points))
+
+        chunk = integrate_points(points, wanted, progress)
+        names = [name for name in SCALARS if name not in ("status", "point_hash")]
+        arrays = {name: getattr(chunk, name) for name in names}
+        numbers = np.arange(len(points))
+        yield Ended(
+            numbers, wanted.alpha, chunk.status, {**arrays, **chunk.values}, chunk.interrupted
+        )
+
+    def _point(self, index: int) -> SystemPoint | Exception:
+        try:
+            return self.swept.varied.point(self.values(index))
+        except SymderivError as error:
+            return error
+
+
+@lru_cache(maxsize=8)
+def _swept(text: str) -> SweptSystem:
+    return SweptSystem.read(text)
+
+
+def _again(text: str, axes: tuple[Axis, ...]) -> SystemGrid:
+    return SystemGrid(_swept(text), axes)
+
+
+def _floats(value: Any) -> Any:
+    """Numbers as floats, so that 1 and 1.0 are one value."""
+    if isinstance(value, dict):
+        return {key: _floats(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_floats(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
