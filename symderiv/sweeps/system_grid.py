@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -47,6 +47,10 @@ class SweptSystem:
     initial: Mapping[str, Any]
     parameters: Mapping[str, Any]
     wanted: Wanted
+
+    def __post_init__(self) -> None:
+        times = self.system.solver.times(self.wanted.alpha)
+        object.__setattr__(self, "wanted", replace(self.wanted, alpha=times))
 
     @classmethod
     def read(cls, text: str) -> SweptSystem:
@@ -267,8 +271,6 @@ class SystemGrid:
         self, indices: np.ndarray, threads: int | None, told: PointsTold | None
     ) -> Iterator[Ended]:
         """Integrate the runs of flat indices, all together."""
-        from dataclasses import replace
-
         points = [self._point(int(index)) for index in indices]
         wanted = replace(self.swept.wanted, threads=threads, fewest=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -81,6 +82,13 @@ class Law:
         self.jumps: dict[sp.Symbol, sp.Expr] = {}
         #: Covariances that are no plain overlaps, by symbol.
         self.covariances: dict[sp.Symbol, Covariance] = {}
+
+    def with_inputs(self, statement: Statement) -> Law:
+        """Return the same law with inputs whose models are of the same kinds, none a mixture."""
+        law = copy.copy(self)
+        law.statement = statement
+        law._inputs = {each.name: each for each in statement.inputs}
+        return law
 
     @property
     def gaussian_inputs(self) -> tuple[Inputs, ...]:

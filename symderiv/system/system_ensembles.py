@@ -195,7 +195,8 @@ class _Runs:
         self._solver, self._points, self._wanted = batch.solver, batch.points, wanted
         small = batch.points[0].state.size <= LARGEST_STATE
         many = len(batch.points) >= wanted.fewest
-        self._lanes = lane_module(batch.solver) if small and many else None
+        plain = batch.solver.closed.autonomous
+        self._lanes = lane_module(batch.solver) if small and many and plain else None
 
     def integrated(
         self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
@@ -224,9 +225,11 @@ class _Runs:
         """One run on each thread; the first one alone, since it compiles what others use."""
         started, alpha = time.perf_counter(), self._wanted.alpha
         right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
-        ended = [0]
+        ended, plain = [0], self._solver.closed.autonomous
 
         def run(number: int) -> FlatResult:
+            if not plain:
+                return self._in_pieces(tolerances, states[number], self._points[number])
             found = integrate_flat(
                 right_hand_side,
                 states[number],
@@ -246,6 +249,25 @@ class _Runs:
         with ThreadPoolExecutor(self._wanted.workers) as pool:
             found = [first, *pool.map(run, range(1, len(states)))]
         return _as_lanes(found, alpha.size, time.perf_counter() - started)
+
+    def _in_pieces(
+        self, tolerances: tuple[float, float], state: np.ndarray, point: SystemPoint
+    ) -> FlatResult:
+        """A run in whose equations time occurs, or that makes steps of order one."""
+        alpha = self._wanted.alpha
+        rows = self._solver.piecewise(alpha, state, point.constants, point.parameters, tolerances)
+        reached = len(rows.states)
+        return FlatResult(
+            results=rows.states,
+            reached=reached,
+            last_alpha=float(alpha[reached - 1]) if reached else 0.0,
+            last_state=rows.states[-1] if reached else state,
+            code=next(code for code, reason in REASONS.items() if reason == rows.cause),
+            steps=rows.steps,
+            rejected=0,
+            rhs_evaluations=rows.evaluations,
+            error_sum=np.nan,
+        )
 
 
 def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneResults:
@@ -298,7 +320,7 @@ def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults)
     chunk.rhs_evaluations[rows] = found.evaluations
     share = found.evaluations / max(1, int(found.evaluations.sum()))
     chunk.wall_seconds[rows] = found.seconds * share
-    observed = _observed(batch, found, len(batch.points) >= wanted.fewest)
+    observed = _observed(batch, found, wanted)
     for place, (number, point) in enumerate(zip(batch.numbers, batch.points, strict=True)):
         reached = int(found.reached[place])
         names = layout.shown(point.given)
@@ -307,9 +329,10 @@ def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults)
         chunk.put(number, values, wanted.alpha.size)
 
 
-def _observed(batch: _Batch, found: LaneResults, many: bool) -> dict[str, np.ndarray]:
+def _observed(batch: _Batch, found: LaneResults, wanted: Wanted) -> dict[str, np.ndarray]:
     """Return the observables of all runs, shapes (n, A)."""
     solver = batch.solver
+    many = len(batch.points) >= wanted.fewest and solver.closed.autonomous
     constants = np.array([point.constants for point in batch.points])
     result = {}
     for name in solver.closed.observables:
@@ -318,9 +341,9 @@ def _observed(batch: _Batch, found: LaneResults, many: bool) -> dict[str, np.nda
         if module is None:
             for place, reached in enumerate(found.reached):
                 states = found.states[place, :reached]
-                errors[place, :reached] = solver.observed(states, constants[place], names=(name,))[
-                    name
-                ]
+                times = wanted.alpha[:reached]
+                held = solver.held(times, constants[place], batch.points[place].parameters)
+                errors[place, :reached] = solver.observed(states, held, times, (name,))[name]
         else:
             with kept_code():
                 observables = module.specialised_observables(1)
@@ -386,6 +409,7 @@ def ensemble_of(
     if isinstance(points[0], SymderivError) and not any(isinstance(p, SystemPoint) for p in points):
         raise points[0]
     told = len(points)
+    wanted = replace(wanted, alpha=varied.solver.times(wanted.alpha))
     chunk = integrate_points(points, wanted, lambda ended: update("integrating", ended / told))
     coordinates = {name: labels_of(each) for name, each in zip(lists, values, strict=True)}
     return _labelled(chunk, coordinates, wanted.alpha, varied.solver.layout)

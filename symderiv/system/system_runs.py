@@ -20,7 +20,7 @@ from symderiv.statement.register import Time
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
 
-__all__ = ["Solver", "SystemRates", "SystemRun"]
+__all__ = ["Rows", "Solver", "SystemRates", "SystemRun"]
 
 _SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
@@ -87,7 +87,7 @@ class SystemRun(Shown):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """States of a run, each with the constants that it was computed with."""
 
     states: np.ndarray
@@ -96,9 +96,9 @@ class _Rows:
     steps: int
     evaluations: int
 
-    def joined(self, states: np.ndarray, constants: np.ndarray, result: FlatResult) -> _Rows:
+    def joined(self, states: np.ndarray, constants: np.ndarray, result: FlatResult) -> Rows:
         """Return the rows with those of the next piece."""
-        return _Rows(
+        return Rows(
             np.concatenate([self.states, states]),
             np.concatenate([self.constants, np.tile(constants, (len(states), 1))]),
             result.cause,
@@ -200,8 +200,8 @@ class Solver:
     ) -> SystemRun:
         """Return the trajectory from α = 0, or the steps that are nearest to the times."""
         state, constants = self.layout.packed(given, parameters)
+        alpha = self.times(alpha)
         if self.closed.equations.by_steps:
-            alpha = np.unique(np.rint(alpha))
             rows = self._stepped(alpha, state, constants, parameters)
             error = float(np.finfo(float).eps * rows.steps * np.max(np.abs(rows.states), initial=0))
         else:
@@ -218,6 +218,39 @@ class Solver:
         values |= self.observed(rows.states, rows.constants, times)
         return SystemRun(times, values, rows.cause, rows.steps, rows.evaluations, error)
 
+    def times(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the times of results nearest to those asked for: of steps, whole numbers."""
+        return np.unique(np.rint(alpha)) if self.closed.equations.by_steps else alpha
+
+    def piecewise(
+        self,
+        alpha: np.ndarray,
+        state: np.ndarray,
+        constants: np.ndarray,
+        parameters: Mapping[str, Any],
+        tolerances: tuple[float, float],
+    ) -> Rows:
+        """Return one run with relative and absolute tolerances of its steps."""
+        if self.closed.equations.by_steps:
+            return self._stepped(alpha, state, constants, parameters)
+        return self._flow(alpha, state, constants, parameters, *tolerances, None)
+
+    def held(
+        self, alpha: np.ndarray, constants: np.ndarray, parameters: Mapping[str, Any]
+    ) -> np.ndarray:
+        """Return the constants at times: where something jumps, those of the piece that ends."""
+        if self.closed.autonomous:
+            return constants
+        jumps = [0.0, *self.layout.jumps(parameters), np.inf]
+        rows = []
+        for time in alpha:
+            n = max(1, int(np.searchsorted(jumps, time, "left")))
+            inside = jumps[n - 1] + 1.0 if jumps[n] == np.inf else (jumps[n - 1] + jumps[n]) / 2
+            rows.append(self.layout.at_time(constants, inside, parameters))
+        if self.closed.equations.by_steps:
+            rows = [self.layout.at_time(constants, time, parameters) for time in alpha]
+        return np.array(rows)
+
     def _flow(
         self,
         alpha: np.ndarray,
@@ -227,10 +260,10 @@ class Solver:
         tolerance: float,
         absolute_tolerance: float,
         progress: Callable[[float, int], None] | None,
-    ) -> _Rows:
+    ) -> Rows:
         """Integrate piece by piece: steps end where something jumps in time."""
         layout = self.layout
-        rows = _Rows(np.empty((0, state.size)), np.empty((0, constants.size)), "done", 0, 0)
+        rows = Rows(np.empty((0, state.size)), np.empty((0, constants.size)), "done", 0, 0)
         jumps = [time for time in layout.jumps(parameters) if time < alpha[-1]]
         for begin, end in pairwise([0.0, *jumps, alpha[-1]]):
             inside = (alpha > begin) & (alpha <= end)
@@ -261,7 +294,7 @@ class Solver:
         state: np.ndarray,
         constants: np.ndarray,
         parameters: Mapping[str, Any],
-    ) -> _Rows:
+    ) -> Rows:
         """Make steps, of order one each, up to the whole numbers that are asked for."""
         change, made = np.empty_like(state), 0
         states, held = np.empty((alpha.size, state.size)), np.empty((alpha.size, constants.size))
@@ -277,7 +310,7 @@ class Solver:
             states[count] = state
             held[count] = self.layout.at_time(constants, made, parameters)
             count += 1
-        return _Rows(states[:count], held[:count], cause, made, made)
+        return Rows(states[:count], held[:count], cause, made, made)
 
 
 def _since(

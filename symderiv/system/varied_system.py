@@ -33,12 +33,14 @@ class SystemPoint:
         solver: The equations with the inputs of the run.
         state, constants: As vectors of its layout.
         given: The names of the order parameters that were given.
+        parameters: Values that differ from the defaults.
     """
 
     solver: Solver
     state: np.ndarray
     constants: np.ndarray
     given: tuple[str, ...]
+    parameters: Mapping[str, Any]
 
 
 class VariedSystem:
@@ -53,11 +55,6 @@ class VariedSystem:
     def __init__(
         self, solver: Solver, initial: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> None:
-        if not solver.closed.autonomous:
-            raise NotYetError(
-                "runs of a system with time in its coefficients, or with batches of cN examples, "
-                "go one by one: call solve for each"
-            )
         self.solver, self.initial, self.parameters = solver, dict(initial), dict(parameters)
         self._solvers = lru_cache(_KEPT_SOLVERS)(self._with_inputs)
 
@@ -107,8 +104,14 @@ class VariedSystem:
                 "the runs of a system have the same number of eigenvalue classes",
                 argument=next(key for key in values if key.startswith("inputs.")),
             )
-        state, constants = solver.layout.packed(given, {**self.parameters, **parts["parameters"]})
-        return SystemPoint(solver, state, constants, tuple(given))
+        parameters = {**self.parameters, **parts["parameters"]}
+        try:
+            state, constants = solver.layout.packed(given, parameters)
+        except InputError as error:
+            if error.argument in parts["initial"]:
+                raise error.renamed(f"initial.{error.argument}") from None
+            raise
+        return SystemPoint(solver, state, constants, tuple(given), parameters)
 
     def _with_inputs(self, given: tuple[tuple[str, Any], ...]) -> Solver:
         closed = self.solver.closed
@@ -132,7 +135,8 @@ class VariedSystem:
         if any(inputs.model.model not in _SPECTRA for inputs in changed):
             return Solver(take_averages(derived(statement)))
         # the equations know only of which kind these models are, which no key changes
-        other = replace(closed, equations=replace(closed.equations, statement=statement))
+        law = closed.equations.law.with_inputs(statement)
+        other = replace(closed, equations=replace(closed.equations, statement=statement, law=law))
         vars(other)["program"] = closed.program
         return Solver(other)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
@@ -91,3 +92,17 @@ def test_names_that_vary_nothing_are_refused(committee: Any) -> None:
         P.ensemble(end=1, initial=state)
     with pytest.raises(InputError, match="must be given"):
         P.ensemble(end=1, initial={}, eta=[0.1])
+
+
+def test_runs_in_time_are_single_runs_too() -> None:
+    P = sd.System()
+    x, w, eta = P.inputs("x"), P.vectors("w"), P.parameter("eta", 0.7)
+    late = sp.Heaviside(P.alpha - 2)
+    P.update({w: -eta * (1 + 3 * late) * (w @ x) / (1 + P.alpha) * x})
+    P.observe(size=(1 + 3 * late) * (w @ x) ** 2)
+    alpha = [0.5, 2.0, 2.5]
+    found = P.ensemble(alpha=alpha, initial={"w.w": 0.8}, eta=RATES)
+    run = P.solve(alpha=alpha, initial={"w.w": 0.8}, eta=0.8)
+    np.testing.assert_allclose(found["w.w"].sel(eta=0.8), run["w.w"], rtol=1e-8)
+    np.testing.assert_allclose(found["size"].sel(eta=0.8), run["size"], rtol=1e-8)
+    assert run["size"][2] > 2 * run["w.w"][2]
