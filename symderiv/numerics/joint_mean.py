@@ -1,50 +1,36 @@
 r"""Means of any smooth function of a few jointly Gaussian fields by rules of equal steps.
 
-The fields are z = b + L t with independent t of variance one and a triangular L, in an order in
-which the function is a polynomial of the last fields. In the t of the others the step is that of a
-Gaussian weight, and no field moves by more than the rule's step per step (see ``tensor_mean``);
-the last ones take five points of Gauss and Hermite, exact for polynomials of degree nine. Points
-beyond the sphere are left out.
+The fields are z = b + L t with independent t of variance one and a triangular L. The function
+depends on the last ones as a polynomial, which was averaged over what is left of them when the
+others are given: it is a function of all fields, with the conditional means in the places of the
+last ones, and of the conditional covariance. In the other t the step is that of a Gaussian weight,
+and no field moves by more than the rule's step per step (see ``tensor_mean``). Points beyond the
+sphere are left out.
 
 ``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
-(and radius of the sphere). Text for modules; the functions without underscore are templates.
+(and radius of the sphere). Text for modules; :func:`templates` writes one template for each number
+of fields.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from symderiv.numerics.force_mean import _triangle_of
 
-if TYPE_CHECKING:  # what stands in the module
-    JOINT_RULE = np.zeros(3)
-    NONLINEAR = 0
 
-    def integrand(*fields: float) -> float:
-        """A function of the module."""
-        return sum(fields)
-
-
-_HERMITE_NODES = np.array(
-    [-2.8569700138728056, -1.3556261799742659, 0.0, 1.3556261799742659, 2.8569700138728056]
-)
-_HERMITE_WEIGHTS = np.array(
-    [
-        0.011257411327720689,
-        0.22207592200561264,
-        0.53333333333333333,
-        0.22207592200561264,
-        0.011257411327720689,
-    ]
-)
+def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
+    """The numbers as an array."""
+    array = np.empty(len(numbers))
+    for n in range(len(numbers)):
+        array[n] = numbers[n]
+    return array
 
 
-def _joint_rule_of(
-    factor: np.ndarray, level: int, nonlinear: int, rule: np.ndarray, points: np.ndarray
-) -> int:
+def _joint_rule_of(factor: np.ndarray, level: int, rule: np.ndarray, points: np.ndarray) -> int:
     """Points (row 0) and weights (row 1) of one t; returns how many."""
     longest = together = 0.0
     for i in range(factor.shape[0]):
@@ -53,10 +39,6 @@ def _joint_rule_of(
     if longest == 0.0:
         points[0, 0], points[1, 0] = 0.0, 1.0
         return 1
-    if level >= nonlinear:
-        points[0, :5] = _HERMITE_NODES
-        points[1, :5] = _HERMITE_WEIGHTS
-        return 5
     step = min(rule[1] / math.sqrt(1.0 + together), rule[0] / longest)
     count = min(math.ceil(float(rule[2]) / float(step)), 255)
     for n in range(2 * count + 1):
@@ -67,242 +49,103 @@ def _joint_rule_of(
 
 
 def _joint_start(
-    covariance: np.ndarray, mean: np.ndarray, nonlinear: int, rule: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """L, points, their numbers, and what earlier t add to the fields (row of each level)."""
-    size = mean.size
+    moments: np.ndarray, size: int, levels: int, rule: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What :func:`_joint_next` needs: the first array is what it fills, weight and fields."""
+    covariance = np.empty((size, size))
+    place = 0
+    for i in range(size):
+        for j in range(i, size):
+            covariance[i, j] = covariance[j, i] = moments[place]
+            place += 1
     factor = _triangle_of(covariance)
-    points = np.zeros((size, 2, 512))
-    counts = np.zeros(size, dtype=np.int64)
-    for level in range(size):
-        counts[level] = _joint_rule_of(factor, level, nonlinear, rule, points[level])
-    sums = np.zeros((size + 1, size + 2))
-    sums[0, :size] = mean
+    points = np.zeros((levels, 2, 512))
+    counts = np.zeros(levels, dtype=np.int64)
+    index = np.zeros(levels, dtype=np.int64)
+    for level in range(levels):
+        counts[level] = _joint_rule_of(factor, level, rule, points[level])
+    index[levels - 1] = -1
+    sums = np.zeros((levels + 1, size + 2))
+    for i in range(size):
+        sums[0, i] = moments[place + i]
     sums[0, size] = 1.0
-    return factor, points, counts, sums
+    linear = size - levels
+    out = np.zeros(1 + size + linear * (linear + 1) // 2)
+    place = 1 + size
+    for i in range(levels, size):
+        for j in range(i, size):
+            for level in range(levels, i + 1):
+                out[place] += factor[i, level] * factor[j, level]
+            place += 1
+    return out, sums, factor, points, counts, index
 
 
-def _joint_place(
-    level: int,
-    index: np.ndarray,
+def _joint_next(
+    out: np.ndarray,
+    sums: np.ndarray,
     factor: np.ndarray,
     points: np.ndarray,
     counts: np.ndarray,
-    sums: np.ndarray,
+    index: np.ndarray,
     sphere: float,
 ) -> bool:
-    """Fields, weight and squared radius with the points from this level on; False at the end."""
-    size = index.size
-    while level < size:
-        if level < 0:
-            return False
+    """Go to the next point within the sphere: its weight and fields; False behind the last."""
+    levels, size = index.size, factor.shape[0]
+    level = levels - 1
+    if index[level] < 0:
+        level = 0
+        index[levels - 1] = 0
+    else:
+        index[level] += 1
+    while level < levels:
         if index[level] >= counts[level]:
+            if level == 0:
+                return False
             index[level] = 0
             level -= 1
-            if level >= 0:
-                index[level] += 1
+            index[level] += 1
             continue
         t = points[level, 0, index[level]]
         radius = sums[level, size + 1] + t * t
-        if radius > sphere and counts[level] > 5:
+        if radius > sphere:
             index[level] += 1
             continue
         for i in range(size):
             sums[level + 1, i] = sums[level, i] + factor[i, level] * t
         sums[level + 1, size] = sums[level, size] * points[level, 1, index[level]]
-        sums[level + 1, size + 1] = radius if counts[level] > 5 else sums[level, size + 1]
+        sums[level + 1, size + 1] = radius
         level += 1
+    out[0] = sums[levels, size]
+    for i in range(size):
+        out[1 + i] = sums[levels, i]
     return True
 
 
-def joint_mean_1(c11: float, b1: float) -> float:
-    """Mean over one field."""
-    factor, points, counts, _ = _joint_start(
-        np.array([[c11]]), np.array([b1]), NONLINEAR, JOINT_RULE
-    )
-    total = 0.0
-    for n in range(counts[0]):
-        total += points[0, 1, n] * integrand(b1 + factor[0, 0] * points[0, 0, n])
-    return total
+MOST_NONLINEAR, MOST_JOINT = 4, 6
 
 
-def joint_mean_2(c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
-    """Mean over two fields."""
-    factor, points, counts, sums = _joint_start(
-        np.array([[c11, c12], [c12, c22]]), np.array([b1, b2]), NONLINEAR, JOINT_RULE
+def templates() -> str:
+    """Return the text of ``joint_mean_SIZE_LEVELS`` for all sizes, and levels that are points."""
+    return "\n\n".join(
+        _template(size, levels)
+        for size in range(1, MOST_JOINT + 1)
+        for levels in range(1, min(size, MOST_NONLINEAR) + 1)
     )
-    index = np.zeros(2, dtype=np.int64)
+
+
+def _template(size: int, levels: int) -> str:
+    pairs = combinations_with_replacement(range(1, size + 1), 2)
+    names = [f"c{i}{j}" for i, j in pairs] + [f"b{i}" for i in range(1, size + 1)]
+    numbers = ", ".join(names)
+    linear = size - levels
+    fields = ", ".join(f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2))
+    return f'''def joint_mean_{size}_{levels}({numbers}):
+    """Mean over {size} fields."""
+    moments = _joint_array(({numbers}))
+    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, JOINT_RULE)
     sphere = JOINT_RULE[2] * JOINT_RULE[2]
     total = 0.0
-    level = 0
-    while _joint_place(level, index, factor, points, counts, sums, sphere):
-        z = sums[2]
-        total += z[2] * integrand(z[0], z[1])
-        index[1] += 1
-        level = 1
+    while _joint_next(out, sums, factor, points, counts, index, sphere):
+        total += out[0] * integrand({fields})
     return total
-
-
-def joint_mean_3(
-    c11: float,
-    c12: float,
-    c13: float,
-    c22: float,
-    c23: float,
-    c33: float,
-    b1: float,
-    b2: float,
-    b3: float,
-) -> float:
-    """Mean over three fields."""
-    covariance = np.array([[c11, c12, c13], [c12, c22, c23], [c13, c23, c33]])
-    factor, points, counts, sums = _joint_start(
-        covariance, np.array([b1, b2, b3]), NONLINEAR, JOINT_RULE
-    )
-    index = np.zeros(3, dtype=np.int64)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
-    total = 0.0
-    level = 0
-    while _joint_place(level, index, factor, points, counts, sums, sphere):
-        z = sums[3]
-        total += z[3] * integrand(z[0], z[1], z[2])
-        index[2] += 1
-        level = 2
-    return total
-
-
-def joint_mean_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-    b1: float,
-    b2: float,
-    b3: float,
-    b4: float,
-) -> float:
-    """Mean over four fields."""
-    covariance = np.array(
-        [[c11, c12, c13, c14], [c12, c22, c23, c24], [c13, c23, c33, c34], [c14, c24, c34, c44]]
-    )
-    factor, points, counts, sums = _joint_start(
-        covariance, np.array([b1, b2, b3, b4]), NONLINEAR, JOINT_RULE
-    )
-    index = np.zeros(4, dtype=np.int64)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
-    total = 0.0
-    level = 0
-    while _joint_place(level, index, factor, points, counts, sums, sphere):
-        z = sums[4]
-        total += z[4] * integrand(z[0], z[1], z[2], z[3])
-        index[3] += 1
-        level = 3
-    return total
-
-
-def joint_mean_5(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c15: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c25: float,
-    c33: float,
-    c34: float,
-    c35: float,
-    c44: float,
-    c45: float,
-    c55: float,
-    b1: float,
-    b2: float,
-    b3: float,
-    b4: float,
-    b5: float,
-) -> float:
-    """Mean over five fields."""
-    covariance = np.array(
-        [
-            [c11, c12, c13, c14, c15],
-            [c12, c22, c23, c24, c25],
-            [c13, c23, c33, c34, c35],
-            [c14, c24, c34, c44, c45],
-            [c15, c25, c35, c45, c55],
-        ]
-    )
-    factor, points, counts, sums = _joint_start(
-        covariance, np.array([b1, b2, b3, b4, b5]), NONLINEAR, JOINT_RULE
-    )
-    index = np.zeros(5, dtype=np.int64)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
-    total = 0.0
-    level = 0
-    while _joint_place(level, index, factor, points, counts, sums, sphere):
-        z = sums[5]
-        total += z[5] * integrand(z[0], z[1], z[2], z[3], z[4])
-        index[4] += 1
-        level = 4
-    return total
-
-
-def joint_mean_6(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c15: float,
-    c16: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c25: float,
-    c26: float,
-    c33: float,
-    c34: float,
-    c35: float,
-    c36: float,
-    c44: float,
-    c45: float,
-    c46: float,
-    c55: float,
-    c56: float,
-    c66: float,
-    b1: float,
-    b2: float,
-    b3: float,
-    b4: float,
-    b5: float,
-    b6: float,
-) -> float:
-    """Mean over six fields."""
-    covariance = np.array(
-        [
-            [c11, c12, c13, c14, c15, c16],
-            [c12, c22, c23, c24, c25, c26],
-            [c13, c23, c33, c34, c35, c36],
-            [c14, c24, c34, c44, c45, c46],
-            [c15, c25, c35, c45, c55, c56],
-            [c16, c26, c36, c46, c56, c66],
-        ]
-    )
-    factor, points, counts, sums = _joint_start(
-        covariance, np.array([b1, b2, b3, b4, b5, b6]), NONLINEAR, JOINT_RULE
-    )
-    index = np.zeros(6, dtype=np.int64)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
-    total = 0.0
-    level = 0
-    while _joint_place(level, index, factor, points, counts, sums, sphere):
-        z = sums[6]
-        total += z[6] * integrand(z[0], z[1], z[2], z[3], z[4], z[5])
-        index[5] += 1
-        level = 5
-    return total
+'''

@@ -1,6 +1,7 @@
 """Means without a closed form: quadrature over the joint fields, with the largest error found.
 
-The rule of a system is the coarsest of a list for which no covariance that a search tries gives an
+Fields that a function is a polynomial of are averaged over exactly, given the others, before
+anything is integrated. The rule of a system is the coarsest of a list for which no covariance that a search tries gives an
 error above the tolerance; a mean that none of them serves is refused by name.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 import sympy as sp
@@ -16,14 +17,13 @@ from scipy import special
 from symderiv_codegen import ScalarFunction, TemplateFunction
 
 from symderiv.errors import NotYetError
+from symderiv.numerics.joint_mean import MOST_JOINT, MOST_NONLINEAR
 from symderiv.system.averages import Slot, X
 from symderiv.system.field_law import Law
+from symderiv.system.polynomials import mean_over
 
 __all__ = ["LARGEST_VARIANCE", "MOST_NONLINEAR", "Joint", "JointMeans", "rule_for"]
 
-MOST_NONLINEAR, MOST_JOINT = 4, 6
-MOST_POINTS = 1e7
-_LINEAR_POINTS = 5
 LARGEST_VARIANCE = 2.0
 TOLERANCE = 1e-9
 _REACH = 7.5
@@ -49,6 +49,32 @@ class Joint:
     def fields(self) -> tuple[sp.Symbol, ...]:
         """z1, z2, …"""
         return tuple(sp.Symbol(f"z{n + 1}", real=True) for n in range(self.size))
+
+    @property
+    def left(self) -> dict[tuple[int, int], sp.Symbol]:
+        """The covariance of the last fields when the others are given, by their places."""
+        linear = self.size - self.nonlinear
+        return {
+            (i, j): sp.Symbol(f"s{i + 1}{j + 1}", real=True)
+            for i in range(linear)
+            for j in range(i, linear)
+        }
+
+    @cached_property
+    def integrand(self) -> sp.Expr:
+        """The mean over the last fields given the others, which is what is integrated.
+
+        The last fields stand for their conditional means in it.
+        """
+        found = mean_over(self.function, self.fields[self.nonlinear :], self.left)
+        if found is None:
+            raise NotYetError(f"{self.function} is no polynomial of its last fields")
+        return found
+
+    @property
+    def arguments(self) -> tuple[sp.Symbol, ...]:
+        """What the integrand is a function of."""
+        return (*self.fields, *self.left.values())
 
 
 class JointMeans:
@@ -137,9 +163,19 @@ class JointMeans:
             *(functions[n].xreplace({X: z}) for n, z in zip(order, fields, strict=True))
         )
         nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
-        name = self._named(Joint(integrand, nonlinear, size))
-        arguments = [covariance[order[i]][order[j]] for i in range(size) for j in range(i, size)]
-        return sp.Function(name)(*arguments, *(means[n] for n in order))
+        ordered = [[covariance[i][j] for j in order] for i in order]
+        return self._call(Joint(integrand, nonlinear, size), ordered, [means[n] for n in order])
+
+    def _call(
+        self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]
+    ) -> sp.Expr:
+        """Return the mean of a function of fields with these moments."""
+        triangle = [covariance[i][j] for i in range(joint.size) for j in range(i, joint.size)]
+        if joint.nonlinear == 0:
+            places = dict(zip(joint.fields, means, strict=True))
+            places |= dict(zip(joint.left.values(), triangle, strict=True))
+            return joint.integrand.xreplace(places)
+        return sp.Function(self._named(joint))(*triangle, *means)
 
     def joint(
         self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
@@ -149,11 +185,7 @@ class JointMeans:
         Raises:
             NotYetError: As for ``mean``.
         """
-        covariance, means = law.moments(forms)
-        size = len(forms)
-        name = self._named(Joint(function, nonlinear, size))
-        arguments = [covariance[i][j] for i in range(size) for j in range(i, size)]
-        return sp.Function(name)(*arguments, *means)
+        return self._call(Joint(function, nonlinear, len(forms)), *law.moments(forms))
 
     def _named(self, joint: Joint) -> str:
         if joint not in self._names:
@@ -162,12 +194,6 @@ class JointMeans:
                     f"it needs {joint.nonlinear} joint fields of functions without closed means "
                     f"(and {joint.size} in all); quadrature serves at most {MOST_NONLINEAR} "
                     f"({MOST_JOINT})"
-                )
-            if cost(joint) > MOST_POINTS:
-                raise NotYetError(
-                    f"quadrature over its {joint.nonlinear} joint fields, and "
-                    f"{joint.size - joint.nonlinear} that it is a polynomial of, takes "
-                    f"{cost(joint):.0e} points for one mean, more than {MOST_POINTS:.0e}"
                 )
             step, error = rule_for(joint)
             self.step, self.error = min(step, self.step), max(error, self.error)
@@ -181,25 +207,20 @@ class JointMeans:
             ) + tuple(sp.Symbol(f"b{i + 1}", real=True) for i in range(joint.size))
             self.functions[f"integrand_{number}"] = ScalarFunction(
                 f"integrand_{number}",
-                joint.fields,
+                joint.arguments,
                 (),
-                joint.function,
+                joint.integrand,
                 f"What {name} averages.",
                 as_value=True,
             )
             self.functions[name] = TemplateFunction(
                 name,
                 arguments,
-                f"joint_mean_{joint.size}",
-                (("integrand", f"integrand_{number}"), ("NONLINEAR", str(joint.nonlinear))),
+                f"joint_mean_{joint.size}_{joint.nonlinear}",
+                (("integrand", f"integrand_{number}"),),
                 f"Mean of integrand_{number} by quadrature.",
             )
         return self._names[joint]
-
-
-def cost(joint: Joint) -> float:
-    """Return about how many points the coarsest rule that is usually enough takes for a mean."""
-    return float(39.0**joint.nonlinear * _LINEAR_POINTS ** (joint.size - joint.nonlinear))
 
 
 def _is_polynomial(function: sp.Expr) -> bool:
@@ -242,7 +263,7 @@ def rule_for(joint: Joint) -> tuple[float, float]:
     Raises:
         NotYetError: No step does.
     """
-    function = sp.lambdify(joint.fields, joint.function, _NUMPY)
+    function = sp.lambdify(joint.arguments, joint.integrand, _NUMPY, cse=True)
     random = np.random.default_rng(7)
     cases = []
     for spread in (1.0, 0.05):
@@ -282,39 +303,32 @@ def _mean(
     function: object, joint: Joint, covariance: np.ndarray, mean: np.ndarray, step: float
 ) -> float:
     """Return the mean by the rule of a module, in NumPy."""
-    size = joint.size
+    size, levels = joint.size, joint.nonlinear
     values, turn = np.linalg.eigh(covariance)
     root = np.linalg.qr((turn * np.sqrt(np.maximum(values, 0.0))).T)[1].T
     rules = []
-    for level in range(size):
-        column = root[:, level]
+    for column in root.T[:levels]:
         longest = float(np.max(np.abs(column)))
         if longest == 0.0:
             rules.append((np.zeros(1), np.ones(1)))
-        elif level >= joint.nonlinear:
-            nodes, weights = np.polynomial.hermite_e.hermegauss(_LINEAR_POINTS)
-            rules.append((nodes, weights / weights.sum()))
-        else:
-            h = min(1.1 * step / np.sqrt(1.0 + float(column @ column)), step / longest)
-            count = int(np.ceil(_REACH / h))
-            nodes = h * np.arange(-count, count + 1)
-            rules.append((nodes, h * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)))
+            continue
+        h = min(1.1 * step / np.sqrt(1.0 + float(column @ column)), step / longest)
+        count = int(np.ceil(_REACH / h))
+        nodes = h * np.arange(-count, count + 1)
+        rules.append((nodes, h * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)))
+    rest = root[levels:, levels:] @ root[levels:, levels:].T
+    left = [rest[i, j] for i, j in joint.left]
+    # one level outside, the others as arrays; nothing beyond the sphere
+    weight = reduce(np.multiply.outer, (w for _, w in rules[1:]), np.ones(1)).ravel()
+    places = np.meshgrid(*(t for t, _ in rules[1:]), indexing="ij")
+    grids = np.reshape(places, (levels - 1, weight.size))
+    radius = np.sum(grids**2, axis=0)
     total = 0.0
-    # one level outside, the others as arrays
-    outside = rules[0]
-    inside = rules[1:]
-    grids = np.meshgrid(*(nodes for nodes, _ in inside), indexing="ij") if inside else []
-    weight = np.ones(1)
-    for _, weights in inside:
-        weight = np.multiply.outer(weight, weights)
-    weight = weight.ravel()
-    flat = [grid.ravel() for grid in grids]
-    for t, w in zip(*outside, strict=True):
-        fields = [
-            mean[i] + root[i, 0] * t + sum(root[i, k + 1] * flat[k] for k in range(size - 1))
-            for i in range(size)
-        ]
+    for t, w in zip(*rules[0], strict=True):
+        near = radius + t * t <= _REACH**2
+        flat = grids[:, near]
+        fields = mean + root[:, 0] * t + flat.T @ root[:, 1:levels].T
         with np.errstate(all="ignore"):
-            value = np.broadcast_to(function(*fields), weight.shape)  # type: ignore[operator]
-        total += w * float(value @ weight)
+            value = function(*fields.T, *left)  # type: ignore[operator]
+        total += w * float(np.sum(np.broadcast_to(value, weight[near].shape) * weight[near]))
     return total

@@ -1,0 +1,126 @@
+"""Expressions that are polynomials of some symbols, with coefficients that are left as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import sympy as sp
+
+__all__ = ["coefficients", "mean_over"]
+
+Monomial = tuple[int, ...]
+
+
+def coefficients(
+    expression: sp.Expr, symbols: Sequence[sp.Symbol]
+) -> dict[Monomial, sp.Expr] | None:
+    """Return the coefficients by powers of the symbols, None where it is no polynomial of them.
+
+    Only what contains the symbols is multiplied out.
+    """
+    names: dict[sp.Expr, sp.Symbol] = {}
+    found = _read(expression, tuple(symbols), names)
+    if found is None:
+        return None
+    meaning = {name: value for value, name in names.items()}
+    written = {powers: _written(value, meaning) for powers, value in found.items()}
+    return {powers: value for powers, value in written.items() if value != 0}
+
+
+def _written(value: sp.Expr, meaning: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """Return a coefficient without the names of earlier coefficients."""
+    while value.free_symbols & meaning.keys():
+        value = value.xreplace(dict(meaning))
+    return value
+
+
+def _read(
+    expression: sp.Expr, symbols: tuple[sp.Symbol, ...], names: dict[sp.Expr, sp.Symbol]
+) -> dict[Monomial, sp.Expr] | None:
+    if not expression.free_symbols & set(symbols):
+        return {(0,) * len(symbols): expression}
+    if expression in symbols:
+        return {tuple(int(s == expression) for s in symbols): sp.S.One}
+    if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0:
+        parts = [_read(expression.base, symbols, names)] * int(expression.exp)
+    elif isinstance(expression, sp.Add | sp.Mul):
+        parts = [_read(each, symbols, names) for each in expression.args]
+    else:
+        return None
+    if any(part is None for part in parts):
+        return None
+    known = [part for part in parts if part is not None]
+    if isinstance(expression, sp.Add):
+        return reduce(_sum, known)
+    return reduce(lambda one, other: _product(one, other, names), known)
+
+
+def _sum(one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr]) -> dict[Monomial, sp.Expr]:
+    found = dict(one)
+    for powers, value in other.items():
+        found[powers] = found.get(powers, sp.S.Zero) + value
+    return found
+
+
+def _product(
+    one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr], names: dict[sp.Expr, sp.Symbol]
+) -> dict[Monomial, sp.Expr]:
+    """Return a product; sums among the coefficients get names, so that none is multiplied out."""
+    found: dict[Monomial, sp.Expr] = {}
+    for first, value in one.items():
+        for second, factor in other.items():
+            powers = tuple(m + n for m, n in zip(first, second, strict=True))
+            term = _named(value, names) * _named(factor, names)
+            found[powers] = found.get(powers, sp.S.Zero) + term
+    return found
+
+
+def _named(value: sp.Expr, names: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+    if not isinstance(value, sp.Add):
+        return value
+    return names.setdefault(value, sp.Symbol(f"coefficient__{len(names)}", real=True))
+
+
+def mean_over(
+    expression: sp.Expr,
+    symbols: Sequence[sp.Symbol],
+    covariance: Mapping[tuple[int, int], sp.Expr],
+) -> sp.Expr | None:
+    """Return the mean over Gaussian symbols, whose means keep their names, by Wick's rule.
+
+    Args:
+        expression: A polynomial of the symbols.
+        symbols: What is averaged over; they stand for their means in the result.
+        covariance: Of the symbols, for places i <= j.
+
+    Returns:
+        None if the expression is no polynomial of the symbols.
+    """
+    found = coefficients(expression, symbols)
+    if found is None:
+        return None
+    known: dict[Monomial, sp.Expr] = {}
+    return sp.Add(*(c * _moment(p, symbols, covariance, known) for p, c in found.items()))
+
+
+def _moment(
+    powers: Monomial,
+    symbols: Sequence[sp.Symbol],
+    covariance: Mapping[tuple[int, int], sp.Expr],
+    known: dict[Monomial, sp.Expr],
+) -> sp.Expr:
+    """Return the mean of a monomial."""
+    if not any(powers):
+        return sp.S.One
+    if powers not in known:
+        first = next(n for n, power in enumerate(powers) if power)
+        rest = tuple(power - int(n == first) for n, power in enumerate(powers))
+        total = symbols[first] * _moment(rest, symbols, covariance, known)
+        for other, power in enumerate(rest):
+            if power:
+                fewer = tuple(m - int(n == other) for n, m in enumerate(rest))
+                pair = min(first, other), max(first, other)
+                total += power * covariance[pair] * _moment(fewer, symbols, covariance, known)
+        known[powers] = sp.expand(total)
+    return known[powers]
