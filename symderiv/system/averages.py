@@ -17,6 +17,8 @@ import sympy as sp
 
 from symderiv.errors import DivergentError, NotClosed, NotYetError
 from symderiv.system.field_law import Law
+from symderiv.system.joint_forms import directions, forms_of, in_terms_of
+from symderiv.system.polynomials import coefficients
 
 __all__ = ["Average", "Averages", "Slot"]
 
@@ -62,6 +64,7 @@ class Averages:
         Raises:
             NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
         """
+        expression = _gathered(expression)
         found = {}
         for average in expression.atoms(Average):
             try:
@@ -102,7 +105,7 @@ class Averages:
 
     def _taken(self, expression: sp.Expr) -> sp.Expr:
         if isinstance(expression, sp.Add):
-            return sp.Add(*map(self._mean, expression.args))
+            return self._sum(expression.args)
         factors = list(_factors(expression))
         outside = [f for f in factors if not self.law.gaussian(f)]
         inside = [f for f in factors if self.law.gaussian(f)]
@@ -115,7 +118,7 @@ class Averages:
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if _open(sp.Mul(*inside)):
-            joint = self._joint(inside)
+            joint = self._whole(sp.Mul(*inside))
             if joint is not None:
                 return joint
         for place, factor in enumerate(inside):
@@ -130,85 +133,48 @@ class Averages:
             return self._mean(product)
         return self.functions.mean(self._slots(inside), self.law)
 
-    def _joint(self, factors: Sequence[sp.Expr]) -> sp.Expr | None:
-        """Return the mean of a whole product by quadrature, None where it is better taken apart.
+    def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
+        """Return the mean of a sum: without closed forms together, if that costs no more."""
+        hard = sp.Add(*(term for term in terms if _open(term)))
+        if isinstance(hard, sp.Add):
+            joint = self._whole(hard)
+            if joint is not None:
+                return joint + sp.Add(*(self._mean(term) for term in terms if not _open(term)))
+        return sp.Add(*map(self._mean, terms))
 
-        Products without closed means of functions of few directions are integrated as they are,
-        and so are functions of several fields, which cannot be taken apart.
+    def _whole(self, expression: sp.Expr) -> sp.Expr | None:
+        """Return a mean without closed form by one quadrature, None if it is better taken apart.
+
+        Functions of few directions are integrated as they are, and so are those that cannot be
+        taken apart. Sums of what is needed for this anyway share the points.
         """
-        product = sp.Mul(*factors)
-        if product.has(sp.DiracDelta) or product.free_symbols - set(self.law.gaussian(product)):
+        parameters = sorted(
+            (s for s in expression.free_symbols if not self.law.is_gaussian(s)), key=str
+        )
+        apart = coefficients(expression, parameters) if parameters else None
+        if apart is not None:
+            powers = (sp.Mul(*map(sp.Pow, parameters, each)) for each in apart)
+            return sp.Add(*map(sp.Mul, powers, map(self._mean, apart.values())))
+        if expression.has(sp.DiracDelta):
             return None
-        nonlinear, linear = self._basis(product)
-        whole = len(nonlinear) <= 2 and len(linear) <= 3
-        if not whole and all(self._separable(e) for f in factors for e in _atoms_of(f)):
+        nonlinear, linear = directions(expression, self.law)
+        terms = sp.Add.make_args(expression)
+        most = max(len(directions(term, self.law)[0]) for term in terms)
+        if most < len(nonlinear):
+            return None
+        few = len(nonlinear) <= (2 if expression.has(*_EDGES) else _FEW) and len(linear) <= 3
+        factors = (f for term in terms for f in _factors(term))
+        if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
             return None
         forms = [*nonlinear, *linear]
         fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(len(forms))]
-        # every field as a combination of the forms, which span all that the product depends on
-        symbols = self.law.gaussian(product)
-        unknown = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
-        if unknown.shape[0] == unknown.shape[1]:
-            places = unknown.LUsolve(sp.Matrix(fields))
-            written = product.xreplace(dict(zip(symbols, places, strict=True)))
-        else:
-            written = self._written(product, forms, fields)
+        written = in_terms_of(expression, forms, fields, self.law)
+        if written.free_symbols - set(fields):
+            return None
         return self.functions.joint(written, len(nonlinear), forms, self.law)
-
-    def _written(
-        self, product: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol]
-    ) -> sp.Expr:
-        """Return a product in terms of fewer forms than it has fields."""
-        symbols = self.law.gaussian(product)
-        chosen: dict[sp.Symbol, sp.Expr] = {}
-        # fields that no form determines drop out: set them to zero and solve for the others
-        matrix = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
-        _, pivots = matrix.rref()
-        free = [s for n, s in enumerate(symbols) if n not in pivots]
-        chosen |= dict.fromkeys(free, sp.S.Zero)
-        square = matrix.extract(range(len(forms)), list(pivots))
-        places = square.LUsolve(sp.Matrix(list(fields)))
-        chosen |= {symbols[n]: place for n, place in zip(pivots, places, strict=True)}
-        return product.xreplace(chosen)
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None
-
-    def _basis(self, product: sp.Expr) -> tuple[list[sp.Expr], list[sp.Expr]]:
-        """Return independent forms that a product is a function, and a polynomial, of."""
-        inside: list[sp.Expr] = []
-        plain: list[sp.Expr] = []
-        self._sorted_forms(product, inside, plain)
-        symbols = self.law.gaussian(product)
-        chosen: list[sp.Expr] = []
-
-        def rank(forms: Sequence[sp.Expr]) -> int:
-            return int(sp.Matrix([[sp.diff(f, s) for s in symbols] for f in forms]).rank())
-
-        counts = []
-        for forms in (inside, plain):
-            for form in dict.fromkeys(forms):
-                linear = sp.expand(form - form.xreplace(dict.fromkeys(symbols, sp.S.Zero)))
-                if rank([*chosen, linear]) > len(chosen):
-                    chosen.append(linear)
-            counts.append(len(chosen))
-        return chosen[: counts[0]], chosen[counts[0] :]
-
-    def _sorted_forms(
-        self, expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr]
-    ) -> None:
-        """Collect the forms inside of functions, and those of which it is a polynomial."""
-        if not self.law.gaussian(expression):
-            return
-        if expression.is_Symbol:
-            plain.append(expression)
-        elif isinstance(expression, sp.Add | sp.Mul) or (
-            expression.is_Pow and expression.exp.is_Integer and expression.exp > 0
-        ):
-            for argument in expression.args:
-                self._sorted_forms(argument, inside, plain)
-        else:
-            inside += list(self._forms(expression))
 
     def _touched(self, factor: sp.Expr) -> set[tuple[str, int]]:
         found = set()
@@ -229,7 +195,7 @@ class Averages:
         return found
 
     def _slot(self, factor: sp.Expr) -> Slot | None:
-        forms = list(dict.fromkeys(self._forms(factor)))
+        forms = list(dict.fromkeys(forms_of(factor, self.law)))
         base, _ = _normalised(forms[0], self.law)
         symbols = self.law.gaussian(base)
         pivot = symbols[0]
@@ -243,34 +209,6 @@ class Averages:
             places[form] = ratio * X + rest
         return Slot(_replaced(factor, places), base)
 
-    def _forms(self, expression: sp.Expr) -> Iterable[sp.Expr]:
-        """Return the largest affine combinations of fields that an expression is a function of."""
-        symbols = self.law.gaussian(expression)
-        if not symbols:
-            return
-        if _affine(expression, symbols):
-            yield expression
-            return
-        if isinstance(expression, sp.Add | sp.Mul):
-            # parts that are affine together stand together
-            affine = [
-                e
-                for e in expression.args
-                if isinstance(expression, sp.Add)
-                and self.law.gaussian(e)
-                and _affine(e, self.law.gaussian(e))
-            ]
-            if len(affine) > 1:
-                yield sp.Add(*affine)
-                rest = [e for e in expression.args if e not in affine]
-            else:
-                rest = list(expression.args)
-            for e in rest:
-                yield from self._forms(e)
-            return
-        for argument in expression.args:
-            yield from self._forms(argument)
-
 
 def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
     """Return the factors of the terms of a sum, the factor itself if it is none."""
@@ -282,6 +220,10 @@ def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
                 yield part
 
 
+_FEW = 3
+"""So many nonlinear directions are integrated over at once rather than factor by factor."""
+
+_EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (
     sp.erf,
     sp.exp,
@@ -318,6 +260,20 @@ class MeanTable:
     ) -> sp.Expr:
         """Return the call that is the mean of a function of z1, z2, … at these forms."""
         raise NotImplementedError
+
+
+def _gathered(expression: sp.Expr) -> sp.Expr:
+    """Return a sum of averages without closed forms as one average."""
+    plain, inside = [], []
+    for term in sp.Add.make_args(expression):
+        number, rest = term.as_coeff_Mul()
+        if isinstance(rest, Average) and _open(rest.args[0]):
+            inside.append(number * rest.args[0])
+        else:
+            plain.append(term)
+    if len(inside) < 2:
+        return expression
+    return sp.Add(*plain, Average(sp.Add(*inside)))
 
 
 def _told(average: sp.Expr) -> str:
@@ -399,20 +355,6 @@ def _joined(touched: Sequence[set[tuple[str, int]]]) -> list[list[int]]:
                 apart.append((others, members))
         groups = [*apart, (blocks, places)]
     return [places for _, places in groups]
-
-
-def _affine(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> bool:
-    """Return whether an expression is of first degree in the symbols, all together."""
-    if expression.is_Symbol:
-        return True
-    if isinstance(expression, sp.Add):
-        return all(
-            not e.free_symbols & set(symbols) or _affine(e, symbols) for e in expression.args
-        )
-    if isinstance(expression, sp.Mul):
-        inside = [e for e in expression.args if e.free_symbols & set(symbols)]
-        return len(inside) == 1 and _affine(inside[0], symbols)
-    return False
 
 
 def _normalised(form: sp.Expr, law: Law) -> tuple[sp.Expr, sp.Expr]:

@@ -1,8 +1,8 @@
 """Means without a closed form: quadrature over the joint fields, with the largest error found.
 
 Fields that a function is a polynomial of are averaged over exactly, given the others, before
-anything is integrated. The rule of a system is the coarsest of a list for which no covariance that a search tries gives an
-error above the tolerance; a mean that none of them serves is refused by name.
+anything is integrated. The rule of a system is the coarsest of a list for which no covariance that
+a search tries gives an error above the tolerance; a mean that none of them serves is refused.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def _mean(
     function: object, joint: Joint, covariance: np.ndarray, mean: np.ndarray, step: float
 ) -> float:
     """Return the mean by the rule of a module, in NumPy."""
-    size, levels = joint.size, joint.nonlinear
+    levels = joint.nonlinear
     values, turn = np.linalg.eigh(covariance)
     root = np.linalg.qr((turn * np.sqrt(np.maximum(values, 0.0))).T)[1].T
     rules = []

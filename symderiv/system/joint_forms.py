@@ -1,0 +1,108 @@
+"""The affine combinations of fields that an expression is a function, and a polynomial, of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import sympy as sp
+
+from symderiv.system.field_law import Law
+
+__all__ = ["directions", "forms_of", "in_terms_of"]
+
+
+def directions(expression: sp.Expr, law: Law) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """Return independent forms that an expression is a function, and a polynomial, of.
+
+    Overlaps and scalars that shift a field, as positions do, are part of its form.
+    """
+    inside: list[sp.Expr] = []
+    plain: list[sp.Expr] = []
+    _sort(expression, inside, plain, law)
+    symbols = law.gaussian(expression)
+    chosen: list[sp.Expr] = []
+    rows: list[list[sp.Expr]] = []
+    counts = []
+    for forms in (inside, plain):
+        for form in dict.fromkeys(forms):
+            row = [sp.diff(form, s) for s in symbols]
+            if sp.Matrix([*rows, row]).rank() > len(rows):
+                chosen.append(sp.expand(form))
+                rows.append(row)
+        counts.append(len(chosen))
+    return chosen[: counts[0]], chosen[counts[0] :]
+
+
+def in_terms_of(
+    expression: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol], law: Law
+) -> sp.Expr:
+    """Return an expression with fields in the places of the forms that it depends on."""
+    symbols = law.gaussian(expression)
+    matrix = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
+    # symbols that no form determines drop out: set them to zero and solve for the others
+    _, pivots = matrix.rref()
+    still = dict.fromkeys(symbols, sp.S.Zero)
+    shifts = [form.xreplace(still) for form in forms]
+    square = matrix.extract(range(len(forms)), list(pivots))
+    target = sp.Matrix([z - shift for z, shift in zip(fields, shifts, strict=True)])
+    places = map(sp.expand, square.LUsolve(target))
+    return expression.xreplace(
+        still | {symbols[n]: place for n, place in zip(pivots, places, strict=True)}
+    )
+
+
+def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: Law) -> None:
+    """Collect the forms inside of functions, and those of which it is a polynomial."""
+    symbols = law.gaussian(expression)
+    if not symbols:
+        return
+    if expression.is_Symbol or (isinstance(expression, sp.Add) and _is_affine(expression, symbols)):
+        plain.append(expression)
+    elif isinstance(expression, sp.Add | sp.Mul) or (
+        expression.is_Pow and expression.exp.is_Integer and expression.exp > 0
+    ):
+        for argument in expression.args:
+            _sort(argument, inside, plain, law)
+    else:
+        inside += list(forms_of(expression, law))
+
+
+def forms_of(expression: sp.Expr, law: Law) -> Iterable[sp.Expr]:
+    """Return the largest affine combinations of fields that an expression is a function of."""
+    symbols = law.gaussian(expression)
+    if not symbols:
+        return
+    if _is_affine(expression, symbols):
+        yield expression
+        return
+    if isinstance(expression, sp.Add | sp.Mul):
+        # parts that are affine together stand together
+        affine = [
+            e
+            for e in expression.args
+            if isinstance(expression, sp.Add) and law.gaussian(e) and _is_affine(e, law.gaussian(e))
+        ]
+        if len(affine) > 1:
+            yield sp.Add(*affine)
+            rest = [e for e in expression.args if e not in affine]
+        else:
+            rest = list(expression.args)
+        for e in rest:
+            yield from forms_of(e, law)
+        return
+    for argument in expression.args:
+        yield from forms_of(argument, law)
+
+
+def _is_affine(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> bool:
+    """Return whether an expression is of first degree in the symbols, all together."""
+    if expression.is_Symbol:
+        return True
+    if isinstance(expression, sp.Add):
+        return all(
+            not e.free_symbols & set(symbols) or _is_affine(e, symbols) for e in expression.args
+        )
+    if isinstance(expression, sp.Mul):
+        inside = [e for e in expression.args if e.free_symbols & set(symbols)]
+        return len(inside) == 1 and _is_affine(inside[0], symbols)
+    return False
