@@ -278,7 +278,7 @@ def rule_for(joint: Joint) -> tuple[float, float]:
     if joint.nonlinear > 3:
         cases = cases[::2]
     # in four dimensions a rule of half the step is out of reach: the cost is that to the fourth
-    finest = {4: 0.55, 3: 0.29}.get(joint.nonlinear, _STEPS[-1] / 1.5)
+    finest = {4: 0.36, 3: 0.2}.get(joint.nonlinear, _STEPS[-1] / 1.5)
     exact = [_mean(function, joint, *case, finest) for case in cases]
     if not np.all(np.isfinite(exact)):
         raise NotYetError("it is not finite in double precision")
