@@ -129,6 +129,8 @@ class _Direct:
         self, fields: list[sp.Symbol], matrix: np.ndarray, rows: list[sp.Expr]
     ) -> tuple[list[sp.Symbol], np.ndarray, np.ndarray]:
         """Symbols, points (one row each) and weights of the product of rules of all blocks."""
+        if found := self._by_differences(fields, rows):
+            return found
         order: list[sp.Symbol] = []
         points, weight = np.zeros((0, 1)), np.ones(1)
         for block in _blocks(matrix):
@@ -146,6 +148,37 @@ class _Direct:
             points = np.vstack([np.repeat(points, w.size, axis=1), np.tile(new, (1, weight.size))])
             weight, order = keep, [*order, *own]
         return order, points, weight
+
+    def _by_differences(
+        self, fields: list[sp.Symbol], rows: list[sp.Expr]
+    ) -> tuple[list[sp.Symbol], np.ndarray, np.ndarray] | None:
+        """The same for independent tokens, if the rows are polynomials of a shift of all tokens."""
+        meaning = [self.symbols.meaning[s] for s in fields]
+        if not all(isinstance(m, Field) for m in meaning):
+            return None
+        vectors = list(dict.fromkeys(m.vector for m in meaning))
+        tokens = list(dict.fromkeys(m.input for m in meaning))
+        if len(tokens) < 3 or len(fields) != len(vectors) * len(tokens):
+            return None
+        shifts = {v: sp.Dummy(v.name, real=True) for v in vectors}
+        moved = {s: s + shifts[m.vector] for s, m in zip(fields, meaning, strict=True)}
+        shifted = [row.xreplace(moved) for row in rows]
+        if not all(_polynomial(row, c) for row in shifted for c in shifts.values()):
+            return None
+        part = [[self.overlap(v, u) for u in vectors] for v in vectors]
+        factor = np.linalg.cholesky(np.array(part))
+        # the first row is the mean of the tokens, the others are differences
+        turn = np.linalg.qr(np.vstack([np.ones(len(tokens)), np.eye(len(tokens))[1:]]).T)[0].T
+        size = len(vectors)
+        t, w = _tensor([True] * (len(tokens) - 1) * size, self.step)
+        near = np.sum(t**2, axis=0) <= REACH**2
+        t, w = t[:, near], w[near]
+        mean, share = _tensor([False] * size, self.step, 4)
+        t = np.vstack([np.repeat(mean, w.size, axis=1), np.tile(t, (1, share.size))])
+        spread = np.einsum("vu,sup->svp", factor, t.reshape(len(tokens), size, -1))
+        points = np.einsum("st,svp->vtp", turn, spread)
+        order = [self.symbols.product(v, x) for v in vectors for x in tokens]
+        return order, points.reshape(len(order), -1), np.multiply.outer(share, w).ravel()
 
     def rates(self, state: Mapping[str, Any]) -> dict[str, np.ndarray]:
         step = self.statement.step()
@@ -235,7 +268,7 @@ def _polynomial(expression: sp.Expr, symbol: sp.Symbol) -> bool:
     )
 
 
-def _tensor(curved: list[bool], step: float) -> Rule:
+def _tensor(curved: list[bool], step: float, nodes: int = 7) -> Rule:
     """Points in independent variables of variance one: equal steps, or Gauss and Hermite."""
     rules = []
     for each in curved:
@@ -243,7 +276,7 @@ def _tensor(curved: list[bool], step: float) -> Rule:
             t = np.arange(-REACH, REACH + step / 2, step)
             rules.append((t, step * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)))
         else:
-            t, w = np.polynomial.hermite_e.hermegauss(7)
+            t, w = np.polynomial.hermite_e.hermegauss(nodes)
             rules.append((t, w / np.sqrt(2 * np.pi)))
     points = np.array([g.ravel() for g in np.meshgrid(*(t for t, _ in rules), indexing="ij")])
     weight = np.ones(1)

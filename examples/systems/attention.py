@@ -3,11 +3,10 @@
 Token i has the score z_i = w·x_i, and the head returns Σ_i softmax(z)_i z_i. A teacher with the
 weight ``positional`` attends to the first token, whatever it says, and with the rest of its weight
 to what tokens say, as the student does. Scores and values are the same field, which keeps the
-average at two fields per token. Means of softmax have no closed form: they depend on differences
-of scores, so that two tokens need two joint fields in functions and two linear ones. Three tokens
-need four in functions and two linear ones: they are refused, since one mean takes 6e7 points. A
-student with position vectors of its own, which shift scores by overlaps inside of softmax, is
-refused: the quadrature does not reach its tolerance.
+average at two fields per token. Means of softmax have no closed form. They depend on differences of
+scores in functions and on one score as a polynomial, which is averaged over exactly: two tokens
+need integrals over two fields, three tokens over four. ``positions.py`` has a student that can
+attend by position, too.
 
 Cui, Behrens, Krzakala and Zdeborová, "A phase transition between positional and semantic learning
 in a solvable model of dot-product attention" (NeurIPS 2024), have scores quadratic in the tokens

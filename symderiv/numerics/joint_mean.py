@@ -121,31 +121,35 @@ def _joint_next(
     return True
 
 
-MOST_NONLINEAR, MOST_JOINT = 4, 6
+MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
 
 
 def templates() -> str:
-    """Return the text of ``joint_mean_SIZE_LEVELS`` for all sizes, and levels that are points."""
+    """Return the text of ``joint_mean_SIZE_LEVELS_CONSTANTS`` for all sizes.
+
+    SIZE fields, LEVELS of them points; what is averaged depends on CONSTANTS numbers more.
+    """
     return "\n\n".join(
-        _template(size, levels)
+        _template(size, levels, constants)
         for size in range(1, MOST_JOINT + 1)
         for levels in range(1, min(size, MOST_NONLINEAR) + 1)
+        for constants in range(MOST_CONSTANTS + 1)
     )
 
 
-def _template(size: int, levels: int) -> str:
+def _template(size: int, levels: int, constants: int) -> str:
     pairs = combinations_with_replacement(range(1, size + 1), 2)
-    names = [f"c{i}{j}" for i, j in pairs] + [f"b{i}" for i in range(1, size + 1)]
-    numbers = ", ".join(names)
+    moments = ", ".join([f"c{i}{j}" for i, j in pairs] + [f"b{i}" for i in range(1, size + 1)])
     linear = size - levels
-    fields = ", ".join(f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2))
-    return f'''def joint_mean_{size}_{levels}({numbers}):
+    fields = [f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2)]
+    numbers = [f"k{n + 1}" for n in range(constants)]
+    return f'''def joint_mean_{size}_{levels}_{constants}({", ".join([moments, *numbers])}):
     """Mean over {size} fields."""
-    moments = _joint_array(({numbers}))
+    moments = _joint_array(({moments}))
     out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, JOINT_RULE)
     sphere = JOINT_RULE[2] * JOINT_RULE[2]
     total = 0.0
     while _joint_next(out, sums, factor, points, counts, index, sphere):
-        total += out[0] * integrand({fields})
+        total += out[0] * integrand({", ".join(fields + numbers)})
     return total
 '''

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv.errors import DivergentError, NotClosed, NotYetError
+from symderiv.numerics.joint_mean import MOST_CONSTANTS
 from symderiv.system.field_law import Law
 from symderiv.system.joint_forms import directions, forms_of, in_terms_of
 from symderiv.system.polynomials import coefficients
@@ -148,13 +149,7 @@ class Averages:
         Functions of few directions are integrated as they are, and so are those that cannot be
         taken apart. Sums of what is needed for this anyway share the points.
         """
-        parameters = sorted(
-            (s for s in expression.free_symbols if not self.law.is_gaussian(s)), key=str
-        )
-        apart = coefficients(expression, parameters) if parameters else None
-        if apart is not None:
-            powers = (sp.Mul(*map(sp.Pow, parameters, each)) for each in apart)
-            return sp.Add(*map(sp.Mul, powers, map(self._mean, apart.values())))
+        outside, expression = self._factored(expression)
         if expression.has(sp.DiracDelta):
             return None
         nonlinear, linear = directions(expression, self.law)
@@ -169,9 +164,23 @@ class Averages:
         forms = [*nonlinear, *linear]
         fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(len(forms))]
         written = in_terms_of(expression, forms, fields, self.law)
-        if written.free_symbols - set(fields):
+        constants = sorted(written.free_symbols - set(fields), key=str)
+        if constants and coefficients(written, constants) is None:
             return None
-        return self.functions.joint(written, len(nonlinear), forms, self.law)
+        if len(constants) > MOST_CONSTANTS:
+            return None
+        return outside * self.functions.joint(written, len(nonlinear), forms, self.law)
+
+    def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return the powers of parameters that all terms of an expression share, and the rest."""
+        outside = sp.S.One
+        for symbol in sorted(expression.free_symbols, key=str):
+            if not self.law.is_gaussian(symbol):
+                found = coefficients(expression, [symbol]) or {}
+                if len(found) == 1:
+                    (((power,), expression),) = found.items()
+                    outside *= symbol**power
+        return outside, expression
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None

@@ -17,7 +17,7 @@ from scipy import special
 from symderiv_codegen import ScalarFunction, TemplateFunction
 
 from symderiv.errors import NotYetError
-from symderiv.numerics.joint_mean import MOST_JOINT, MOST_NONLINEAR
+from symderiv.numerics.joint_mean import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
 from symderiv.system.averages import Slot, X
 from symderiv.system.field_law import Law
 from symderiv.system.polynomials import mean_over
@@ -39,11 +39,13 @@ class Joint:
         function: In z1, z2, …, a polynomial of the last ones.
         nonlinear: How many fields it is no polynomial of.
         size: How many fields there are.
+        constants: Further symbols that it is a polynomial of.
     """
 
     function: sp.Expr
     nonlinear: int
     size: int
+    constants: tuple[sp.Symbol, ...] = ()
 
     @property
     def fields(self) -> tuple[sp.Symbol, ...]:
@@ -74,7 +76,7 @@ class Joint:
     @property
     def arguments(self) -> tuple[sp.Symbol, ...]:
         """What the integrand is a function of."""
-        return (*self.fields, *self.left.values())
+        return (*self.fields, *self.left.values(), *self.constants)
 
 
 class JointMeans:
@@ -175,7 +177,7 @@ class JointMeans:
             places = dict(zip(joint.fields, means, strict=True))
             places |= dict(zip(joint.left.values(), triangle, strict=True))
             return joint.integrand.xreplace(places)
-        return sp.Function(self._named(joint))(*triangle, *means)
+        return sp.Function(self._named(joint))(*triangle, *means, *joint.constants)
 
     def joint(
         self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
@@ -185,7 +187,10 @@ class JointMeans:
         Raises:
             NotYetError: As for ``mean``.
         """
-        return self._call(Joint(function, nonlinear, len(forms)), *law.moments(forms))
+        size = len(forms)
+        fields = {sp.Symbol(f"z{n + 1}", real=True) for n in range(size)}
+        constants = tuple(sorted(function.free_symbols - fields, key=str))
+        return self._call(Joint(function, nonlinear, size, constants), *law.moments(forms))
 
     def _named(self, joint: Joint) -> str:
         if joint not in self._names:
@@ -195,6 +200,9 @@ class JointMeans:
                     f"(and {joint.size} in all); quadrature serves at most {MOST_NONLINEAR} "
                     f"({MOST_JOINT})"
                 )
+            if len(joint.constants) > MOST_CONSTANTS:
+                names = ", ".join(map(str, joint.constants))
+                raise NotYetError(f"it depends on {names}: more than {MOST_CONSTANTS} numbers")
             step, error = rule_for(joint)
             self.step, self.error = min(step, self.step), max(error, self.error)
             number = len(self._names) + 1
@@ -204,7 +212,9 @@ class JointMeans:
                 sp.Symbol(f"c{i + 1}{j + 1}", real=True)
                 for i in range(joint.size)
                 for j in range(i, joint.size)
-            ) + tuple(sp.Symbol(f"b{i + 1}", real=True) for i in range(joint.size))
+            )
+            arguments += tuple(sp.Symbol(f"b{i + 1}", real=True) for i in range(joint.size))
+            arguments += joint.constants
             self.functions[f"integrand_{number}"] = ScalarFunction(
                 f"integrand_{number}",
                 joint.arguments,
@@ -216,7 +226,7 @@ class JointMeans:
             self.functions[name] = TemplateFunction(
                 name,
                 arguments,
-                f"joint_mean_{joint.size}_{joint.nonlinear}",
+                f"joint_mean_{joint.size}_{joint.nonlinear}_{len(joint.constants)}",
                 (("integrand", f"integrand_{number}"),),
                 f"Mean of integrand_{number} by quadrature.",
             )
@@ -258,7 +268,7 @@ def rule_for(joint: Joint) -> tuple[float, float]:
 
     The search compares with the finest rule that is affordable in so many dimensions, at
     covariances up to variance ``LARGEST_VARIANCE``: independent, correlated and nearly aligned
-    ones, with means of order 1.
+    ones, with means and constants of order 1.
 
     Raises:
         NotYetError: No step does.
@@ -274,7 +284,8 @@ def rule_for(joint: Joint) -> tuple[float, float]:
             covariance = vectors @ vectors.T
             root = np.sqrt(np.diag(covariance))
             mean = random.uniform(-0.5, 0.5, joint.size)
-            cases.append((size * covariance / np.outer(root, root), mean))
+            constants = random.uniform(-1.5, 1.5, len(joint.constants))
+            cases.append((size * covariance / np.outer(root, root), mean, constants))
     if joint.nonlinear > 3:
         cases = cases[::2]
     # in four dimensions a rule of half the step is out of reach: the cost is that to the fourth
@@ -300,7 +311,12 @@ def rule_for(joint: Joint) -> tuple[float, float]:
 
 
 def _mean(
-    function: object, joint: Joint, covariance: np.ndarray, mean: np.ndarray, step: float
+    function: object,
+    joint: Joint,
+    covariance: np.ndarray,
+    mean: np.ndarray,
+    constants: np.ndarray,
+    step: float,
 ) -> float:
     """Return the mean by the rule of a module, in NumPy."""
     levels = joint.nonlinear
@@ -329,6 +345,6 @@ def _mean(
         flat = grids[:, near]
         fields = mean + root[:, 0] * t + flat.T @ root[:, 1:levels].T
         with np.errstate(all="ignore"):
-            value = function(*fields.T, *left)  # type: ignore[operator]
+            value = function(*fields.T, *left, *constants)  # type: ignore[operator]
         total += w * float(np.sum(np.broadcast_to(value, weight[near].shape) * weight[near]))
     return total

@@ -23,6 +23,7 @@ from symderiv.errors import NotClosed
 from symderiv.statement.register import Overlap
 from symderiv.system.averages import Average, Averages
 from symderiv.system.field_law import Law
+from symderiv.system.joint_means import Joint
 from symderiv.system.slot_means import SlotMeans
 
 THIRD, HALF = sp.Rational(1, 3), sp.Rational(1, 2)
@@ -62,13 +63,11 @@ class Said:
         for call in taken.atoms(AppliedUndef):
             arguments = [float(a.xreplace(numbers)) for a in call.args]
             name = str(call.func)
-            joint = self.means.joints.functions.get(name)
-            if joint is None:
-                numbers[call] = _evaluated(self.means.functions[name], arguments)
+            joints = {each: joint for joint, each in self.means.joints._names.items()}
+            if name in joints:
+                numbers[call] = _integrated(joints[name], arguments)
             else:
-                integrand = self.means.joints.functions[joint.names[0][1]]
-                assert isinstance(integrand, ScalarFunction)
-                numbers[call] = _integrated(integrand, int(joint.names[1][1]), arguments)
+                numbers[call] = _evaluated(self.means.functions[name], arguments)
         return float(taken.xreplace({k: sp.Float(v, 17) for k, v in numbers.items()}))
 
 
@@ -79,12 +78,13 @@ def _evaluated(function: ScalarFunction, arguments: list[float]) -> float:
     return float(sp.N(function.value.xreplace(known), 17))
 
 
-def _integrated(integrand: ScalarFunction, curved: int, arguments: list[float]) -> float:
+def _integrated(joint: Joint, arguments: list[float]) -> float:
     """Equal steps for the first fields, Gauss and Hermite for those it is a polynomial of."""
-    size = len(integrand.arguments)
+    size, curved, moments = joint.size, joint.nonlinear, joint.size * (joint.size + 1) // 2
     covariance = np.zeros((size, size))
-    covariance[np.triu_indices(size)] = arguments[: size * (size + 1) // 2]
+    covariance[np.triu_indices(size)] = arguments[:moments]
     covariance += np.triu(covariance, 1).T
+    means, constants = arguments[moments : moments + size], arguments[moments + size :]
     t = np.arange(-7, 7.1, 0.2)
     rules = [(t, np.exp(-(t**2) / 2))] * curved
     rules += [np.polynomial.hermite_e.hermegauss(7)] * (size - curved)
@@ -92,9 +92,9 @@ def _integrated(integrand: ScalarFunction, curved: int, arguments: list[float]) 
     weights = np.ones(1)
     for _, w in rules:
         weights = np.multiply.outer(weights, w / w.sum()).ravel()
-    fields = np.linalg.cholesky(covariance) @ points + np.array(arguments[-size:])[:, None]
-    values = sp.lambdify(integrand.arguments, integrand.value, FUNCTIONS)(*fields)
-    return float(weights @ np.broadcast_to(values, weights.shape))
+    fields = np.linalg.cholesky(covariance) @ points + np.array(means)[:, None]
+    function = sp.lambdify([*joint.fields, *joint.constants], joint.function, FUNCTIONS)
+    return float(weights @ np.broadcast_to(function(*fields, *constants), weights.shape))
 
 
 Of = Callable[[Said], sp.Expr]
@@ -177,6 +177,14 @@ OPEN: dict[str, Of] = {
     "curves that part": lambda s: sp.tanh(s.w @ s.x) * (s.B @ s.x) * sp.tanh(s.w @ s.z) ** 2,
     "a sum with a closed part": lambda s: (
         (sp.tanh(s.w @ s.x) - sp.erf(s.B @ s.x)) * (s.B @ s.x) + (s.w @ s.z) ** 4
+    ),
+    "a curve that is shifted": lambda s: (
+        sp.tanh((s.w @ s.x) + s.u) * ((s.w @ s.x) - s.eta * (s.B @ s.x)) ** 2 * s.eta
+    ),
+    "a softmax with positions": lambda s: (
+        ((s.w @ s.x) + s.u * (s.w @ s.z))
+        / (1 + sp.exp((s.w @ s.x) - (s.w @ s.z) + s.w.dot(s.B)))
+        * sp.tanh((s.w @ s.x) - (s.w @ s.z))
     ),
     "a slope that is a parameter": lambda s: sp.tanh(s.eta * (s.w @ s.x)) * (s.B @ s.x),
     "tokens": lambda s: sp.tanh((s.w @ s.y[0]) * (s.B @ s.y[1])) * (s.w @ s.y[1]) * (s.B @ s.y[0]),

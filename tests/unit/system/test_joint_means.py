@@ -18,8 +18,10 @@ from symderiv.system.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
 
 Z = sp.symbols("z1:8", real=True)
+K = sp.symbols("k1:6", real=True)
 COVARIANCE = np.array([[1.1, 0.4, -0.2], [0.4, 0.8, 0.3], [-0.2, 0.3, 0.9]])
 MEAN = np.array([0.2, -0.3, 0.5])
+NONE = np.zeros(0)
 
 
 def _by_characteristic_function(frequencies: np.ndarray, degree: int) -> float:
@@ -43,17 +45,17 @@ def test_the_rule_in_numpy_gives_means_of_waves(nonlinear: int, size: int, degre
     phase = sum(float(k) * z for k, z in zip(frequencies, Z, strict=False))
     function = sp.cos(phase) * Z[size - 1] ** degree
     joint = Joint(function, nonlinear, size)
-    call = sp.lambdify(joint.fields, function, "numpy")
+    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
     given = COVARIANCE[:size, :size], MEAN[:size]
-    found = joint_means._mean(call, joint, *given, 0.4)
+    found = joint_means._mean(call, joint, *given, NONE, 0.4)
     assert found == pytest.approx(_by_characteristic_function(frequencies, degree), abs=1e-11)
 
 
 def test_a_field_that_does_not_vary_is_its_mean() -> None:
     joint = Joint(sp.cos(Z[0]) * Z[1] ** 2, 1, 2)
-    call = sp.lambdify(joint.fields, joint.function, "numpy")
+    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
     covariance = np.array([[0.0, 0.0], [0.0, 0.7]])
-    found = joint_means._mean(call, joint, covariance, MEAN[:2], 0.4)
+    found = joint_means._mean(call, joint, covariance, MEAN[:2], NONE, 0.4)
     assert found == pytest.approx(np.cos(0.2) * (0.7 + 0.09), abs=1e-13)
 
 
@@ -73,7 +75,7 @@ def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
 
     call = sp.lambdify(hard.fields, hard.function, "numpy")
     for variance in (0.5, 1.3, joint_means.LARGEST_VARIANCE):
-        found = joint_means._mean(call, hard, np.array([[variance]]), np.zeros(1), finer)
+        found = joint_means._mean(call, hard, np.array([[variance]]), np.zeros(1), NONE, finer)
         assert found == pytest.approx(exact(np.sqrt(variance)), abs=more)
 
 
@@ -84,7 +86,8 @@ def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
         (Joint(1 / Z[0], 1, 1), "not finite|not smooth"),
         (Joint(sp.tanh(sp.Add(*Z[:5])), 5, 5), "5 joint fields"),
         (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
-        (Joint(sp.tanh(sp.Add(*Z[:4])) * Z[4] * Z[5], 4, 6), "points for one mean"),
+        (Joint(sp.tanh(Z[0]) * sp.Add(*K), 1, 1, K), "more than 4 numbers"),
+        (Joint(sp.tanh(Z[0]) * sp.exp(Z[1]), 1, 2), "no polynomial of its last"),
     ],
 )
 def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> None:
@@ -184,12 +187,31 @@ def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
     slots = [Slot(X**2, a), Slot(sp.tanh(X), b + 1), Slot(X, c)]
     taken = means.mean(slots, given.law)
     function = means.functions["integrand_1"]
-    assert str(function.value) == "tanh(z1)*z2*z3**2" or str(function.value) == "z2*z3**2*tanh(z1)"
+    # the mean over the last two: z2 and z3 stand for their means, s for what is left
+    s12, s22 = sp.symbols("s12 s22", real=True)
+    assert sp.expand(function.value - sp.tanh(Z[0]) * _wick(Z[1], Z[2], s12, s22)) == 0
     order = [vb, vc, va]
     triangle = [order[i].dot(order[j]) for i in range(3) for j in range(i, 3)]
     assert taken == sp.Function("joint_1")(*triangle, 1, 0, 0)
-    assert means.functions["joint_1"].names == (("integrand", "integrand_1"), ("NONLINEAR", "1"))
-    assert means.functions["joint_1"].template == "joint_mean_3"
+    assert means.functions["joint_1"].names == (("integrand", "integrand_1"),)
+    assert means.functions["joint_1"].template == "joint_mean_3_1_0"
+
+
+def _wick(y: sp.Expr, z: sp.Expr, c: sp.Expr, v: sp.Expr) -> sp.Expr:
+    """E[(y + r) (z + s)²] of centred r and s with E[r s] = c and E[s²] = v."""
+    return y * z**2 + y * v + 2 * z * c
+
+
+def test_fields_of_any_power_are_averaged_over_exactly() -> None:
+    """A field to the twelfth beside a curve: more than five points of Gauss and Hermite know."""
+    joint = Joint(sp.cos(Z[0]) * Z[1] ** 12, 1, 2)
+    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
+    covariance = np.array([[0.7, 0.4], [0.4, 0.9]])
+    found = joint_means._mean(call, joint, covariance, np.zeros(2), NONE, 0.4)
+    # cos is the real part of a wave, which moves the mean of the other by i 0.4
+    t, w = np.polynomial.hermite_e.hermegauss(20)
+    wanted = float((w / w.sum() @ (np.sqrt(0.9) * t + 0.4j) ** 12).real) * np.exp(-0.35)
+    assert found == pytest.approx(wanted, rel=1e-11)
 
 
 def test_more_functions_than_can_be_closed_are_refused() -> None:
