@@ -160,6 +160,8 @@ class _Direct:
         tokens = list(dict.fromkeys(m.input for m in meaning))
         if len(tokens) < 3 or len(fields) != len(vectors) * len(tokens):
             return None
+        if all(_polynomial(row, s) for row in rows for s in fields):
+            return None
         shifts = {v: sp.Dummy(v.name, real=True) for v in vectors}
         moved = {s: s + shifts[m.vector] for s, m in zip(fields, meaning, strict=True)}
         shifted = [row.xreplace(moved) for row in rows]

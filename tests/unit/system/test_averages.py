@@ -184,7 +184,7 @@ OPEN: dict[str, Of] = {
     "a softmax with positions": lambda s: (
         ((s.w @ s.x) + s.u * (s.w @ s.z))
         / (1 + sp.exp((s.w @ s.x) - (s.w @ s.z) + s.w.dot(s.B)))
-        * sp.tanh((s.w @ s.x) - (s.w @ s.z))
+        * sp.tanh((s.w @ s.x) - (s.w @ s.z) + s.w.dot(s.B))
     ),
     "a slope that is a parameter": lambda s: sp.tanh(s.eta * (s.w @ s.x)) * (s.B @ s.x),
     "tokens": lambda s: sp.tanh((s.w @ s.y[0]) * (s.B @ s.y[1])) * (s.w @ s.y[1]) * (s.B @ s.y[0]),
