@@ -21,7 +21,7 @@ from symderiv.system.field_law import Law
 from symderiv.system.joint_forms import directions, forms_of, in_terms_of
 from symderiv.system.polynomials import coefficients
 
-__all__ = ["Average", "Averages", "Slot"]
+__all__ = ["Average", "Averages", "Slot", "has_no_closed_form"]
 
 
 class Average(sp.Function):  # type: ignore[misc]
@@ -118,8 +118,11 @@ class Averages:
         groups = _joined(touched)
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
-        if _open(sp.Mul(*inside)):
-            joint = self._whole(sp.Mul(*inside))
+        if has_no_closed_form(sp.Mul(*inside)):
+            # exponentials that were parted for the Gaussian calculus are of one direction here
+            exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
+            others = [f for f in inside if not isinstance(f, sp.exp)]
+            joint = self._whole(sp.Mul(*others, sp.exp(sp.Add(*exponents))))
             if joint is not None:
                 return joint
         for place, factor in enumerate(inside):
@@ -136,11 +139,13 @@ class Averages:
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
-        hard = sp.Add(*(term for term in terms if _open(term)))
+        hard = sp.Add(*(term for term in terms if has_no_closed_form(term)))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
             if joint is not None:
-                return joint + sp.Add(*(self._mean(term) for term in terms if not _open(term)))
+                return joint + sp.Add(
+                    *(self._mean(term) for term in terms if not has_no_closed_form(term))
+                )
         return sp.Add(*map(self._mean, terms))
 
     def _whole(self, expression: sp.Expr) -> sp.Expr | None:
@@ -247,7 +252,7 @@ _CLOSED = (
 )
 
 
-def _open(expression: sp.Expr) -> bool:
+def has_no_closed_form(expression: sp.Expr) -> bool:
     """Return whether an expression has functions outside of the Gaussian calculus."""
     if any(not isinstance(f, _CLOSED) for f in expression.atoms(sp.Function)):
         return True
@@ -276,7 +281,7 @@ def _gathered(expression: sp.Expr) -> sp.Expr:
     plain, inside = [], []
     for term in sp.Add.make_args(expression):
         number, rest = term.as_coeff_Mul()
-        if isinstance(rest, Average) and _open(rest.args[0]):
+        if isinstance(rest, Average) and has_no_closed_form(rest.args[0]):
             inside.append(number * rest.args[0])
         else:
             plain.append(term)

@@ -2,7 +2,8 @@
 
 No term is dropped silently. A term adds to the drift, to the noise, to a scalar's rate, or to
 nothing, for a reason that is named. The census proves itself: the drifts of all terms add up to
-those of the equations, number by number, at covariances drawn at random.
+those of the equations, number by number, at covariances drawn at random. Means without closed form
+stay averages: what is inside of them adds up at fields drawn at random.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sympy.core.function import AppliedUndef
 from symderiv.errors import SymderivError
 from symderiv.statement.stated_problem import Change
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
-from symderiv.system.averages import Averages
+from symderiv.system.averages import Average, Averages, has_no_closed_form
 from symderiv.system.closed_motion import Closed
 from symderiv.system.stated_motion import ALL, average_of, drift_of
 
@@ -33,7 +34,7 @@ class CensusTerm:
         direction: The input or vector along which, None for a scalar.
         term: Its coefficient.
         drift: What it adds to the mean motion, by name of inputs (:data:`ALL` for none) and vector,
-            or to a scalar's rate under ``(ALL, None)``; averages taken.
+            or to a scalar's rate under ``(ALL, None)``; averages taken that have closed forms.
         reason: Why it adds nothing to the drift, or an empty text.
     """
 
@@ -62,7 +63,7 @@ def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
         yield from _of_vector(closed, averages, vector, change)
     for symbol, change in step.scalars.items():
         for term in _summands(change.scalar):
-            value = averages.lowered(average_of(term, law))
+            value = _taken(average_of(term, law), averages)
             reason = "" if value != 0 else "its mean vanishes"
             yield CensusTerm(symbol, None, term, {(ALL, None): value} if value != 0 else {}, reason)
 
@@ -80,7 +81,7 @@ def _of_vector(
             found: dict[tuple[str, SlowVector | None], sp.Expr] = {
                 key: lowered
                 for key, rate in drift_of_term.items()
-                if (lowered := averages.lowered(rate)) != 0
+                if (lowered := _taken(rate, averages)) != 0
             }
             related = bool(drift_of_term)
             reason = (
@@ -96,12 +97,24 @@ def _of_vector(
             yield CensusTerm(vector, atom, term, found, reason)
     for other, rate in change.vectors.items():
         for term in _summands(rate):
-            value = averages.lowered(average_of(term, law))
+            value = _taken(average_of(term, law), averages)
             reason = "" if value != 0 else "the mean of its factor vanishes"
             drift: dict[tuple[str, SlowVector | None], sp.Expr] = (
                 {(ALL, other): value} if value != 0 else {}
             )
             yield CensusTerm(vector, other, term, drift, reason)
+
+
+def _taken(rate: sp.Expr, averages: Averages) -> sp.Expr:
+    """Return a rate with its averages taken, or as it is if they have no closed form."""
+    if any(has_no_closed_form(each.args[0]) for each in rate.atoms(Average)):
+        return rate
+    return averages.lowered(rate)
+
+
+def _inside(rate: sp.Expr) -> sp.Expr:
+    """Return a rate with what is averaged in the places of averages."""
+    return rate.xreplace({each: each.args[0] for each in rate.atoms(Average)})
 
 
 def _summands(expression: sp.Expr) -> tuple[sp.Expr, ...]:
@@ -123,15 +136,42 @@ def _proved(closed: Closed, terms: tuple[CensusTerm, ...]) -> None:
         for (inputs, c), rate in rates.items()
     }
     wanted |= {(u, ALL, None): rate for u, rate in closed.scalars.items() if rate != 0}
+    equations = closed.equations
+    averaged = {
+        (a, inputs, c): rate
+        for a, rates in equations.drift.items()
+        for (inputs, c), rate in rates.items()
+    } | {(u, ALL, None): rate for u, rate in equations.scalars.items()}
     for key in sorted({*total, *wanted}, key=str):
         target, inputs, _ = key
         if inputs == ALL and target in constrained:
             continue  # constraints add to these
         gap = wanted.get(key, sp.S.Zero) - total.get(key, sp.S.Zero)
+        if total.get(key, sp.S.Zero).has(Average):
+            gap = _inside(averaged.get(key, sp.S.Zero)) - _inside(_untaken(closed, terms, key))
         if not _vanishes(gap):
             raise SymderivError(
                 f"the census of {target} does not add up to its equation: {gap} is left"
             )
+
+
+def _untaken(
+    closed: Closed,
+    terms: tuple[CensusTerm, ...],
+    key: tuple[SlowVector | sp.Symbol, str, SlowVector | None],
+) -> sp.Expr:
+    """Return what all terms add to a drift, with no average taken."""
+    law, total = closed.equations.law, sp.S.Zero
+    target, inputs, vector = key
+    for term in terms:
+        if term.target != target:
+            continue
+        if isinstance(term.direction, FreshInput):
+            found = drift_of(Change({term.direction: term.term}), law)
+            total += found.get((inputs, vector), sp.S.Zero) if vector is not None else 0
+        elif inputs == ALL and term.direction == vector:
+            total += average_of(term.term, law)
+    return total
 
 
 def _vanishes(expression: sp.Expr) -> bool:

@@ -11,6 +11,7 @@ from unit.system import statements
 import symderiv as sd
 from symderiv.errors import SymderivError
 from symderiv.system import census as census_of
+from symderiv.system.averages import Average
 
 ALL = {
     "autoencoder": statements.autoencoder,
@@ -230,3 +231,20 @@ def test_each_condition_stands_where_it_is_assumed() -> None:
     still.update({u: -u})
     assert len(still.conditions) == 2
     assert all("self-averaging" in " ".join(P.conditions) for P in every)
+
+
+def test_terms_without_closed_means_add_up_before_any_average_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x", length=2), P.vectors("w"), P.vectors("B", fixed=True)
+    z = w @ x
+    share = 1 / (1 + sp.exp(z[1] - z[0] + w.dot(B)))
+    P.descend((share * z[0] - B @ x[0]) ** 2 / 2, {w: P.parameter("eta", 0.4)})
+    closed = P.solver.closed
+    whole = census_of.census(closed)
+    assert any(rate.has(Average) for term in whole for rate in term.drift.values())
+    original = census_of._terms
+    monkeypatch.setattr(census_of, "_terms", lambda *given: tuple(original(*given))[1:])
+    with pytest.raises(SymderivError, match="does not add up"):
+        census_of.census(closed)
