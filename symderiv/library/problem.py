@@ -357,7 +357,7 @@ class Problem(Shown):
         from symderiv.dynamics.rules.study_system import stated_in
         from symderiv.library.stated import System
 
-        return stated_in(System(), self._study)
+        return stated_in(System(self._study.training.order), self._study)
 
     def rates(
         self,

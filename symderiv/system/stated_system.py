@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import xarray
 
+    from symderiv.system.system_plateau import SystemPlateau
     from symderiv.system.system_runs import Solver, SystemRates, SystemRun
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
@@ -285,6 +286,29 @@ class System(Language):
         varied = VariedSystem(self.solver, initial, parameters or {})
         with progress_bar(progress) as update:
             return ensemble_of(varied, lists, wanted, update)
+
+    def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
+        """Return the symmetric plateau: a fixed point in which vectors are alike, linearised.
+
+        Permutations of the vectors of families (and of the scalars that belong to them) that leave
+        the equations alone are found; the flow keeps states that these leave alone. The fixed point
+        is the one that is approached from the symmetric part of a state.
+
+        Args:
+            initial: A state as in ``rates``.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            ``plateau["w.B"]``, ``observables``, ``unstable_eigenvalue`` per unit of α with its
+            ``direction``, ``escape_time`` and all ``eigenvalues``, in doubles.
+
+        Raises:
+            InputError: No permutation leaves the equations alone.
+            ToleranceError: No fixed point is approached, or the flow is not smooth there.
+        """
+        from symderiv.system.system_plateau import plateau_of
+
+        return plateau_of(self.solver, initial, parameters)
 
     def generate(self, name: str, output: str | PathLike[str] = ".", force: bool = False) -> Path:
         """Write the equations as the solver module NAME.py, which needs numpy and numba only.

@@ -32,7 +32,7 @@ _NO_STATEMENT = {
 
 def system_of(study: Study) -> System:
     """Return what a study says as a statement; see :func:`stated_in`."""
-    return stated_in(System(), study)
+    return stated_in(System(study.training.order), study)
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:
