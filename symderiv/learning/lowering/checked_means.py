@@ -12,7 +12,7 @@ import numpy as np
 
 from symderiv.learning.lowering.checked_module import CheckedModule, GeneratedError
 from symderiv.learning.lowering.nested_means import Function, OfField, nested_mean, resolving
-from symderiv.learning.lowering.plain_learning import Floats
+from symderiv.learning.lowering.plain_functions import Floats
 
 ROUNDING = 1e-9
 _BIASES = (0.4, -0.7, 0.9, -0.2)

@@ -5,23 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from symderiv.errors import SymderivError
 from symderiv.learning.lowering.compiled_means import CompiledMeans
-from symderiv.learning.lowering.plain_learning import REPLICATES, Functions, Units
+from symderiv.learning.lowering.plain_functions import Functions
 from symderiv.learning.lowering.solver_files import SolverText
-from symderiv.learning.lowering.uncompiled import uncompiled
+from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.learning.rule.learning_problem import LearningProblem
-
-FALSE_ALARMS = 1e-6
-"""Probability that a right module is refused, over the randomisation of the examples."""
-COMPARISONS = 200
-"""More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
-LIMIT = float(student_t.isf(FALSE_ALARMS / COMPARISONS / 2, REPLICATES - 1))
 
 
 class GeneratedError(SymderivError):
@@ -49,42 +41,6 @@ class CheckedModule:
     stated: float
     stated_of_two: float
     work: int
-
-    def size(self, units: Units) -> float:
-        """An upper bound on the generalisation error, its terms summed without signs."""
-        z = np.linspace(-12, 12, 2400)
-        density = np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5 * (z[1] - z[0])
-        weights = np.abs(np.concatenate([units.v, units.v_teacher]))
-        total = 0.0
-        biases = np.concatenate(units.both_biases)
-        for place, variance in enumerate(np.diag(units.covariance)):
-            fields = z * variance**0.5 + biases[place]
-            values = self.functions.value(place >= len(units.v), 0)(fields)
-            total += float(weights[place] * (values**2 @ density) ** 0.5)
-        return total**2 / 2
-
-    def agree(self, what: str, value: Any, expected: Any, error: Any, size: Any) -> None:
-        """Two numbers (or arrays) within what the sample and the module's error allow.
-
-        Args:
-            what: They are, for the message.
-            value: In the module.
-            expected: On examples.
-            error: Its standard error.
-            size: Of what one example adds.
-
-        Raises:
-            GeneratedError: They are not.
-        """
-        value, expected, error = np.asarray(value), np.asarray(expected), np.asarray(error)
-        allowed = LIMIT * error + 10 * self.stated + 1e-7 * size + 1e-12 * np.abs(expected)
-        far = ~(np.abs(value - expected) <= allowed)
-        if far.any():
-            place = tuple(int(n) for n in np.argwhere(far)[0])
-            raise GeneratedError(
-                f"{what}{list(place) if place else ''} = {value[place]:.6g}, but its definition "
-                f"gives {expected[place]:.6g} ± {error[place]:.1g} on examples"
-            )
 
 
 def checked_module(
@@ -116,11 +72,11 @@ def checked_module(
 def _run(
     text: str, compiled: CompiledMeans | None, fast: SimpleNamespace | None = None
 ) -> SimpleNamespace:
-    names = uncompiled(text)
+    names = uncompiled(text, NO_OVERFLOW)
     if compiled is None:
         return names
     _same_rules(text, names, compiled, fast)
-    return uncompiled(text, compiled.functions)
+    return uncompiled(text, {**NO_OVERFLOW, **compiled.functions})
 
 
 def _same_rules(

@@ -11,7 +11,11 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.lowering.loss_means import FORCES, LOSSES, LossMeans
 from symderiv.learning.lowering.module_header import constants, header_equations, recipe, title
-from symderiv.learning.lowering.program import spectral_equations, spectral_procedures
+from symderiv.learning.lowering.program import (
+    before_noise,
+    spectral_equations,
+    spectral_procedures,
+)
 from symderiv.learning.lowering.solver_arrays import (
     B_STATE,
     B_STUDENT,
@@ -178,7 +182,8 @@ def _spectral(
     own = tuple(step for step in rates.body if isinstance(step, Assignment))
     results = tuple(_SQUARES if array == GAMMA else array for array in FORCES.outputs)
     _, missing, steps = _made(FORCES, arrays, results)
-    wanted = s.full_order * sp.IndexedBase(_SQUARES.name)[s.i, s.j]
+    order = sp.S.One if before_noise(equations.motion) else s.full_order
+    wanted = order * sp.IndexedBase(_SQUARES.name)[s.i, s.j]
     noise = Assignment(s.Gamma[s.i, s.j], wanted, symmetric=True)
     more = (array for array in (*results, *missing) if array not in rates.locals)
     return (

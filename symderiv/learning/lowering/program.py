@@ -7,7 +7,7 @@ computation and the words of the documentation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure, Program
@@ -295,9 +295,17 @@ def _right_hand_side(
             _call(noise, when=None if before_noise(motion) else sp.Ne(s.full_order, 0)),
             *(_call(each) for each in forces),
             *(Assignment(target, modes_last(value)) for target, value in motion.before),
-            *(_rate(field, rate, outputs) for field, rate in motion.rates),
+            *(_rate(field, rate, outputs) for field, rate in _of_order(motion)),
         ),
     )
+
+
+def _of_order(motion: Motion) -> Iterator[tuple[sp.Indexed, sp.Expr]]:
+    """Rates; noise that is needed in any case counts where terms of second order do."""
+    for field, rate in motion.rates:
+        noise = [each for each in rate.atoms(sp.Indexed) if each.base == s.Gamma]
+        scaled = {each: s.full_order * each for each in noise if before_noise(motion)}
+        yield field, rate.xreplace(scaled)
 
 
 def _covariances(

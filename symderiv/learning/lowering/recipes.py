@@ -19,7 +19,6 @@ from symderiv.learning.lowering.approximation import (
 from symderiv.learning.lowering.compiled_means import CompiledMeans
 from symderiv.learning.lowering.force_fields import over_fields
 from symderiv.learning.lowering.generated_check import check_generated
-from symderiv.learning.lowering.loss_check import check_loss_module
 from symderiv.learning.lowering.loss_means import LossMeans
 from symderiv.learning.lowering.loss_program import loss_program
 from symderiv.learning.lowering.program import solver_program
@@ -83,7 +82,7 @@ def solver_text(
     if over_fields(problem):
         means = LossMeans(problem, tolerance, limited)
         found = solver_of(loss_program(derive_equations(problem), name, means))
-        check_loss_module(found, problem, means)
+        check_generated(found, problem)
         return found
     text, compiled = unchecked(name, problem, tolerance, limited)
     check_generated(text, problem, compiled)

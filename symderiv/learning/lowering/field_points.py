@@ -1,0 +1,128 @@
+"""Points over which functions of independent standard normal variables are averaged.
+
+A plane is cut along the lines where functions are not smooth, so that sums over it converge like
+those of smooth functions; everything else goes along a randomised lattice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+from scipy.stats import t as student_t
+
+__all__ = ["LIMIT", "lattice_points", "plane_points"]
+
+Floats = NDArray[np.float64]
+REACH = 9.0
+_SIDES = 8
+"""Panels of a line before it is cut."""
+REPLICATES = 32
+"""Independent randomisations; their spread has one degree of freedom less."""
+STRETCH = 1.25
+"""Variance of the drawn points: more of them lie where growing activations have their weight."""
+FALSE_ALARMS = 1e-6
+"""Probability that a right module is refused, over the randomisation of the points."""
+COMPARISONS = 200
+"""More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
+LIMIT = float(student_t.isf(FALSE_ALARMS / COMPARISONS / 2, REPLICATES - 1))
+"""Standard errors that an average over the randomisations may be off."""
+
+
+def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """Give points (number, dimension) of a Gaussian and weights, for every randomisation.
+
+    Args:
+        dimension: The number of variables.
+        number: Of points, a power of two.
+        seed: Of the randomisation.
+    """
+    base = qmc.Sobol(dimension, scramble=False).random(number)
+    for shift in np.random.default_rng(seed).random((REPLICATES, dimension)):
+        uniform = np.clip((base + shift) % 1, 1e-15, 1 - 1e-15)
+        z = STRETCH**0.5 * ndtri(uniform)
+        density = np.exp(-(z**2).sum(axis=1) / 2 * (1 - 1 / STRETCH))
+        yield z, STRETCH ** (dimension / 2) * density / number
+
+
+def plane_points(
+    dimension: int, polynomial: Sequence[bool], cuts: Floats, nodes: int
+) -> tuple[Floats, Floats]:
+    """Return points (P, dimension) and weights of a plane, of few values of all other variables.
+
+    Args:
+        dimension: The number of variables; the first two span the plane.
+        polynomial: Which variables functions are polynomials of, of second degree at most.
+        cuts: Rows (a, c) of the planes a·z + c = 0 where functions are not smooth.
+        nodes: In every panel.
+    """
+    others = [_hermite(3 if each else nodes) for each in polynomial[2:]]
+    if any(not each for each in polynomial[2:]):
+        nodes = nodes // 2 + 1
+    turn = _turned(cuts[:, :2]) if dimension > 1 else np.eye(2)
+    points, weights = [], []
+    for places in itertools.product(*(zip(*each, strict=True) for each in others)):
+        rest = np.array([place for place, _ in places])
+        share = float(np.prod([weight for _, weight in places]))
+        lines = np.column_stack([cuts[:, :2] @ turn, cuts[:, 2:-1] @ rest + cuts[:, -1]])
+        if dimension == 1:
+            lines = np.column_stack([cuts[:, 0], np.zeros(len(cuts)), cuts[:, -1]])
+        z, weight = _plane(lines, nodes)
+        z = z @ turn.T
+        points.append(np.hstack([z, np.tile(rest, (len(z), 1))])[:, :dimension])
+        weights.append(share * weight)
+    return np.vstack(points), np.concatenate(weights)
+
+
+def _turned(lines: Floats) -> Floats:
+    """Return axes (columns) of the plane of which the second is along none of the lines."""
+    angles = np.arange(0, np.pi, np.pi / 48)
+    axes = np.array([np.cos(angles), np.sin(angles)])
+    sizes = np.linalg.norm(lines, axis=1)
+    apart = np.abs(lines[sizes > 0] @ axes) / sizes[sizes > 0, None]
+    x, y = axes[:, np.argmax(apart.min(axis=0, initial=1.0))]
+    return np.array([[y, x], [-x, y]])
+
+
+def _hermite(nodes: int) -> tuple[Floats, Floats]:
+    z, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    return z, weights / weights.sum()
+
+
+def _plane(lines: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Return points of a plane that is cut along lines a1 z1 + a2 z2 + c = 0."""
+    base = np.linspace(-REACH, REACH, _SIDES + 1)
+    outer, share = _panels(np.sort(np.r_[base, list(_crossings(lines))])[None], nodes)
+    z1, weight = outer[0], share[0]
+    steep = lines[lines[:, 1] != 0]
+    roots = -(steep[:, :1] * z1 + steep[:, 2:]) / steep[:, 1:2]
+    edges = np.vstack([np.tile(base[:, None], z1.size), np.clip(roots, -REACH, REACH)])
+    inner, shares = _panels(np.sort(edges.T, axis=1), nodes)
+    z = np.column_stack([np.repeat(z1, inner.shape[1]), inner.ravel()])
+    density = np.exp(-(z**2).sum(axis=1) / 2) / (2 * np.pi)
+    weights = (weight[:, None] * shares).ravel() * density
+    some = weights > 0
+    return z[some], weights[some]
+
+
+def _crossings(lines: Floats) -> Iterator[float]:
+    """The first coordinates where lines cross, or of lines along the second one."""
+    for n, (a, b, c) in enumerate(lines):
+        if b == 0 and a != 0:
+            yield -c / a
+        for d, e, f in lines[:n]:
+            area = a * e - b * d
+            if area != 0 and abs(b * f - c * e) < REACH * abs(area):
+                yield (b * f - c * e) / area
+
+
+def _panels(edges: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Gauss' rule between the edges (lines, edges); points and weights (lines, points)."""
+    z, weights = np.polynomial.legendre.leggauss(nodes)
+    middle, half = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges, axis=1) / 2
+    points = middle[..., None] + half[..., None] * z
+    return points.reshape(len(edges), -1), (half[..., None] * weights).reshape(len(edges), -1)

@@ -1,0 +1,399 @@
+r"""What one step does to slow vectors on average, at a state, by the definition of its increments.
+
+Slow vectors are given by coordinates in every eigenspace of the inputs, of which products are
+overlaps. The fields of an input are h = L z with independent standard normal z. As h is linear in
+z, the part of an increment F ξ/√N along the slow vectors is E[F zᵀ] L⁺ of those that h belongs to,
+times the eigenvalue; the rest of it is noise, which adds ρ E[F F'] to overlaps. No mean is known
+here: forces are averaged over points z that whoever asks has drawn, or laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from scipy import special
+
+from symderiv.errors import NotYetError
+from symderiv.statement.register import Field, Latent, Mean, Overlap
+from symderiv.statement.stated_problem import Descent, Statement
+from symderiv.statement.vector_expressions import FreshInput, SlowVector
+
+__all__ = ["Frame", "MeanStep", "Reading", "SlowState"]
+
+Floats = NDArray[np.float64]
+
+_FUNCTIONS = [
+    {
+        "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
+        "erf": special.erf,
+        "sign": np.sign,
+    },
+    "scipy",
+]
+_ROUGH = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
+_RANK = 1e-9
+"""Directions of fields that are smaller than this part of the largest are none."""
+
+
+@dataclass(frozen=True)
+class SlowState:
+    """Where a step is taken.
+
+    Args:
+        vectors: Coordinates by name, shape (L, n): products of rows k are overlaps of class k.
+        weight: Shares of the L classes, which sum to one.
+        eigenvalue: Of the classes, by name of inputs; 1 for those that are not named.
+        numbers: Slow scalars and parameters by name.
+    """
+
+    vectors: Mapping[str, Floats]
+    weight: Floats
+    eigenvalue: Mapping[str, Floats]
+    numbers: Mapping[str, float]
+
+    def overlap(self, first: str, second: str) -> Floats:
+        """Return the overlaps of two vectors, one for each class."""
+        return np.asarray((self.vectors[first] * self.vectors[second]).sum(axis=1))
+
+    def of_inputs(self, name: str) -> Floats:
+        """Return the eigenvalues of inputs."""
+        return self.eigenvalue.get(name, np.ones_like(self.weight))
+
+
+@dataclass(frozen=True)
+class MeanStep:
+    """The increments of a step, averaged.
+
+    Args:
+        state: Where.
+        drift: Of vectors by name, coordinates like those of the state.
+        noise: What the rest of increments adds to overlaps, by pair of names, shape (L,).
+        scalars: Rates by name.
+        observables: By name; ``"loss"`` is what descent descends.
+        whole: Whether weights move by amounts of order one, so that products of drifts count.
+    """
+
+    state: SlowState
+    drift: Mapping[str, Floats]
+    noise: Mapping[tuple[str, str], Floats]
+    scalars: Mapping[str, float]
+    observables: Mapping[str, float]
+    whole: bool
+
+    def overlap_rate(self, first: str, second: str) -> Floats:
+        """Return what becomes of the overlaps of two vectors, one number for each class."""
+        one, other = (self.state.vectors[name] for name in (first, second))
+        zero = np.zeros_like(one)
+        by_one, by_other = (self.drift.get(name, zero) for name in (first, second))
+        rate = (by_one * other + one * by_other + self.whole * by_one * by_other).sum(axis=1)
+        return np.asarray(rate + self.noise.get((first, second), 0.0))
+
+
+class Reading:
+    """A statement as functions of arrays."""
+
+    def __init__(self, statement: Statement) -> None:
+        if any(each.correlation is not None or each.episode for each in statement.inputs):
+            raise NotYetError("averages of steps over correlated tokens or episodes")
+        self.statement = statement
+        self.means = statement.symbols.of(Mean)
+        loss = [each.loss for each in statement.lines if isinstance(each, Descent)]
+        self._entries: dict[tuple[str, str, str], sp.Expr] = {
+            ("mean", str(symbol), ""): mean.expression for symbol, mean in self.means.items()
+        }
+        step = statement.step()
+        for vector, change in step.vectors.items():
+            for atom, force in change.inputs.items():
+                self._entries["input", vector.name, atom.name] = force
+            for other, rate in change.vectors.items():
+                self._entries["vector", vector.name, other.name] = rate
+        for symbol, change in step.scalars.items():
+            self._entries["scalar", str(symbol), ""] = change.scalar
+        for name, value in {**statement.observables, "loss": sp.Add(*loss)}.items():
+            self._entries["observed", name, ""] = value
+
+    @cached_property
+    def symbols(self) -> list[sp.Symbol]:
+        """All symbols of all expressions."""
+        found = set().union(*(each.free_symbols for each in self._entries.values()))
+        return sorted(found, key=str)
+
+    def _of(self, kind: type) -> dict[sp.Symbol, Any]:
+        meaning = self.statement.symbols.meaning
+        return {s: meaning[s] for s in self.symbols if isinstance(meaning.get(s), kind)}
+
+    @cached_property
+    def fields(self) -> dict[sp.Symbol, Field]:
+        """The fields that increments depend on."""
+        return self._of(Field)
+
+    @cached_property
+    def gaussian_latents(self) -> list[sp.Symbol]:
+        """Latents that are Gaussian."""
+        return [s for s, latent in self._of(Latent).items() if not latent.values]
+
+    @cached_property
+    def finite_latents(self) -> dict[sp.Symbol, Latent]:
+        """Latents with finitely many values."""
+        return {s: latent for s, latent in self._of(Latent).items() if latent.values}
+
+    @cached_property
+    def overlaps(self) -> dict[sp.Symbol, Overlap]:
+        """Overlaps that increments depend on."""
+        return self._of(Overlap)
+
+    @cached_property
+    def combinations(self) -> tuple[Floats, Floats]:
+        """Values (latent, combination) and probabilities of all finite latents together."""
+        sets = [latent.values for latent in self.finite_latents.values()]
+        grids = np.meshgrid(*([float(v) for v, _ in each] for each in sets), indexing="ij")
+        chance = np.meshgrid(*([float(p) for _, p in each] for each in sets), indexing="ij")
+        size = int(np.prod([len(each) for each in sets], initial=1))
+        values = np.array([grid.ravel() for grid in grids]).reshape(len(sets), size)
+        return values, np.prod([each.ravel() for each in chance], axis=0) * np.ones(size)
+
+    @cached_property
+    def functions(self) -> Mapping[bool, tuple[list[tuple[str, str, str]], Any]]:
+        """The averages that coefficients need first, then all else: keys and what computes them."""
+        found = {}
+        for first in (True, False):
+            keys = [key for key in self._entries if (key[0] == "mean") is first]
+            values = [self._entries[key] for key in keys]
+            found[first] = keys, sp.lambdify([self.symbols], values, _FUNCTIONS, cse=True)
+        return found
+
+    @cached_property
+    def kinks(self) -> set[sp.Expr]:
+        """Where increments are not smooth: zeros of these, other kinks in them told apart."""
+        found: set[sp.Expr] = set()
+        for value in self._entries.values():
+            for each in value.atoms(*_ROUGH):
+                pairs = isinstance(each, sp.Max | sp.Min)
+                places = [a - b for n, a in enumerate(each.args) for b in each.args[:n]]
+                for place in places if pairs else each.args[:1]:
+                    found |= _without_kinks(place)
+        return found
+
+
+def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
+    """Return the expression with all values of what jumps or bends in it."""
+    inner = next(iter(place.atoms(*_ROUGH)), None)
+    if inner is None:
+        return {place}
+    if isinstance(inner, sp.sign):
+        values = [sp.S.One, sp.S.NegativeOne]
+    elif isinstance(inner, sp.Heaviside):
+        values = [sp.S.One, sp.S.Zero]
+    elif isinstance(inner, sp.Abs):
+        values = [inner.args[0], -inner.args[0]]
+    else:
+        values = list(inner.args)
+    return set().union(*(_without_kinks(place.xreplace({inner: each})) for each in values))
+
+
+class Frame:
+    """A statement at a state: independent standard normal variables z and increments in them."""
+
+    def __init__(self, reading: Reading, state: SlowState) -> None:
+        self.reading, self.state = reading, state
+        self._numbers: dict[sp.Symbol, float] = {}
+        parameters = reading.statement.symbols.parameters
+        for symbol in reading.symbols:
+            if symbol in reading.overlaps:
+                pair = reading.overlaps[symbol]
+                overlap = state.overlap(pair.first.name, pair.second.name)
+                self._numbers[symbol] = float(state.weight @ overlap)
+            elif str(symbol) in state.numbers:
+                self._numbers[symbol] = state.numbers[str(symbol)]
+            elif symbol in parameters:
+                self._numbers[symbol] = float(parameters[symbol])
+        #: Rows of fields of an input in z, and the vectors that they are of, by input.
+        self.rows: dict[str, tuple[Floats, list[str]]] = {}
+        self.dimension = 0
+        for atom in {each.input.name: each.input for each in reading.fields.values()}.values():
+            self._turned(atom)
+        self.first_latent = self.dimension
+        self.dimension += len(reading.gaussian_latents)
+
+    def _turned(self, atom: FreshInput) -> None:
+        """Give the fields of an input their variables."""
+        names = [e.vector.name for e in self.reading.fields.values() if e.input is atom]
+        size = np.sqrt(self.state.weight * self.state.of_inputs(atom.source))[:, None]
+        whole = np.array([(size * self.state.vectors[name]).ravel() for name in names])
+        left, values, _ = np.linalg.svd(whole, full_matrices=False)
+        rank = int((values > _RANK * values[0]).sum())
+        self.rows[atom.name] = left[:, :rank] * values[:rank], names
+        self._places = {**getattr(self, "_places", {}), atom.name: self.dimension}
+        self.dimension += rank
+
+    def row(self, symbol: sp.Symbol) -> Floats:
+        """Return a field or a Gaussian latent as a row of coefficients of z."""
+        found = np.zeros(self.dimension)
+        if symbol in self.reading.fields:
+            of = self.reading.fields[symbol]
+            rows, names = self.rows[of.input.name]
+            place = self._places[of.input.name]
+            found[place : place + rows.shape[1]] = rows[names.index(of.vector.name)]
+        else:
+            found[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
+        return found
+
+    def polynomial(self) -> list[bool]:
+        """Return for every z whether increments are polynomials of it, of second degree at most."""
+        points = np.random.default_rng(3).normal(size=(5, self.dimension))
+        averages = dict.fromkeys(self.reading.means, 1.0)
+        found = []
+        for n in range(self.dimension):
+            there = []
+            for place in (-1.0, 0.0, 1.0, 2.0):
+                points[:, n] = place
+                values = self._values(points, False, averages).values()
+                there.append(np.concatenate([each.ravel() for each in values]))
+            bent = there[3] - 3 * there[2] + 3 * there[1] - there[0]
+            found.append(bool((np.abs(bent) <= 1e-10 * (1 + np.abs(there).max(axis=0))).all()))
+        return found
+
+    def kinks(self) -> Floats | None:
+        """Return rows (a, c) of the planes a·z + c = 0 where increments are not smooth.
+
+        None if they are not smooth on other surfaces.
+        """
+        random = {*self.reading.fields, *self.reading.gaussian_latents}
+        values, _ = self.reading.combinations
+        planes = []
+        for place in sorted(self.reading.kinks, key=str):
+            used = [s for s in self.reading.finite_latents if place.has(s)]
+            at = [list(self.reading.finite_latents).index(s) for s in used]
+            for given in {tuple(each) for each in values[at].T} if used else {()}:
+                known = place.xreplace({**self._numbers, **dict(zip(used, given, strict=True))})
+                found = self._planes(known, sorted(known.free_symbols & random, key=str))
+                if found is None:
+                    return None
+                planes += found
+        return np.array(planes).reshape(len(planes), self.dimension + 1)
+
+    def _planes(self, place: sp.Expr, symbols: Sequence[sp.Symbol]) -> list[Floats] | None:
+        """Return the planes on which an expression vanishes, None if it does elsewhere."""
+        if not symbols:
+            return []
+        slopes = [sp.diff(place, each) for each in symbols]
+        if not any(slope.free_symbols for slope in slopes):
+            row = sum(float(s) * self.row(x) for s, x in zip(slopes, symbols, strict=True))
+            return [np.append(row, float(place.subs(dict.fromkeys(symbols, 0))))]
+        if len(symbols) > 1:
+            return None
+        x = np.linspace(-12, 12, 4801)
+        values = sp.lambdify(symbols, place, _FUNCTIONS)
+        y = values(x) * np.ones_like(x)
+        found = []
+        for n in np.flatnonzero(np.sign(y[:-1]) != np.sign(y[1:])):
+            low, high = x[n], x[n + 1]
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if values(middle) * values(low) > 0 else (low, middle)
+            found.append(np.append(self.row(symbols[0]), -low))
+        return found
+
+    def mean_steps(self, z: Floats, weights: Floats) -> tuple[MeanStep, MeanStep]:
+        """Return the averaged increments, and the same without the noise of random forces.
+
+        Args:
+            z: Points, shape (P, dimension).
+            weights: Of the points, which sum to one.
+        """
+        chance = self.reading.combinations[1]
+        both = (chance[:, None] * weights).ravel()
+        averages = {
+            symbol: float(each.ravel() @ both)
+            for symbol, each in zip(
+                self.reading.means, self._values(z, True, {}).values(), strict=True
+            )
+        }
+        found = {key: each.ravel() for key, each in self._values(z, False, averages).items()}
+        means = {key: float(each @ both) for key, each in found.items() if key[0] != "input"}
+        forces = {key[1:]: each for key, each in found.items() if key[0] == "input"}
+        turned = np.tile(z, (len(chance), 1)) * both[:, None]
+        along = {key: each @ turned for key, each in forces.items()}
+        steady = {key for key, each in forces.items() if np.ptp(each) == 0}
+        squares = {
+            (one, other): float((forces[one] * both) @ forces[other])
+            for one in forces
+            for other in forces
+            if one[1] == other[1]
+        }
+        known_only = {pair: mean for pair, mean in squares.items() if set(pair) <= steady}
+        return self._assembled(means, along, squares), self._assembled(means, along, known_only)
+
+    def _values(
+        self, z: Floats, first: bool, averages: Mapping[sp.Symbol, float]
+    ) -> dict[tuple[str, str, str], Floats]:
+        """Return what is averaged, by combination of finite latents and point."""
+        reading = self.reading
+        values, chance = reading.combinations
+        latents = dict(zip(reading.finite_latents, values[:, :, None], strict=True))
+        random = [*reading.fields, *reading.gaussian_latents]
+        fields = {s: (z @ self.row(s))[None] for s in random}
+        known: dict[sp.Symbol, Any] = {**self._numbers, **latents, **fields, **averages}
+        keys, function = reading.functions[first]
+        found = function([known.get(symbol, np.nan) for symbol in reading.symbols]) if keys else []
+        shape = len(chance), len(z)
+        return {key: np.broadcast_to(each, shape) for key, each in zip(keys, found, strict=True)}
+
+    def _assembled(
+        self,
+        means: Mapping[tuple[str, str, str], float],
+        along: Mapping[tuple[str, str], Floats],
+        squares: Mapping[tuple[tuple[str, str], tuple[str, str]], float],
+    ) -> MeanStep:
+        state, statement = self.state, self.reading.statement
+        atoms = {atom.name: each for each in statement.inputs for atom in each.atoms}
+        drift = {name: np.zeros_like(state.vectors[name]) for name, _ in along}
+        noise: dict[tuple[str, str], Floats] = {}
+        for (name, atom), mean in along.items():
+            if atom in self.rows:
+                rows, names = self.rows[atom]
+                place = self._places[atom]
+                shares = mean[place : place + rows.shape[1]] @ np.linalg.pinv(rows)
+                moved = sum(s * state.vectors[v] for s, v in zip(shares, names, strict=True))
+                drift[name] = drift[name] + state.of_inputs(atoms[atom].name)[:, None] * moved
+        zero = np.zeros_like(state.weight)
+        for (kind, name, source), rate in means.items():
+            if kind == "vector":
+                before = drift.get(name, np.zeros_like(state.vectors[name]))
+                drift[name] = before + rate * state.vectors[source]
+        for (one, other), square in squares.items():
+            inputs, pair = atoms[one[1]], (one[0], other[0])
+            share = state.of_inputs(inputs.name) / self._number(inputs.batch_ratio)
+            noise[pair] = noise.get(pair, zero) + share * square
+        step = MeanStep(
+            state,
+            drift,
+            noise,
+            {key[1]: mean for key, mean in means.items() if key[0] == "scalar"},
+            {key[1]: mean for key, mean in means.items() if key[0] == "observed"},
+            statement.batch_ratio is not None,
+        )
+        return _constrained(step, statement)
+
+    def _number(self, ratio: sp.Expr | None) -> float:
+        return 1.0 if ratio is None else float(ratio.xreplace(self._numbers))
+
+
+def _constrained(step: MeanStep, statement: Statement) -> MeanStep:
+    """Return the step with what constraints take back: half of what they forbid."""
+    state, drift = step.state, dict(step.drift)
+    for constraint in statement.constraints:
+        members: list[SlowVector] = [v for v in constraint.vectors if v.name in drift]
+        for a in members:
+            for b in members if constraint.kind == "orthonormal" else [a]:
+                back = float(state.weight @ step.overlap_rate(a.name, b.name)) / 2
+                if constraint.kind == "sphere":
+                    back /= float(state.weight @ state.overlap(a.name, a.name))
+                drift[a.name] = drift[a.name] - back * state.vectors[b.name]
+    return replace(step, drift=drift)
