@@ -100,9 +100,11 @@ ROOMS: Final = {
             unasked=(
                 "tests/unit/system/test_rules_as_statements.py",
                 "tests/unit/system/test_span.py",
+                "tests/unit/system/test_stated_rules.py",
                 "tests/unit/system/test_system_ensembles.py",
                 "tests/unit/system/test_time_batches_mixtures.py",
                 "tests/unit/system/test_twelve_problems.py",
+                "tests/unit/system/test_two_readings.py",
             ),
             beside=tuple(
                 f"symderiv/statement/{name}.py"

@@ -11,7 +11,7 @@ import sympy as sp
 from scipy import integrate
 
 from symderiv.errors import InputError
-from symderiv.statement.indicators import indicator
+from symderiv.statement.indicators import indicator, without_pieces
 from symderiv.statement.slopes import slope
 
 x, y = sp.symbols("x y", real=True)
@@ -51,6 +51,18 @@ def test_conditions_of_an_array_hold_together_and_known_ones_are_numbers() -> No
     assert [indicator(each) for each in (True, sp.true, False, sp.false)] == [1, 1, 0, 0]
 
 
+def test_pieces_are_sums_of_steps() -> None:
+    """The first condition that holds decides, inside of other functions too."""
+    pieces = sp.Piecewise((x**2, x < 1), (3 * y, sp.And(x < 2, y > 0)), (x - y, x < 3), (5, True))
+    expression = sp.exp(pieces / 4) * y + pieces
+    found = without_pieces(expression)
+    assert not found.has(sp.Piecewise)
+    for a, b in product((0.5, 1.5, 2.5, 3.5), (-1.2, 0.7)):
+        value, at = expression.subs({x: a, y: b}), found.subs({x: a, y: b})
+        assert float(at) == pytest.approx(float(value), rel=1e-14)
+    assert without_pieces(x * H(y)) == x * H(y)
+
+
 @pytest.mark.parametrize("condition", [sp.Eq(x, y), sp.Eq(sign(x), 2), sp.Eq(x, 1), x + y, "x > 0"])
 def test_what_is_no_condition_is_refused(condition: Any) -> None:
     with pytest.raises(InputError):
@@ -61,6 +73,7 @@ ROUGH: dict[str, sp.Expr] = {
     "smooth": sp.erf(x) * y**2 + x,
     "a jump": sign(x - 1) * (x**2 + y),
     "a jump at a slope": H(3 * x + y) * (x - y),
+    "a jump beside functions that vanish": sign(x - 1) + x**2 * sp.erf(x) + x * sp.sin(x - y),
     "a kink": sp.Abs(x - y) * x,
     "a ramp": x * H(x),
     "a square of a ramp": (x * H(x)) ** 2 + y * x * H(x),
