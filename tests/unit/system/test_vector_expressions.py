@@ -237,6 +237,7 @@ REFUSED: dict[str, tuple[Callable[[Drawn], Any], type[Exception]]] = {
     "a single coefficient": (lambda d: np.array(2) @ d.v, ShapeError),
     "a product of vectors": (lambda d: d.x * d.w, TypeError),
     "a product with a family": (lambda d: d.x * d.v, TypeError),
+    "an inner product with a number": (lambda d: d.w @ 3, TypeError),
     "a number added": (lambda d: d.x + 1, TypeError),
     "a number taken away": (lambda d: d.x - 1, TypeError),
     "one vector as several": (lambda d: list(d.w), TypeError),
