@@ -50,6 +50,22 @@ def test_a_census_without_one_of_its_terms_is_refused(
             census_of.census(closed)
 
 
+def test_terms_along_inputs_are_counted_where_vectors_are_brought_back_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: (B @ x) * x + (w @ x) ** 3 * x})
+    P.constrain(w, "sphere")
+    closed = P.solver.closed
+    terms = census_of.census(closed)
+    assert len(terms) == 2
+    for term in terms:
+        monkeypatch.setattr(census_of, "_terms", lambda *_, term=term: iter([term]))
+        with pytest.raises(SymderivError, match="does not add up"):
+            census_of.census(closed)
+
+
 def test_equations_are_told_in_words_latex_and_html() -> None:
     P = statements.student_teacher(K=2, M=2)
     told = P.equations
