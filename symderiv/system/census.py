@@ -137,11 +137,12 @@ def _proved(closed: Closed, terms: tuple[CensusTerm, ...]) -> None:
     }
     wanted |= {(u, ALL, None): rate for u, rate in closed.scalars.items() if rate != 0}
     equations = closed.equations
-    averaged = {
+    averaged: dict[tuple[SlowVector | sp.Symbol, str, SlowVector | None], sp.Expr] = {
         (a, inputs, c): rate
         for a, rates in equations.drift.items()
         for (inputs, c), rate in rates.items()
-    } | {(u, ALL, None): rate for u, rate in equations.scalars.items()}
+    }
+    averaged |= {(u, ALL, None): rate for u, rate in equations.scalars.items()}
     for key in sorted({*total, *wanted}, key=str):
         target, inputs, _ = key
         if inputs == ALL and target in constrained:

@@ -194,6 +194,10 @@ def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
     triangle = [order[i].dot(order[j]) for i in range(3) for j in range(i, 3)]
     assert taken == sp.Function("joint_1")(*triangle, 1, 0, 0)
     assert means.functions["joint_1"].names == (("integrand", "integrand_1"),)
+    # compiled code hands the integrand to the rule, and calls the mean with all of its arguments
+    assert function.as_value
+    names = "c11 c12 c13 c22 c23 c33 b1 b2 b3"
+    assert " ".join(map(str, means.functions["joint_1"].arguments)) == names
     assert means.functions["joint_1"].template == "joint_mean_3_1_0"
 
 
