@@ -17,6 +17,7 @@ from symderiv.dynamics.studies.state import State, load_state, unchecked_state
 from symderiv.errors import InputError
 from symderiv.library.problem import Problem
 from symderiv.library.verified import Verdicts
+from symderiv.system.system_trajectory import KIND, SystemRun
 
 if TYPE_CHECKING:
     from symderiv.library.stated import System
@@ -27,13 +28,14 @@ __all__ = ["open_file"]
 
 def open_file(
     path: str | PathLike[str],
-) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System:
+) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System | SystemRun:
     """Read a file that symderiv has written.
 
     Args:
         path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
             ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
-            :class:`Verdicts` in it, the JSON file of a :class:`System` that system, the store of
+            :class:`Verdicts` in it, the JSON file of a :class:`System` that system, the
+            file that ``run.save`` of one wrote that run, the store of
             a sweep a :class:`Sweep`. A trajectory whose file
             holds no overlaps per eigenvalue has not-a-number in their place.
 
@@ -56,6 +58,8 @@ def open_file(
     ending = path.suffix.lower()
     if ending == ".nc":
         variables, attributes = read_run(path)
+        if attributes.get("kind") == KIND:
+            return _system_run(path, variables, attributes)
         if "relative_tolerance" in attributes:
             return _trajectory(path, variables, attributes)
         if "runs" in attributes and "dimension" in attributes:
@@ -88,6 +92,33 @@ def _system_or_ledger(path: Path) -> System | Verdicts:
         return read_system(text, System())  # type: ignore[no-any-return]
     except InputError as error:
         raise error.inside(path.name) from None
+
+
+def _system_run(
+    path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
+) -> SystemRun:
+    """The run of a system, with its statement."""
+    import xarray
+
+    from symderiv.library.stated import System
+    from symderiv.system.system_files import read_system
+
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        dims = {str(name): tuple(map(str, data[name].dims[1:])) for name in data.data_vars}
+    system = read_system(attributes["statement"], System()) if attributes["statement"] else None
+    observed = () if system is None else tuple(system.statement.observables)
+    return SystemRun(
+        variables["alpha"],
+        {name: variables[name] for name in dims},
+        str(attributes["end"]),
+        int(attributes["steps"]),
+        int(attributes["rhs_evaluations"]),
+        float(attributes["error"]),
+        json.loads(attributes["parameters"]),
+        {name: axes for name, axes in dims.items() if name not in observed},
+        system,
+        str(path),
+    )
 
 
 def _ledger(path: Path) -> Verdicts:

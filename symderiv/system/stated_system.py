@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     import xarray
 
     from symderiv.system.system_plateau import SystemPlateau
-    from symderiv.system.system_runs import Solver, SystemRates, SystemRun
+    from symderiv.system.system_runs import Solver, SystemRates
     from symderiv.system.system_sgd import SystemSimulation
+    from symderiv.system.system_trajectory import SystemRun
     from symderiv.system.told import SystemEquations
 
 __all__ = ["System", "asked_times"]
@@ -161,9 +163,43 @@ class System(Language):
             A run with ``run.alpha`` and, by name, order parameters and observables with α first.
         """
         times = asked_times(end, alpha)
-        return self.solver.solve(
+        found = self.solver.solve(
             times, initial, parameters, relative_tolerance, absolute_tolerance, progress
         )
+        return replace(found, system=self)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        initial: Mapping[str, Any],
+        dimension: int | None = None,
+        runs: int = 4,
+        seed: int = 0,
+        force: bool = False,
+        **solving: Any,
+    ) -> Path:
+        """Solve, simulate if an input dimension is given, and write one HTML page about it.
+
+        Args:
+            path: The file.
+            initial: The state at α = 0, as in ``rates``.
+            dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
+            force: Replace a file also if symderiv did not write it.
+            solving: ``end`` or ``alpha`` and tolerances as in ``solve``, and values of parameters.
+
+        Returns:
+            The path of the page.
+        """
+        from symderiv.outputs import Output
+
+        Output(path, "html", force=force)  # refused before anything is computed
+        run = self.solve(initial=initial, **solving)
+        simulation = None
+        if dimension is not None:
+            kept = {k: v for k, v in solving.items() if not k.endswith("_tolerance")}
+            simulation = self.simulate(dimension, runs=runs, initial=initial, seed=seed, **kept)
+        return run.report(path, simulation=simulation, force=force)
 
     def simulate(
         self,

@@ -14,13 +14,13 @@ from symderiv_codegen import print_fast, print_readable
 
 from symderiv.dynamics.stepping.flat_run import FlatResult, integrate_flat
 from symderiv.dynamics.storage.kernels import kept_module
-from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
 from symderiv.statement.register import Time
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
+from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["Rows", "Solver", "SystemRates", "SystemRun"]
+__all__ = ["Rows", "Solver", "SystemRates"]
 
 _SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
@@ -47,43 +47,6 @@ class SystemRates(Shown):
         """Return rates and observables as lists and numbers."""
         rates = {name: np.asarray(value).tolist() for name, value in self.rates.items()}
         return {"rates": rates, "observables": dict(self.observables)}
-
-
-@dataclass(frozen=True, repr=False)
-class SystemRun(Shown):
-    """A trajectory of a system.
-
-    Attributes:
-        alpha: Times, examples over input dimension, shape (P,).
-        values: Order parameters and observables by name, α first.
-        cause: ``"done"`` if the last asked time was reached, else why the run ended.
-        steps, rhs_evaluations: Of the run.
-        error: Largest difference from a run at a looser tolerance over all order parameters; an
-            estimate of the error of that one, which is no bound.
-    """
-
-    alpha: np.ndarray
-    values: Mapping[str, np.ndarray]
-    cause: str
-    steps: int
-    rhs_evaluations: int
-    error: float
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.values:
-            raise InputError(f"{name!r} is not in the run; there are {', '.join(self.values)}")
-        return self.values[name]
-
-    def _summary(self) -> Summary:
-        rows: list[tuple[str, object]] = [("alpha", self.alpha)]
-        rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
-        notes = [] if self.cause == "done" else [f"The run ended early: {self.cause}."]
-        return Summary("trajectory of a system", rows, notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as lists and numbers."""
-        values = {name: value.tolist() for name, value in self.values.items()}
-        return {"alpha": self.alpha.tolist(), **values, "cause": self.cause}
 
 
 @dataclass(frozen=True)
@@ -216,7 +179,17 @@ class Solver:
         times = alpha[: len(rows.states)]
         values = self.layout.unpacked(rows.states, constants, self.layout.shown(given))
         values |= self.observed(rows.states, rows.constants, times)
-        return SystemRun(times, values, rows.cause, rows.steps, rows.evaluations, error)
+        names = self.layout.shown(given)
+        return SystemRun(
+            times,
+            values,
+            rows.cause,
+            rows.steps,
+            rows.evaluations,
+            error,
+            self.layout.parameter_values(parameters),
+            {name: self.layout.dimensions(name) for name in names},
+        )
 
     def times(self, alpha: np.ndarray) -> np.ndarray:
         """Return the times of results nearest to those asked for: of steps, whole numbers."""

@@ -1,0 +1,189 @@
+"""A run of a system as what is shown, drawn, reported and written to files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from symderiv import __version__
+from symderiv.drawing import drawing
+from symderiv.errors import InputError
+from symderiv.outputs import Output
+from symderiv.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+__all__ = ["SystemRun"]
+
+KIND = "system-run"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SystemRun(Shown):
+    """A trajectory of a system.
+
+    Attributes:
+        alpha: Times, examples over input dimension, shape (P,).
+        values: Order parameters and observables by name, α first.
+        cause: ``"done"`` if the last asked time was reached, else why the run ended.
+        steps, rhs_evaluations: Of the run.
+        error: Largest difference from a run at a looser tolerance over all order parameters; an
+            estimate of the error of that one, which is no bound.
+        parameters: Their values.
+        dimensions: Names of the axes behind α, by order parameter.
+        system: The statement.
+        output: The file it was written to, if any.
+    """
+
+    alpha: np.ndarray
+    values: Mapping[str, np.ndarray]
+    cause: str
+    steps: int
+    rhs_evaluations: int
+    error: float
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    system: Any = None
+    output: str | None = None
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            raise InputError(f"{name!r} is not in the run; there are {', '.join(self.values)}")
+        return self.values[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # numbers travel to other processes, compiled equations do not
+        return {**self.__dict__, "system": None}
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        """The names of what was observed."""
+        return tuple(name for name in self.values if name not in self.dimensions)
+
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, object]] = [("alpha", self.alpha)]
+        if self.alpha.size:
+            rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
+        notes = [] if self.cause == "done" else [f"The run ended early: {self.cause}."]
+        return Summary("trajectory of a system", rows, notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as lists and numbers."""
+        values = {name: value.tolist() for name, value in self.values.items()}
+        return {"alpha": self.alpha.tolist(), **values, "cause": self.cause}
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the variables with named dimensions; the statement is in the attributes."""
+        import xarray
+
+        data = {
+            name: (("alpha", *self.dimensions.get(name, ())), value)
+            for name, value in self.values.items()
+        }
+        lengths = {
+            axis: size
+            for name, value in self.values.items()
+            for axis, size in zip(self.dimensions.get(name, ()), value.shape[1:], strict=True)
+        }
+        units = {axis: np.arange(1, size + 1) for axis, size in lengths.items()}
+        attributes = {
+            "title": "Order parameters of a stated learning problem, integrated",
+            "Conventions": "symderiv-1",
+            "kind": KIND,
+            "statement": self.statement,
+            "parameters": json.dumps(dict(self.parameters)),
+            "end": self.cause,
+            "steps": self.steps,
+            "rhs_evaluations": self.rhs_evaluations,
+            "error": self.error,
+            "symderiv_version": __version__,
+        }
+        time = {"long_name": "time, examples / input dimension", "units": "1"}
+        return xarray.Dataset(data, {"alpha": ("alpha", self.alpha, time), **units}, attributes)
+
+    @property
+    def statement(self) -> str:
+        """The JSON of the statement; empty where it is not known."""
+        from symderiv.system.system_files import system_text
+
+        return "" if self.system is None else system_text(self.system)
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Self:
+        """Write the run as netCDF-4 (``.nc``, which ``sd.open`` reads) or as CSV (``.csv``).
+
+        Args:
+            path: The file; its ending says which.
+            force: Replace a file also if symderiv did not write it.
+
+        Returns:
+            The same run, which knows where it was written.
+
+        Raises:
+            InputError: Another ending, or the file must not be replaced.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in (".nc", ".csv"):
+            raise InputError(f"{path}: must end in .nc or .csv", argument="path")
+        if ending == ".csv":
+            table = Output(path, "csv", force=force)
+            # a comment with a seal would be a row to other programs
+            table.write_text(self.to_csv(), seal=False)
+            return replace(self, output=str(table.path))
+        target, content = Output(path, "nc", force=force), io.BytesIO()
+        self.to_xarray().to_netcdf(content, engine="h5netcdf")
+        target.write(content.getbuffer())
+        return replace(self, output=str(target.path))
+
+    def to_csv(self) -> str:
+        """Return one row per time; entries of arrays are columns such as ``w.B[1,2]``."""
+        buffer = io.StringIO()
+        columns = list(self.columns())
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(["alpha", *(name for name, _ in columns)])
+        for n, alpha in enumerate(self.alpha.tolist()):
+            writer.writerow([repr(alpha), *(repr(float(values[n])) for _, values in columns)])
+        return buffer.getvalue()
+
+    def columns(self, names: Any = None) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield every entry of these arrays, all when left out, as a curve with its name."""
+        for name in self.values if names is None else names:
+            value = self[name]
+            for place in np.ndindex(value.shape[1:]):
+                index = f"[{','.join(str(n + 1) for n in place)}]" if place else ""
+                yield f"{name}{index}", value[(slice(None), *place)]
+
+    def plot(self, *others: Any, names: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw curves over α; of other runs as lines, of simulations as means with errors.
+
+        Args:
+            others: Other runs or simulations of systems, drawn into the same axes.
+            names: Of order parameters and observables; the observables when left out, all order
+                parameters where nothing was observed.
+            ax: Matplotlib axes to draw into; None makes new ones.
+        """
+        axes: Axes = drawing("system_plots").run_axes([self, *others], names, ax)
+        return axes
+
+    def report(
+        self, path: str | PathLike[str], *, simulation: Any = None, force: bool = False
+    ) -> Path:
+        """Write one HTML page: figures with their numbers, the derivation, the statement.
+
+        Args:
+            path: The file.
+            simulation: Of the same system, drawn beside the run.
+            force: Replace a file also if symderiv did not write it.
+        """
+        target = Output(path, "html", force=force)
+        written: Path = drawing("system_page").write_page(self, simulation, target)
+        return written
