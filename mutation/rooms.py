@@ -97,6 +97,7 @@ ROOMS: Final = {
         # own statements take a tenth
         _room(
             "system",
+            together=True,
             unasked=(
                 "tests/unit/system/test_rules_as_statements.py",
                 "tests/unit/system/test_span.py",

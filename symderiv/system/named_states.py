@@ -249,8 +249,9 @@ class Layout:
         found = set()
         for place in self.closed.equations.law.jumps.values():
             value, slope = self._in_time(place, 0.0, parameters)
-            found.add(-value / slope)
-        return sorted(time for time in found if time > 0 and np.isfinite(time))
+            if slope != 0:
+                found.add(-value / slope)
+        return sorted(time for time in found if time > 0)
 
     def at_time(
         self, constants: np.ndarray, alpha: float, parameters: Mapping[str, Any]
@@ -315,7 +316,7 @@ class Layout:
         if value is None:
             return np.zeros((self.classes, *shape))
         array = np.asarray(value, dtype=np.float64)
-        if array.shape == (self.classes, *shape) and (self.classes > 1 or array.ndim > len(shape)):
+        if array.shape == (self.classes, *shape):
             result = array
         elif array.shape == shape or array.size == int(np.prod(shape)):
             result = np.broadcast_to(array.reshape(shape), (self.classes, *shape))

@@ -189,3 +189,23 @@ def test_spectra_with_common_eigenspaces_are_served_and_others_refused() -> None
     assert layout(same, same).classes == 4
     with pytest.raises(NotClosed, match="no eigenspaces in common"):
         _ = layout(same, sd.Covariance(np.cov(random.normal(size=(4, 9))))).spectrum
+
+
+def test_jumps_in_time_depend_on_parameters_and_are_taken_from_the_right() -> None:
+    P = sd.System()
+    P.inputs("x")
+    u, T, k = P.scalars("u"), P.parameter("T", 2), P.parameter("k", 3)
+    steps = [P.alpha - T, 2 - k * P.alpha, P.alpha + 1, sp.Rational(1, 2) - P.alpha]
+    P.update({u: sum(10**n * sp.Heaviside(step) for n, step in enumerate(steps)) * u})
+    layout = P.solver.layout
+    assert layout.jumps({}) == pytest.approx([0.5, 2 / 3, 2.0])
+    assert layout.jumps({"T": 0.1, "k": 4}) == pytest.approx([0.1, 0.5])
+    # a place that does not move is never passed
+    assert layout.jumps({"k": 0}) == pytest.approx([0.5, 2.0])
+    _, constants = layout.packed({"u": 1}, {})
+    places = layout.closed.equations.law.jumps
+    for alpha in (0.0, 0.5, 0.6, 2.0, 3.0):
+        fields = layout.packing("parameters").views(layout.at_time(constants, alpha, {}))
+        for symbol, place in places.items():
+            right = float(place.subs({P.alpha: alpha + 1e-9, T: 2, k: 3}))
+            assert float(fields[str(symbol)]) == (right > 0), (alpha, place)

@@ -56,6 +56,37 @@ def test_a_step_at_its_edge_counts_half() -> None:
     np.testing.assert_allclose(after["w"], 0.5 / N)
 
 
+def test_a_step_of_a_batch_is_a_mean_over_its_examples() -> None:
+    """Vectors gain √N mean(F ξ) + F' ξ' + G w, scalars the mean of g; η is a function of time."""
+    P = sd.System()
+    x, z = P.inputs("x", batch_ratio=sp.Rational(1, 3)), P.inputs("z")
+    w, B, u = P.vectors("w"), P.vectors("B", fixed=True), P.scalars("u")
+    c, size = P.latents("c"), P.average((w @ z) ** 2)
+    P.update({w: x.mean(((B @ x) + c) * x) * P.alpha + u * z - size * w / 5})
+    P.update({u: x.mean(c * (w @ x)) - u})
+    random = np.random.default_rng(9)
+    slow = {name: random.normal(size=N) for name in ("w", "B")}
+    examples, other, noise = random.normal(size=(N // 3, N)), random.normal(size=N), N // 3
+    latents = random.normal(size=noise)
+    after, numbers = plain_step(
+        P.statement,
+        slow,
+        {"u": 0.4},
+        {"x": examples, "z": other},
+        {"c": latents},
+        {},
+        alpha=2.5,
+        averages={size.name: 0.7},
+    )
+    r, mean, gain = np.sqrt(N), np.zeros(N), 0.0
+    for xi, zeta in zip(examples, latents, strict=True):
+        mean += (slow["B"] @ xi / r + zeta) * xi / len(examples)
+        gain += zeta * (slow["w"] @ xi / r) / len(examples)
+    wanted = slow["w"] + 2.5 * r * mean + 0.4 * other - 0.7 * slow["w"] / 5
+    np.testing.assert_allclose(after["w"], wanted, rtol=1e-12, atol=1e-13)
+    assert numbers["u"] == pytest.approx(gain)
+
+
 @pytest.mark.parametrize("kind", ["sphere", "orthonormal"])
 def test_constrained_vectors_are_brought_back(kind: str) -> None:
     P = sd.System()
