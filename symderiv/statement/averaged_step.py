@@ -24,11 +24,11 @@ from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["Frame", "MeanStep", "Reading", "SlowState"]
+__all__ = ["FUNCTIONS", "Frame", "MeanStep", "Reading", "SlowState"]
 
 Floats = NDArray[np.float64]
 
-_FUNCTIONS = [
+FUNCTIONS = [
     {
         "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
         "erf": special.erf,
@@ -36,6 +36,7 @@ _FUNCTIONS = [
     },
     "scipy",
 ]
+"""For ``sympy.lambdify``: values almost everywhere."""
 _ROUGH = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
 _RANK = 1e-9
 """Directions of fields that are smaller than this part of the largest are none."""
@@ -165,7 +166,7 @@ class Reading:
         for first in (True, False):
             keys = [key for key in self._entries if (key[0] == "mean") is first]
             values = [self._entries[key] for key in keys]
-            found[first] = keys, sp.lambdify([self.symbols], values, _FUNCTIONS, cse=True)
+            found[first] = keys, sp.lambdify([self.symbols], values, FUNCTIONS, cse=True)
         return found
 
     @cached_property
@@ -289,7 +290,7 @@ class Frame:
         if len(symbols) > 1:
             return None
         x = np.linspace(-12, 12, 4801)
-        values = sp.lambdify(symbols, place, _FUNCTIONS)
+        values = sp.lambdify(symbols, place, FUNCTIONS)
         y = values(x) * np.ones_like(x)
         found = []
         for n in np.flatnonzero(np.sign(y[:-1]) != np.sign(y[1:])):

@@ -8,28 +8,19 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy import special
 
+from symderiv.statement.averaged_step import FUNCTIONS
 from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
 from symderiv.statement.stated_problem import Statement
 
 __all__ = ["plain_step"]
-
-_FUNCTIONS = [
-    {
-        "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
-        "erf": special.erf,
-        "sign": np.sign,
-    },
-    "scipy",
-]
 
 
 @lru_cache(maxsize=1024)
 def _function(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
     """Return the symbols of an expression and the function of them that it is."""
     names = sorted(expression.free_symbols, key=str)
-    return names, sp.lambdify(names, expression, _FUNCTIONS)
+    return names, sp.lambdify(names, expression, FUNCTIONS)
 
 
 def plain_step(
