@@ -29,9 +29,10 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/manual-doctrees docs/manual build/manual
 	$(BIN)/python docs/manual/_ext/check_links.py build/manual
 
-# Runs that tutorials open instead of making them at every build (minutes).
+# Runs that tutorials open, and figures of systems, instead of making them at every build (minutes).
 docs-results: $(VENV)/.installed
 	$(BIN)/python docs/manual/store_results.py
+	$(BIN)/python docs/manual/store_systems.py
 
 # Every example of the README and of the manual, run; PAGES="how-to/plateau README" some.
 PAGES ?=

@@ -4,7 +4,7 @@ B turns towards C and C away from B; fresh noise moves B, which is kept on its s
 
 Biehl and Schwarze, "Learning drifting concepts with neural networks" (J. Phys. A 1993), have a
 random drift of perceptrons; Straat, Abadi, Göpfert, Hammer and Biehl, "Statistical mechanics of
-on-line learning under concept drift" (Entropy 2018), add a decay. The overlap of B with its past
+on-line learning under concept drift" (Entropy 2018), have networks. The overlap of B with its past
 decays at the rate ``noise``²/2 for |B|² = N here; decay is divided by N.
 """
 

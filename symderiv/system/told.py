@@ -72,6 +72,20 @@ class SystemEquations:
         names = ", ".join(self._solver.layout.names)
         return f"equations of {names}: .to_text(), .to_latex()"
 
+    def motion_of(self, name: str) -> tuple[Step, ...]:
+        """Return the equations of one order parameter as steps.
+
+        Args:
+            name: As in states, e.g. ``"w.B"``.
+
+        Raises:
+            InputError: There is no such order parameter.
+        """
+        layout = self._solver.layout
+        if name not in layout.names:
+            raise InputError(f"{name!r} is not an order parameter; there are {layout.names}")
+        return tuple(step for _, step in self._rates_of(name))
+
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
         """Return the equations of one order parameter with every mean by name.
 
@@ -79,13 +93,8 @@ class SystemEquations:
             name: As in states, e.g. ``"w.B"``.
             state: Where the rates and means are evaluated; None leaves values out.
         """
-        layout = self._solver.layout
-        if name not in layout.names:
-            raise InputError(f"{name!r} is not an order parameter; there are {layout.names}")
-        steps = [step for key, step in self._rates_of(name)]
-        text = Derivation(
-            f"The motion of {name}", (Section(name, "motion", tuple(steps)),)
-        ).to_text()
+        section = Section(name, "motion", self.motion_of(name))
+        text = Derivation(f"The motion of {name}", (section,)).to_text()
         if state is None:
             return text
         rates = self._solver.rates(state, {})

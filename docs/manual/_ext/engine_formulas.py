@@ -4,14 +4,19 @@
 * ``{learning-equations} erf`` with any option of ``Problem`` as ``:option: value``;
 * ``{gaussian-steps} i3 erf``, or ``{gaussian-steps} erf(x)*y``: the steps to a closed form;
 * ``{closed-forms} plateau R Q``: closed forms of the symmetric plateau;
-* ``{late-matrices} G H``: matrices of the equations around perfect learning.
+* ``{late-matrices} G H``: matrices of the equations around perfect learning;
+* ``{system-equations} adapter B.v u``: of ``examples/systems/adapter.py``, one step, the motion of
+  these order parameters, and the means in them (``:NAME: value`` for arguments of ``statement``);
+* ``{system-conditions} adapter``: what its limit assumes.
 """
 
 from __future__ import annotations
 
 import html
+import importlib.util
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -142,10 +147,54 @@ def _matrix(name: str, rows: list[list[str]]) -> str:
     return rf"{name} = \begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
+# What is longer is scrolled further than it is read.
+_LONGEST = 2600
+
+
+def _system(name: str, options: Iterable[str] = ()) -> sd.System:
+    """The statement of an example."""
+    path = Path(__file__).parents[3] / "examples" / "systems" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pairs = (line.strip(": ").split(": ", 1) for line in options)
+    system: sd.System = module.statement(**{key: _value(value) for key, value in pairs})
+    return system
+
+
+class SystemEquations(_Directive):
+    def run(self) -> list[nodes.Node]:
+        name, *wanted = self.arguments[0].split()
+        system = _system(name, self.content)
+        sections = {s.title: s.steps for s in system.equations.derivation.sections}
+        motion = [step for each in wanted for step in system.equations.motion_of(each)]
+        steps = [*sections["One step"], *motion, *sections.get("Their means", ())]
+        shown = [step for step in steps if len(step.latex) <= _LONGEST]
+        found = _steps(shown)
+        if len(shown) < len(steps):
+            rest = "Longer formulas are left out here; P.equations shows all of them."
+            found.append(nodes.paragraph(rest, rest))
+        return found
+
+
+class SystemConditions(_Directive):
+    def run(self) -> list[nodes.Node]:
+        points = nodes.bullet_list()
+        for sentence in _system(self.arguments[0], self.content).conditions:
+            item = nodes.list_item()
+            item += nodes.paragraph(sentence, sentence)
+            points += item
+        return [points]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("learning-steps", LearningSteps)
     app.add_directive("learning-equations", LearningEquations)
     app.add_directive("gaussian-steps", GaussianSteps)
     app.add_directive("closed-forms", ClosedForms)
     app.add_directive("late-matrices", LateMatrices)
+    app.add_directive("system-equations", SystemEquations)
+    app.add_directive("system-conditions", SystemConditions)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,7 @@
 """The statements of ``examples/systems``: length, right-hand sides and what does not close."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -78,3 +80,16 @@ def test_an_inner_step_on_one_example_does_not_close() -> None:
 def test_error_functions_with_tied_weights_keep_an_error_that_untied_ones_do_not() -> None:
     tied, untied = systems.tied()
     assert tied > untied + 0.1
+
+
+def test_every_statement_is_on_its_page_of_the_manual_with_a_figure() -> None:
+    pages = EXAMPLES.parents[1] / "docs" / "manual" / "systems"
+    contents = (pages / "index.md").read_text(encoding="utf-8")
+    for path in EXAMPLES.glob("*.py"):
+        name = {"positions": "attention"}.get(path.stem, path.stem)
+        text = (pages / f"{name}.md").read_text(encoding="utf-8")
+        body = inspect.getsource(systems.opened(path.stem).statement).partition("\n")[2]
+        assert body in text, path.stem
+        assert f"figures/{path.stem}.svg" in text
+        assert (pages / "figures" / f"{path.stem}.svg").exists()
+        assert f"({name}.md)" in contents
