@@ -146,7 +146,7 @@ def difference(case: Case, system: sd.System) -> float:
 def distance(case: Case, system: sd.System, N: int, seed: int = 3) -> float:
     """Return the smallest c with which SGD at N agrees with the equations."""
     state, times = case.start(), case.file.TIMES
-    run = system.solve(alpha=times, initial=state)
+    run = system.solve(alpha=times, initial=state, relative_tolerance=1e-6)
     sgd = system.simulate(N, runs=case.runs, alpha=times, initial=state, seed=seed)
     found = []
     for name in run.values:
