@@ -84,19 +84,20 @@ class JointMeans:
 
     Attributes:
         functions: By name.
+        names: What each joint function is called.
         error: The largest error found, times a safety factor; zero without such means.
         step: The rule's, in units of the fields.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, ScalarFunction | TemplateFunction] = {}
-        self._names: dict[Joint, str] = {}
+        self.names: dict[Joint, str] = {}
         self.error, self.step = 0.0, _STEPS[0]
 
     @property
     def constants(self) -> dict[str, float | tuple[float, ...]]:
         """Constants of the module."""
-        if not self._names:
+        if not self.names:
             return {}
         return {
             "JOINT_RULE": (self.step, 1.1 * self.step, _REACH),
@@ -193,7 +194,7 @@ class JointMeans:
         return self._call(Joint(function, nonlinear, size, constants), *law.moments(forms))
 
     def _named(self, joint: Joint) -> str:
-        if joint not in self._names:
+        if joint not in self.names:
             if joint.nonlinear > MOST_NONLINEAR or joint.size > MOST_JOINT:
                 raise NotYetError(
                     f"it needs {joint.nonlinear} joint fields of functions without closed means "
@@ -205,9 +206,9 @@ class JointMeans:
                 raise NotYetError(f"it depends on {names}: more than {MOST_CONSTANTS} numbers")
             step, error = rule_for(joint)
             self.step, self.error = min(step, self.step), max(error, self.error)
-            number = len(self._names) + 1
+            number = len(self.names) + 1
             name = f"joint_{number}"
-            self._names[joint] = name
+            self.names[joint] = name
             arguments = tuple(
                 sp.Symbol(f"c{i + 1}{j + 1}", real=True)
                 for i in range(joint.size)
@@ -230,7 +231,7 @@ class JointMeans:
                 (("integrand", f"integrand_{number}"),),
                 f"Mean of integrand_{number} by quadrature.",
             )
-        return self._names[joint]
+        return self.names[joint]
 
 
 def _is_polynomial(function: sp.Expr) -> bool:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from symderiv_codegen import ScalarFunction
 
 from symderiv.derivation import Derivation, Section, Step
 from symderiv.errors import InputError
@@ -232,16 +231,15 @@ class SystemEquations:
                 rf"I_{{{number}}}({arguments})",
                 letters.doprint(value),
             )
-        for name, joint in means.joints.functions.items():
-            if isinstance(joint, ScalarFunction):
-                number = name.partition("_")[2]
-                words = (
-                    "By quadrature over the joint fields; largest error found, for variances up to "
-                    f"{LARGEST_VARIANCE:g}: {means.joints.error:.1e}."
-                )
-                fields = ", ".join(sp.latex(a) for a in joint.arguments)
-                inner = rf"\left\langle {sp.latex(joint.value)} \right\rangle_{{{fields}}}"
-                yield Step("mean", words, f"J_{{{number}}}", inner)
+        for joint, name in means.joints.names.items():
+            number = name.partition("_")[2]
+            words = (
+                "By quadrature over the joint fields; largest error found, for variances up to "
+                f"{LARGEST_VARIANCE:g}: {means.joints.error:.1e}."
+            )
+            fields = ", ".join(sp.latex(each) for each in joint.fields)
+            inner = rf"\left\langle {letters.doprint(joint.function)} \right\rangle_{{{fields}}}"
+            yield Step("mean", words, f"J_{{{number}}}", inner)
 
     def _counted(self) -> Iterator[Step]:
         letters = self._letters

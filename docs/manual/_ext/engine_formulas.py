@@ -170,11 +170,11 @@ class SystemEquations(_Directive):
         system = _system(name, self.content)
         sections = {s.title: s.steps for s in system.equations.derivation.sections}
         motion = [step for each in wanted for step in system.equations.motion_of(each)]
-        steps = [*sections["One step"], *motion, *sections.get("Their means", ())]
-        shown = [step for step in steps if len(step.latex) <= _LONGEST]
-        found = _steps(shown)
-        if len(shown) < len(steps):
-            rest = "Longer formulas are left out here; P.equations shows all of them."
+        means = sections.get("Their means", ())
+        shown = [step for step in means if len(step.latex) <= _LONGEST]
+        found = _steps([*sections["One step"], *motion, *shown])
+        if len(shown) < len(means):
+            rest = "Longer means are left out here; P.equations shows all of them."
             found.append(nodes.paragraph(rest, rest))
         return found
 

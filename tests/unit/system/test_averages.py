@@ -63,7 +63,7 @@ class Said:
         for call in taken.atoms(AppliedUndef):
             arguments = [float(a.xreplace(numbers)) for a in call.args]
             name = str(call.func)
-            joints = {each: joint for joint, each in self.means.joints._names.items()}
+            joints = {each: joint for joint, each in self.means.joints.names.items()}
             if name in joints:
                 numbers[call] = _integrated(joints[name], arguments)
             else:
