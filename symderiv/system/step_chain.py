@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from symderiv.dynamics.studies.initial import stream
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.statement.register import Latent
 from symderiv.system.step_program import StepProgram
 
-__all__ = ["BLOCK_NUMBERS", "Chain", "Space"]
+__all__ = ["BLOCK_NUMBERS", "Chain", "Pace", "Space"]
 
 # Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
 # as drawing ten thousand.
@@ -40,14 +40,16 @@ class Space:
         counts: Coordinates of the eigenspaces, shape (L,).
         order: The places of the vectors, those that never move first.
         inputs: Number of inputs of a step.
-        together: Steps after which vectors are brought back into their span; 0 for vectors of all
-            coordinates.
+        together: Examples after which vectors are brought back into their span; 0 for vectors of
+            all coordinates.
+        batch: Examples of a step, between which they are not brought back.
     """
 
     counts: np.ndarray
     order: tuple[int, ...]
     inputs: int
     together: int = 0
+    batch: int = 1
 
     @property
     def span(self) -> bool:
@@ -129,14 +131,15 @@ class Space:
         """Return vectors with exactly the given mean products, shape (V, …).
 
         Args:
-            gram: Shape (L, V, V).
+            gram: Shape (L, V, V), or smaller: what is left out is zero.
             random: Of directions in whole eigenspaces.
 
         Raises:
             InputError: No vectors of so many coordinates have such products.
         """
-        result = np.zeros((gram.shape[1], self.bounds[-1]))
-        order = np.array(self.order)
+        result = np.zeros((self.vectors, self.bounds[-1]))
+        order, left = np.array(self.order), self.vectors - gram.shape[1]
+        gram = np.pad(gram, ((0, 0), (0, left), (0, left)))
         for k, (begin, end) in enumerate(pairwise(self.bounds)):
             n = int(self.counts[k])
             rows = _rows(gram[k], n) * np.sqrt(n)
@@ -152,7 +155,7 @@ class Space:
 
     @property
     def cost(self) -> float:
-        """What a step costs, in units of one normal number."""
+        """What an example costs, in units of one normal number."""
         each = 1.0 + _PRODUCTS * self.vectors
         width = self.vectors + self.drawn
         rests = _REST * self.inputs + _REFLECTIONS * self.vectors**2
@@ -169,17 +172,17 @@ class Space:
             raise InputError(
                 f'{method!r} is unknown; choose "auto", "vectors" or "gram"', argument="method"
             )
-        if method == "gram" and self.inputs > _MOST_INPUTS:
-            raise InputError(
-                f'"gram" does not know {self.inputs} inputs in a step; use "vectors"',
-                argument="method",
+        drawn = self.inputs * self.batch
+        if method == "gram" and drawn > _MOST_INPUTS:
+            raise NotYetError(
+                f'"gram" does not know {drawn} vectors in a step; use "vectors"', argument="method"
             )
-        many = max(1, self.vectors // (3 * self.inputs))
-        roomy = self.counts[self.counts > self.vectors + self.inputs]
-        if np.any(roomy <= self.vectors + many * self.inputs):
+        many = max(1, self.vectors // (3 * drawn))
+        roomy = self.counts[self.counts > self.vectors + drawn]
+        if np.any(roomy <= self.vectors + many * drawn):
             many = 1
-        span = replace(self, together=many)
-        cheaper = self.inputs <= _MOST_INPUTS and span.cost < 0.9 * self.cost
+        span = replace(self, together=many * self.batch)
+        cheaper = drawn <= _MOST_INPUTS and span.cost < 0.9 * self.cost
         return span if method == "gram" or (method == "auto" and cheaper) else self
 
 
@@ -207,17 +210,50 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     return rows
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How large steps are.
+
+    Args:
+        batch: Examples of a step, over which its changes are averaged.
+        force, once, drift, scalar: What 1/√N of forces, that of forces that occur once in a step,
+            1/N of drifts and 1/N of scalars are.
+        clock: The time of an example.
+        memory: The part of itself that a velocity remembers, where there are any.
+    """
+
+    force: float
+    once: float
+    drift: float
+    scalar: float
+    clock: float
+    batch: int = 1
+    memory: float = 0.0
+
+    @classmethod
+    def usual(cls, N: int) -> Pace:
+        """Return that of statements."""
+        return cls(N**-0.5, N**-0.5, 1 / N, 1 / N, 1 / N)
+
+    @classmethod
+    def of_batches(cls, N: int, ratio: float) -> Pace:
+        """Return that of batches of cN examples, which move weights by amounts of order one."""
+        batch = max(1, round(ratio * N))
+        return cls(N**0.5, 1.0, 1.0, 1.0, 1 / batch, batch)
+
+
 class Chain:
     """One run: vectors, scalars and a block of random numbers.
 
     Args:
         program: What a step does.
         space: Its coordinates.
-        start: Vectors, shape (V, …), and scalars, shape (U,); copied.
+        start: Vectors, shape (V, …), and scalars, shape (U,), without velocities; copied.
         roots: Roots of the eigenvalues of every input by eigenspace, shape (A, L); (0, 0) for ones.
         parameters: By name.
         source: What its random numbers depend on, such as seed, purpose and index of the run.
-        most: No run takes more steps.
+        most: No run takes more examples.
+        pace: How large steps are.
     """
 
     def __init__(
@@ -229,37 +265,47 @@ class Chain:
         parameters: Mapping[str, float],
         source: tuple[int, ...],
         most: int,
+        pace: Pace | None = None,
     ) -> None:
         self.program, self.space = program, space
-        self.vectors, self.scalars = (np.array(each, order="C") for each in start)
+        self.pace = pace or Pace.usual(space.dimension)
+        width = space.bounds[-1]
+        self.vectors, self.scalars = np.zeros((program.rows, width)), np.zeros(program.numbers)
+        self.vectors[: len(start[0])], self.scalars[: len(start[1])] = start
+        whole = self.pace.batch > 1
+        self._gathered = np.zeros((program.rows, width) if whole else (0, 0))
+        self._sums = np.zeros(len(program.expressions) if whole else 0)
         self.generators = tuple(stream(*source, *p) for p in _PURPOSES)
-        width = self.vectors.shape[1]
         # blocks do not show in the numbers: short runs need not draw a whole one
         many = max(1, min(BLOCK_NUMBERS // (space.inputs * width), most))
-        together = max(1, space.together)
-        self.block = together * -(-many // together)
+        self.block = space.together * -(-many // space.together) if space.span else many
         self.made = 0
         self._inputs = np.empty((self.block * space.inputs, width))
-        self._latents = np.zeros((self.block, len(program.latents)))
+        self._latents = np.zeros((self.block, len(program.drawn)))
+        self._law = (program.mixing, np.zeros((0, 0)), np.ones((1, width)))
         if roots.size:
-            roots = np.ascontiguousarray(np.repeat(roots, np.diff(space.bounds), axis=1))
-        N = float(space.dimension)
+            self.weigh(roots)
         values = np.zeros(program.slots + len(program.parameters) + 1)
         values[program.slots : -1] = [parameters[str(p)] for p in program.parameters]
-        self._units = np.array([N, N**-0.5, 1 / N, 1 / N, 1 / N])
-        self._law = (program.mixing, roots, np.ones((1, width)))
         self._tables = (*program.tables, space.table)
         self._lists = (program.constraints, program.moving)
-        self._room = (
-            values,
-            np.zeros(len(program.expressions)),
-            np.zeros_like(self.vectors),
-        )
+        self._room = (values, np.zeros(len(program.expressions)), np.zeros_like(self.vectors))
+
+    def weigh(self, roots: np.ndarray) -> None:
+        """Take inputs whose eigenvalues have these roots, shape (A, L), from here on."""
+        widths = np.diff(self.space.bounds)
+        wide = np.ascontiguousarray(np.repeat(roots, widths, axis=1))
+        self._law = (self._law[0], wide, self._law[2])
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """The arrays that steps change."""
-        return {"vectors": self.vectors, "scalars": self.scalars}
+        sums = {"gathered": self._gathered, "sums": self._sums}
+        return {
+            "vectors": self.vectors,
+            "scalars": self.scalars,
+            **(sums if self._sums.size else {}),
+        }
 
     def draw(self) -> None:
         """Draw the random numbers of a block of steps."""
@@ -292,14 +338,15 @@ class Chain:
         return gaussian, others
 
     def learn(self, begin: int, end: int) -> int:
-        """Make the steps ``begin`` to ``end`` of the block; the first that diverged, or −1."""
+        """Learn the examples ``begin`` to ``end`` of the block; the first that diverged, or −1."""
         from symderiv.system.step_kernel import learn
 
+        pace, N, together = self.pace, self.space.dimension, max(1, self.space.together)
         bad = learn(
             self.program.changes,
-            np.array([begin, end, self.made, max(1, self.space.together)]),
-            self._units,
-            (self.vectors, self.scalars),
+            np.array([begin, end, self.made, together, pace.batch, len(self.program.scalars)]),
+            np.array([N, pace.force, pace.drift, pace.scalar, pace.clock, pace.memory, pace.once]),
+            (self.vectors, self.scalars, self._gathered, self._sums),
             (self._inputs, self._latents),
             self._law,
             self._tables,
@@ -310,7 +357,7 @@ class Chain:
         return int(bad)
 
     def reach(self, wanted: int) -> bool:
-        """Go on until so many steps are made; whether all numbers stayed finite."""
+        """Go on until so many examples are learnt; whether all numbers stayed finite."""
         while self.made < wanted:
             if self.made % self.block == 0:
                 self.draw()

@@ -209,14 +209,64 @@ def _drift(
 
 
 @compiled(
+    types.boolean(
+        RIGHT_HAND_SIDE, INTEGERS, types.int64, MATRIX, types.int64, VECTOR, VECTOR, VECTOR
+    )
+)
+def _changes_at(
+    changes: Callable[..., None],
+    places: np.ndarray,
+    e: int,
+    latents: np.ndarray,
+    visible: int,
+    scalars: np.ndarray,
+    values: np.ndarray,
+    results: np.ndarray,
+) -> bool:
+    """Call the function of the changes for an example; whether all numbers are finite."""
+    for u in range(visible):
+        values[places[0] + u] = scalars[u]
+    for c in range(latents.shape[1]):
+        values[places[0] + visible + c] = latents[e, c]
+    changes(0.0, results, places[1:], values, results)
+    finite = True
+    for r in range(results.size):
+        finite = finite and math.isfinite(results[r])
+    return finite
+
+
+@compiled(types.void(MATRIX, MATRIX, types.int64, _TABLE, VECTOR), fastmath=_FREE)
+def _add(
+    vectors: np.ndarray, x: np.ndarray, top: int, forces: np.ndarray, amounts: np.ndarray
+) -> None:
+    """Add inputs to vectors, two vectors at a time where they take the same input."""
+    N = vectors.shape[1]
+    F = forces.shape[0]
+    f = 0
+    while f < F:
+        v, a = forces[f, 0], top + forces[f, 1]
+        change = amounts[f]
+        if f + 1 < F and forces[f + 1, 1] == forces[f, 1]:
+            w, other = forces[f + 1, 0], amounts[f + 1]
+            for i in range(N):
+                vectors[v, i] += change * x[a, i]
+                vectors[w, i] += other * x[a, i]
+            f += 2
+            continue
+        for i in range(N):
+            vectors[v, i] += change * x[a, i]
+        f += 1
+
+
+@compiled(
     types.int64(
         RIGHT_HAND_SIDE,
         INTEGERS,
         VECTOR,
-        types.Tuple((MATRIX, VECTOR)),
+        types.Tuple((MATRIX, VECTOR, MATRIX, VECTOR)),
         types.Tuple((MATRIX, MATRIX)),
         types.Tuple((MATRIX, MATRIX, MATRIX)),
-        types.UniTuple(_TABLE, 6),
+        types.UniTuple(_TABLE, 7),
         types.Tuple((INTEGERS, INTEGERS)),
         types.Tuple((VECTOR, VECTOR, MATRIX)),
     ),
@@ -226,48 +276,53 @@ def learn(
     changes: Callable[..., None],
     counts: np.ndarray,
     units: np.ndarray,
-    state: tuple[np.ndarray, np.ndarray],
+    state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     drawn: tuple[np.ndarray, np.ndarray],
     law: tuple[np.ndarray, np.ndarray, np.ndarray],
     tables: tuple[np.ndarray, ...],
     lists: tuple[np.ndarray, np.ndarray],
     room: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
-    """Make steps of a block; return the number of the first that diverged, or −1.
+    """Learn examples of a block; return the number of the first that diverged, or −1.
+
+    A step is of one example, or of the mean over a batch of them at one state.
 
     Args:
         changes: From ``values`` to ``results``.
-        counts: First and last step of the block; how many were made before the first; after how
-            many vectors are brought back.
-        units: N; what 1/√N of forces, 1/N of drifts and 1/N of scalars are here; the time of a
-            step.
-        state: Vectors, shape (V, N), and scalars, shape (U,); changed.
-        drawn: Independent inputs, shape (steps · A, N), A for a step, overwritten; latents, shape
-            (steps, C).
+        counts: First and last example of the block; how many were learnt before the first; examples
+            after which vectors are brought back; examples of a step; scalars that are values, in
+            front of their velocities.
+        units: N; what 1/√N of forces, 1/N of drifts and 1/N of scalars are here; the time of an
+            example; the factor of velocities; 1/√N of forces that occur once in a step.
+        state: Vectors, shape (V, N), and scalars, shape (U,); the sums over the batch so far, of
+            forces times inputs, shape (V, N) or (0, 0) for steps of one example, and of results.
+        drawn: Independent inputs, shape (examples · A, N), overwritten; latents, shape
+            (examples, C).
         law: The inputs are the product of a triangular matrix, shape (A, A), with the normals,
             times roots of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed
             by on spheres, shape (1, N).
-        tables: Rows (vector, input) of fields, (vector, vector) of overlaps, (vector, input) of
-            forces, (vector, vector) of drifts, (scalar,) of scalars that move; (first, end) of the
-            coordinates of eigenspaces that inputs leave the span in.
+        tables: Rows (vector, input) of fields, (vector, vector) of overlaps, (vector, input,
+            whether once in a step) of forces, (vector, vector) of drifts, (scalar, its velocity or
+            −1) of scalars that move, (vector, its velocity) of vectors that have one; (first, end)
+            of the coordinates of eigenspaces that inputs leave the span in.
         lists: Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere,
             and a positive number that orthonormal vectors have in common. Vectors that move.
         room: Values of fields, overlaps, scalars, latents, parameters and time, of which the
             parameters are given; results: F of the forces, G of the drifts and g; shape (V, N).
     """
-    vectors, scalars = state
+    vectors, scalars, gathered, sums = state
     x, latents = drawn
     mixing, roots, metric = law
-    fields, overlaps, forces, drifts, targets, spaces = tables
+    fields, overlaps, forces, drifts, targets, velocities, spaces = tables
     constraints, moving = lists
     values, results, changed = room
     V, N = vectors.shape
     A = mixing.shape[0]
     dimension = units[0]
-    sizes = np.array([values.size, 1])
-    first_scalar = fields.shape[0] + overlaps.shape[0]
-    first_latent = first_scalar + scalars.size
+    batch, visible = counts[4], counts[5]
     F, G = forces.shape[0], drifts.shape[0]
+    places = np.array([fields.shape[0] + overlaps.shape[0], values.size, 1])
+    amounts = np.zeros(F)
     squares = np.zeros(V)
     spherical = False
     groups = 0
@@ -283,48 +338,62 @@ def learn(
         for b in range(a):
             plain = plain and mixing[a, b] == 0.0
     for e in range(counts[0], counts[1]):
-        top = e * A
+        made = counts[2] + e - counts[0]
+        top, turn = e * A, made % batch
         if not plain:
             _correlate(x, top, mixing, roots)
         _project(vectors, x, top, fields, overlaps, dimension, values)
-        for u in range(scalars.size):
-            values[first_scalar + u] = scalars[u]
-        for c in range(latents.shape[1]):
-            values[first_latent + c] = latents[e, c]
-        values[-1] = units[4] * (counts[2] + e - counts[0])
-        changes(0.0, results, sizes, values, results)
-        for r in range(results.size):
-            if not math.isfinite(results[r]):
-                return e
-        if G > 0:
-            _drift(vectors, drifts, results[F : F + G], units[2], changed)
-        f = 0
-        while f < F:
-            v, a = forces[f, 0], top + forces[f, 1]
-            change = units[1] * results[f]
-            if f + 1 < F and forces[f + 1, 1] == forces[f, 1]:
-                w, change1 = forces[f + 1, 0], units[1] * results[f + 1]
-                for i in range(N):
-                    vectors[v, i] += change * x[a, i]
-                    vectors[w, i] += change1 * x[a, i]
-                f += 2
+        values[-1] = units[4] * (made - turn)
+        if not _changes_at(changes, places, e, latents, visible, scalars, values, results):
+            return e
+        for f in range(F):
+            amounts[f] = units[1] * results[f] / batch
+            if forces[f, 2] == 1:
+                amounts[f] = units[6] * results[f] if turn == 0 else 0.0
+        total = results
+        if batch > 1:
+            if turn == 0:
+                gathered[:] = 0.0
+                sums[:] = 0.0
+            _add(gathered, x, top, forces, amounts)
+            for r in range(results.size):
+                sums[r] += results[r] / batch
+            if turn < batch - 1:
                 continue
+            total = sums
+        if G > 0:
+            _drift(vectors, drifts, total[F : F + G], units[2], changed)
+        for v in range(velocities.shape[0]):
             for i in range(N):
-                vectors[v, i] += change * x[a, i]
-            f += 1
+                vectors[velocities[v, 1], i] *= units[5]
+        if batch > 1:
+            for v in range(V):
+                for i in range(N):
+                    vectors[v, i] += gathered[v, i]
+        else:
+            _add(vectors, x, top, forces, amounts)
+        for v in range(velocities.shape[0]):
+            for i in range(N):
+                vectors[velocities[v, 0], i] += vectors[velocities[v, 1], i]
         for u in range(targets.shape[0]):
-            scalars[targets[u, 0]] += units[3] * results[F + G + u]
+            change = units[3] * total[F + G + u]
+            if targets[u, 1] >= 0:
+                change += units[5] * scalars[targets[u, 1]]
+                scalars[targets[u, 1]] = change
+            elif targets[u, 1] == -2:
+                change = units[2] * total[F + G + u]
+            scalars[targets[u, 0]] += change
         if spherical:
             for v in range(V):
                 if constraints[v] < 0:
-                    total = 0.0
+                    square = 0.0
                     for i in range(N):
-                        total += metric[0, i] * vectors[v, i] * vectors[v, i]
-                    scale = math.sqrt(squares[v] / total)
+                        square += metric[0, i] * vectors[v, i] * vectors[v, i]
+                    scale = math.sqrt(squares[v] / square)
                     for i in range(N):
                         vectors[v, i] *= scale
         for group in range(1, groups + 1):
             _orthonormalise(vectors, constraints, group, dimension, gram, changed)
-        if spaces.shape[0] > 0 and (e + 1) % counts[3] == 0:
+        if spaces.shape[0] > 0 and (made + 1) % counts[3] == 0:
             _bring_back(vectors, moving, spaces)
     return -1

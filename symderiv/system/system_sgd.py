@@ -15,7 +15,7 @@ from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
 from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.step_chain import Chain, Space
+from symderiv.system.step_chain import Chain, Pace, Space
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
 
@@ -105,16 +105,23 @@ def simulated(
     values = layout.parameter_values(parameters)
     program = StepProgram(statement)
     counts = np.diff(layout.class_bounds(dimension))
-    space = space_of(program, counts).chosen(method)
+    ratio = statement.batch_ratio
+    pace = Pace.usual(dimension)
+    if ratio is not None:
+        pace = Pace.of_batches(dimension, float(ratio.xreplace(_numbers(statement, values))))
+    space = space_of(program, counts, pace.batch).chosen(method)
     gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
     roots = roots_of(program, layout.spectrum[1])
-    steps = np.rint(np.asarray(alpha) * dimension).astype(np.int64)
+    # time counts steps over N, and whole steps where these are batches of cN examples
+    each = dimension if ratio is None else pace.batch
+    steps = np.rint(np.asarray(alpha) * (dimension if ratio is None else 1)).astype(np.int64)
+    examples = steps * pace.batch
     states, reached = np.empty((runs, steps.size, state.size)), steps.size
     for run in range(runs):
         start = space.drawn_vectors(gram, stream(seed, FRAMES, run)), scalars
-        source, most = (seed, RUNS, run), int(steps[-1])
-        chain = Chain(program, space, start, roots, values, source, most)
-        for number, wanted in enumerate(steps[:reached]):
+        source, most = (seed, RUNS, run), int(examples[-1])
+        chain = Chain(program, space, start, roots, values, source, most, pace)
+        for number, wanted in enumerate(examples[:reached]):
             if not chain.reach(int(wanted)):
                 reached = number
                 break
@@ -124,15 +131,19 @@ def simulated(
     for name in solver.closed.observables:
         by_name[name] = np.array([solver.observed(each, constants)[name] for each in states])
     cause = "done" if reached == steps.size else "not-a-number"
-    done, used = steps[:reached] / dimension, "gram" if space.span else "vectors"
+    done, used = examples[:reached] / each, "gram" if space.span else "vectors"
     return SystemSimulation(done, by_name, dimension, used, cause)
 
 
-def space_of(program: StepProgram, counts: np.ndarray) -> Space:
+def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
     """Return all coordinates of eigenspaces of so many."""
-    vectors = list(program.vectors)
-    order = sorted(range(len(vectors)), key=lambda n: not vectors[n].fixed)
-    return Space(counts, tuple(order), len(program.atoms))
+    moving = set(program.moving.tolist())
+    order = sorted(range(program.rows), key=lambda n: n in moving)
+    return Space(counts, tuple(order), len(program.atoms), batch=batch)
+
+
+def _numbers(statement: Statement, values: Mapping[str, float]) -> dict[Any, float]:
+    return {symbol: values[str(symbol)] for symbol in statement.symbols.parameters}
 
 
 def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndarray:
