@@ -14,9 +14,7 @@ import time
 import numpy as np
 
 from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.sgd.simulate_study import _weights
-from symderiv.dynamics.sgd.simulated_runs import SimulatedRuns
-from symderiv.dynamics.storage.kernels import load_kernel
+from symderiv.dynamics.rules.simulating import recorded_chain
 from symderiv.dynamics.studies.initial import initial
 from symderiv.dynamics.studies.study import Study
 
@@ -74,30 +72,19 @@ def plateau_lengths(method: str, dimension: int, runs: int) -> np.ndarray:
     return np.asarray(result.alpha[first])
 
 
-def lowest_diagonal(examples: int) -> tuple[float, float, float]:
-    """Least diagonal entry, least scaled Gram eigenvalue and last error of a run without noise."""
+def lowest_eigenvalue(examples: int) -> tuple[float, float]:
+    """Least scaled Gram eigenvalue and last error of a run without noise."""
     study = study_of(64, [examples / 64])
-    start = initial(study)
-    kernel = load_kernel("erf")
-    work = SimulatedRuns(study, kernel, _weights(study, start), start.state, 1)
-    chain = work._chain(0)
-    noise = np.zeros(work.block)
-    diagonal, eigenvalue = math.inf, math.inf
-    for _ in range(math.ceil(examples / work.block)):
-        chain.draw()
-        if chain.learn(noise, 0, work.block) >= 0:
+    chain, measured = recorded_chain(study, initial(study), 128 * 1024)
+    eigenvalue = math.inf
+    for _ in range(math.ceil(examples / chain.block)):
+        if not chain.reach(chain.made + chain.block):
             raise SystemExit("the run diverged")
-        rows = chain.rows[:, :, :-1]  # type: ignore[attr-defined]
-        diagonal = min(diagonal, float(np.einsum("kii->ki", rows).min()))
-        gram = rows @ np.swapaxes(rows, 1, 2)
+        gram = chain.space.overlaps(chain.vectors)
         scale = np.sqrt(np.einsum("kii->ki", gram))
         scaled = gram / scale[:, :, None] / scale[:, None, :]
         eigenvalue = min(eigenvalue, float(np.linalg.eigvalsh(scaled).min()))
-    Q, R = chain.overlaps()
-    T = start.state.T
-    v = chain.v
-    error = kernel.module.generalization_error(Q, R, T, v, start.state.teacher_weights)
-    return diagonal, eigenvalue, float(error)
+    return eigenvalue, float(measured(chain)["generalization_error"])
 
 
 def main() -> None:
@@ -126,9 +113,9 @@ def main() -> None:
             f"{time.process_time() - begin:.1f} CPU s"
         )
     if options.examples:
-        diagonal, eigenvalue, error = lowest_diagonal(options.examples)
+        eigenvalue, error = lowest_eigenvalue(options.examples)
         print(
-            f"{options.examples} examples, N = 64, no noise: least diagonal {diagonal:.3g}, least "
+            f"{options.examples} examples, N = 64, no noise: least "
             f"eigenvalue of a scaled Gram matrix {eigenvalue:.2g}, last error {error:.2g}"
         )
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from mixture_laws import Law
 from scipy.special import erf
 
 from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.sgd.latent_chain import LatentChain
-from symderiv.dynamics.sgd.simulated_runs import as_value
-from symderiv.dynamics.storage.study_kernel import kernel_for
+from symderiv.dynamics.rules.simulating import recorded_chain
 from symderiv.dynamics.studies.initial import LatentVectors, initial
 
 ACTIVATIONS = {"erf": lambda x: erf(x / np.sqrt(2.0)), "relu": lambda x: np.maximum(x, 0.0)}
@@ -124,7 +121,6 @@ class Repetition:
         test = self._examples(draw(self.setting.test))
         networks = {name: _Network(self, name) for name in ACTIVATIONS}
         made = 0
-        noise = np.zeros(_BLOCK)
         used = _BLOCK
         for place, wanted in enumerate(self.setting.examples):
             while made < wanted:
@@ -133,7 +129,7 @@ class Repetition:
                     block, used = (x.astype(np.float64), y), 0
                 upto = min(_BLOCK, used + int(wanted) - made)
                 for network in networks.values():
-                    network.learn(block, noise, used, upto)
+                    network.learn(block, used, upto)
                 made, used = made + upto - used, upto
             for network in networks.values():
                 network.record(place, test)
@@ -149,32 +145,28 @@ class _Network:
 
     def __init__(self, repetition: Repetition, activation: str) -> None:
         study = repetition.studies[activation]
-        module = kernel_for(study).module
-        names = ("student_activation", "student_activation_derivative", "teacher_activation")
-        functions: Any = tuple(as_value(getattr(module, name)) for name in names)
-        state, rate = repetition.start.state, study.training.learning_rate
         # examples are handed to it: its own stream is not used
-        random = np.random.default_rng(0)
-        self.chain = LatentChain(
-            repetition.vectors, functions, state.student_weights, state.teacher_weights.copy(),
-            np.array([rate, study.second_layer_learning_rate, 0.0, 0.0]), random, _BLOCK,
-        )  # fmt: skip
+        self.chain, self.measured = recorded_chain(study, repetition.start, _BLOCK)
+        self.teacher_weights = repetition.start.state.teacher_weights
         self.function, self.diverged = ACTIVATIONS[activation], False
         self.curves = np.full((repetition.setting.examples.size, len(NAMES)), np.nan)
 
-    def learn(self, block: tuple[np.ndarray, np.ndarray], noise: Any, begin: int, end: int) -> None:
+    def learn(self, block: tuple[np.ndarray, np.ndarray], begin: int, end: int) -> None:
         if not self.diverged:
-            self.chain.x, self.chain.y = block
-            self.diverged = self.chain.learn(noise, begin, end) >= 0
+            if begin == 0:
+                # steps scale inputs in place: every network takes its own
+                self.chain.use(*block)
+            self.diverged = self.chain.learn(begin, end) >= 0
 
     def record(self, place: int, test: tuple[np.ndarray, np.ndarray]) -> None:
         if self.diverged:
             return
-        chain, (x, y) = self.chain, test
-        Q, R = chain.overlaps()
-        fields = x @ (chain.J / np.sqrt(chain.J.shape[1])).T.astype(np.float32)
-        off = self.function(fields) @ chain.v - self.function(y) @ chain.v_teacher
-        self.curves[place] = np.concatenate([Q.ravel(), R.ravel(), chain.v, [np.mean(off**2) / 2]])
+        found, (x, y) = self.measured(self.chain), test
+        J = self.chain.vectors[:2]
+        fields = x @ (J / np.sqrt(J.shape[1])).T.astype(np.float32)
+        off = self.function(fields) @ found["v"] - self.function(y) @ self.teacher_weights
+        parts = [found[name].ravel() for name in ("Q", "R", "v")]
+        self.curves[place] = np.concatenate([*parts, [np.mean(off**2) / 2]])
 
 
 @lru_cache(maxsize=2)

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from symderiv.dynamics.rules.simulating import with_sampler
     from symderiv.dynamics.rules.whichever import simulate, solve
-    from symderiv.dynamics.sgd.latent_chain import with_sampler
     from symderiv.dynamics.sgd.simulation import Simulation, write_simulation
     from symderiv.dynamics.stepping.moment_check import solve_moments
     from symderiv.dynamics.stepping.trajectory import Trajectory, write_run
@@ -35,7 +35,7 @@ _HOME = {
     "expand_sweep": "studies.study",
     "load_study": "studies.study",
     "parse_study": "studies.study",
-    "with_sampler": "sgd.latent_chain",
+    "with_sampler": "rules.simulating",
 }
 
 __all__ = [

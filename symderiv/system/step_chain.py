@@ -43,6 +43,7 @@ class Space:
         together: Examples after which vectors are brought back into their span; 0 for vectors of
             all coordinates.
         batch: Examples of a step, between which they are not brought back.
+        silent: Coordinates besides, in which there are no inputs.
     """
 
     counts: np.ndarray
@@ -50,6 +51,7 @@ class Space:
     inputs: int
     together: int = 0
     batch: int = 1
+    silent: int = 0
 
     @property
     def span(self) -> bool:
@@ -64,7 +66,7 @@ class Space:
     @property
     def dimension(self) -> int:
         """N."""
-        return int(self.counts.sum())
+        return int(self.counts.sum()) + self.silent
 
     @property
     def drawn(self) -> int:
@@ -202,8 +204,8 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
         )
     if np.any(values[n:] > 1e-7 * len(gram)):
         raise InputError(
-            f"an eigenspace of {n} coordinates has no {len(gram)} vectors with these overlaps; "
-            f"{len(gram)} coordinates are always enough",
+            f"an eigenvalue has only {n} coordinates, in which there are no vectors with the given "
+            f"overlaps; as many as vectors = {len(gram)} are always enough",
             argument="dimension",
         )
     rows: np.ndarray = length[:, None] * turn[:, :n] * np.sqrt(np.clip(values[:n], 0.0, None))
@@ -297,6 +299,11 @@ class Chain:
         wide = np.ascontiguousarray(np.repeat(roots, widths, axis=1))
         self._law = (self._law[0], wide, self._law[2])
 
+    def measure_spheres(self, eigenvalues: np.ndarray) -> None:
+        """Keep, on spheres, squares of fields and not of coordinates: weighed by these, (L,)."""
+        wide = np.repeat(eigenvalues, np.diff(self.space.bounds))[None]
+        self._law = (*self._law[:2], np.ascontiguousarray(wide, dtype=np.float64))
+
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """The arrays that steps change."""
@@ -309,8 +316,23 @@ class Chain:
 
     def draw(self) -> None:
         """Draw the random numbers of a block of steps."""
-        inputs, normal, rests, uniform = self.generators
-        self.space.draw(self._inputs, inputs, rests)
+        self.space.draw(self._inputs, self.generators[0], self.generators[2])
+        self.draw_latents()
+
+    def use(self, inputs: np.ndarray, given: np.ndarray | None = None) -> None:
+        """Take these for the block instead of drawn inputs, and for the last of the given values.
+
+        Args:
+            inputs: Independent ones, shape (examples · A, …), a block or less of them.
+            given: Values that come with every example, shape (examples, …).
+        """
+        self._inputs[: len(inputs)] = inputs
+        if given is not None:
+            self._latents[: len(given), self._latents.shape[1] - given.shape[1] :] = given
+
+    def draw_latents(self) -> None:
+        """Draw the latents of a block."""
+        normal, uniform = self.generators[1], self.generators[3]
         gaussian, others = self._laws
         # step by step, so that the size of blocks does not show
         if gaussian:

@@ -97,6 +97,10 @@ class StepProgram:
             return place, -2
         return place, len(self.scalars) + place if self._velocity else -1
 
+    def velocities(self, places: Sequence[int]) -> list[int]:
+        """Return the places of the velocities of vectors."""
+        return [self._velocity[place] for place in places]
+
     @property
     def rows(self) -> int:
         """How many vectors a run keeps, with their velocities."""

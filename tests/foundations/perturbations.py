@@ -15,7 +15,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -171,7 +171,7 @@ def _data() -> Iterator[Replacement]:
     yield "symderiv.data.mixture", "uniform_means", _value
     yield "symderiv.data.nonlinearity", "nonlinearity", lambda f: _fields(f, a=1, b=2, c=3)
     yield "symderiv.learning.derivation.moment_hierarchy", "closure_coefficients", _value
-    yield "symderiv.dynamics.sgd.vectors", "descend", _step
+    yield "symderiv.system.step_chain:Chain", "learn", _step
     yield "symderiv.dynamics.studies.initial", "initial", _start
     yield (
         "symderiv.dynamics.studies.initial",
@@ -229,11 +229,12 @@ def _start(function: Callable[..., Any]) -> Callable[..., Any]:
 def _step(function: Any) -> Any:
     """One step of the simulation: the weights it leaves."""
 
-    def changed(*arguments: Any) -> None:
-        function.py_func(*arguments)
-        arguments[3][...] *= 1 + float(SIZE)
+    def changed(chain: Any, *arguments: Any) -> Any:
+        found = function(chain, *arguments)
+        chain.vectors *= 1 + float(SIZE)
+        return found
 
-    return SimpleNamespace(py_func=changed)
+    return changed
 
 
 PERTURBATIONS: Mapping[str, Callable[[], Iterator[Replacement]]] = {

@@ -8,15 +8,15 @@ below 1e-4 (a little more for variances, whose estimates are skewed). The seeds 
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
-from symderiv.dynamics import load_kernel, parse_study, simulate, solve
-from symderiv.dynamics.sgd import gram, simulate_study, simulated_runs
+from symderiv.dynamics import parse_study, simulate, solve
+from symderiv.dynamics.rules.simulating import recorded_chain
 from symderiv.dynamics.studies.initial import initial
+from symderiv.system.step_chain import Space
 
 pytestmark = pytest.mark.turns(3)
 
@@ -122,11 +122,13 @@ def test_means_and_variances_agree_with_explicit_vectors_at_small_dimensions(cas
 
 @pytest.mark.parametrize("degrees", [-3, 3])
 def test_the_comparison_notices_three_degrees_of_freedom_too_many_or_too_few(degrees, monkeypatch):
-    def wrong(state, data):
-        right = gram.factors(state, data)
-        return dataclasses.replace(right, freedom=right.freedom + degrees)
+    rests = Space._rests.func
 
-    monkeypatch.setattr(simulate_study, "factors", wrong)
+    def wrong(space):
+        columns, freedom = rests(space)
+        return columns, freedom + degrees
+
+    monkeypatch.setattr(Space, "_rests", property(wrong))
     case = next(iter(CASES))
     without = simulate(study_of(case, "gram"), runs=2000, workers=1)
     assert np.max(deviations(numbers(without), with_vectors(case))) > 1.5 * LIMIT
@@ -143,27 +145,24 @@ def test_from_a_mean_start_both_methods_have_the_same_law():
 def one_step(case: str, method: str, count: int) -> np.ndarray:
     """Order parameters after one example, from the same state each time, for many examples."""
     study = study_of(case, method, seed=4 if method == "gram" else 5)
-    start = initial(study_of(case, method))
-    weights = simulate_study._weights(study, start)
-    kernel = load_kernel(study.student_activation, study.teacher_activation)
-    work = simulated_runs.SimulatedRuns(study, kernel, weights, start.state, 1)
-    work.block = count
-    chain = work._chain(0)
-    chain.draw()
-    draws = np.random.default_rng(study.initial.seed).standard_normal(count)
-    noise = study.training.label_noise * draws
-    changed = chain.rows if method == "gram" else chain.J
-    before, v = changed.copy(), chain.v.copy()
-    i, j = np.tril_indices(v.size)
+    chain, measured = recorded_chain(study, initial(study_of(case, method)), count)
+    before = {name: array.copy() for name, array in chain.weights.items()}
+    K = study.K
+    i, j = np.tril_indices(K)
     found = []
     for e in range(count):
-        changed[:], chain.v[:] = before, v
-        assert chain.learn(noise, e, e + 1) == -1
-        Q, R = chain.overlaps()
-        found.append(np.concatenate([Q[i, j], R.ravel(), chain.v]))
+        place = e % chain.block
+        chain.made = place - place % max(1, chain.space.together)
+        if place == 0:
+            chain.draw()
+        for name, array in before.items():
+            chain.weights[name][...] = array
+        assert chain.learn(place, place + 1) == -1
+        now = measured(chain)
+        found.append(np.concatenate([now["Q"][i, j], now["R"].ravel(), now["v"]]))
     columns = np.array(found)
     # a second layer that is not trained has no law
-    return columns if study.network.train_second_layer else columns[:, : -v.size]
+    return columns if study.network.train_second_layer else columns[:, :-K]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -105,25 +105,40 @@ def drawn_moments(numbers: Any) -> Iterator[Point]:
 # -- learning rule --------------------------------------------------------------------------------
 
 
+def learned(
+    J: np.ndarray, B: np.ndarray, z: np.ndarray, root: np.ndarray, eta: float
+) -> np.ndarray:
+    """Students after one example z times root, by a sum of erf units that learns another."""
+    from symderiv.statement.language import Language
+    from symderiv.system.step_chain import Chain
+    from symderiv.system.step_program import StepProgram
+    from symderiv.system.system_sgd import space_of
+
+    (K, N), M = J.shape, len(B)
+    P, g = Language(), named_activation("erf")
+    x, w, t = P.inputs("x"), P.vectors("J", K), P.vectors("B", M, fixed=True)
+    v, rate = P.parameter("v", 1), P.parameter("eta", 1)
+    gap = v * g(w @ x).sum() - P.parameter("c", 1) * g(t @ x).sum()
+    P.descend(gap**2 / 2, {w: rate})
+    program = StepProgram(P.statement)
+    space = space_of(program, np.ones(N, dtype=np.int64))
+    values = {"v": M**0.5 / K, "c": M**-0.5, "eta": eta}
+    start = np.concatenate([J, B]), np.zeros(0)
+    chain = Chain(program, space, start, root[None], values, (0,), 1)
+    chain.use(z)
+    chain.learn(0, 1)
+    return chain.vectors[:K]
+
+
 def steps(numbers: Any) -> Iterator[Point]:
     """One example learned by the engine's simulation."""
-    from symderiv_kernels import erf as kernel
-
-    from symderiv.dynamics.sgd.vectors import descend
-
     for seed, (K, M) in enumerate(((2, 3), (3, 2))):
         random = np.random.default_rng(seed)
-        variance = np.array([2.0, 1.0, 0.5, 0.25])
-        root = np.sqrt(variance)
+        root = np.sqrt(np.array([2.0, 1.0, 0.5, 0.25]))
         J, B = random.standard_normal((K, 4)), random.standard_normal((M, 4))
         z = random.standard_normal((1, 4))
-        moved, eta = J * root, 0.75
-        step: Any = descend  # numba's functions keep the one they were made from
-        step.py_func(
-            kernel.student_activation, kernel.student_activation_derivative,
-            kernel.teacher_activation, moved, B * root, np.full(K, M**0.5 / K),
-            np.full(M, M**-0.5), variance, z, np.zeros(1), 0, 1, np.array([eta, 0.0, 0.0, 0.0]),
-        )  # fmt: skip
+        eta = 0.75
+        moved = learned(J, B, z, root, eta)
 
         def rows(array: np.ndarray) -> Indexed:
             exact = [[numbers.mpf(float(w)) for w in row] for row in array]
@@ -137,7 +152,7 @@ def steps(numbers: Any) -> Iterator[Point]:
             "xi": Indexed([numbers.mpf(float(w)) for w in (z * root)[0]], (1, 4)),
             "J": rows(J),
             "B": rows(B),
-            "J_next": rows(moved / root),
+            "J_next": rows(moved),
             "u": numbers.mpf(0),
             "g": lambda x: numbers.erf(x / numbers.sqrt(numbers.mpf(2))),
         }

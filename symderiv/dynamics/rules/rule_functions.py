@@ -54,25 +54,24 @@ def loss_functions(text: str) -> tuple[Values, Values]:
 
 
 @lru_cache(maxsize=64)
-def function_of_alpha(text: str) -> Callable[[float], float]:
-    """A formula in ``alpha``."""
-    values = array_function(parse_formula(text, ("alpha",)), (_ALPHA,))
-    return lambda alpha: float(values(np.float64(alpha)))
+def function_of_alpha(text: str) -> Values:
+    """A formula in ``alpha`` as a function of arrays."""
+    return array_function(parse_formula(text, ("alpha",)), (_ALPHA,))
 
 
-def schedule_of(given: str | Mapping[str, Any] | None) -> Callable[[float], float]:
-    """What multiplies the learning rates at a time."""
+def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
+    """What multiplies the learning rates at times, an array."""
     if given is None:
-        return lambda alpha: 1.0
+        return np.ones_like
     if isinstance(given, str):
         return function_of_alpha(given)
     if "times" in given:
         times, rates = np.array(given["times"]), np.array(given["rates"])
-        return lambda alpha: float(rates[np.searchsorted(times, alpha, side="right") - 1])
+        return lambda alpha: rates[np.searchsorted(times, alpha, side="right") - 1]
     power, after = given["power"], given["after"]
     assert isinstance(power, float)
     assert isinstance(after, float)
-    return lambda alpha: float(max(1.0, alpha / after) ** -power)
+    return lambda alpha: np.maximum(1.0, alpha / after) ** -power
 
 
 def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Values:

@@ -18,11 +18,40 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from symderiv.dynamics.rules.rule_examples import Teaching
 from symderiv.dynamics.rules.rule_functions import Values
+from symderiv.dynamics.rules.rule_tasks import Tasks
 
 _POINTS = 14
 _SEED = 20
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """How targets are made.
+
+    Args:
+        activation: g̃ of arrays.
+        biases: c, shape (M,).
+        tasks: the tasks.
+        sign: t is the sign of the teacher's sum.
+        flip, noise, input_noise: label_flip, σ and σ_x.
+        keep: probability with which a unit of the student is kept.
+    """
+
+    activation: Values
+    biases: np.ndarray
+    tasks: Tasks
+    sign: bool
+    flip: float
+    noise: float
+    input_noise: float
+    keep: float
+
+    def sums(self, y: np.ndarray) -> np.ndarray:
+        """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
+        outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
+        found: np.ndarray = np.sign(outputs) if self.sign else outputs
+        return found
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,7 @@ def solve(study: Study, **options: Any) -> Trajectory:
 
 
 def simulate(study: Study, **options: Any) -> Simulation:
-    """As :func:`symderiv.dynamics.sgd.simulate_study.simulate`, for every rule."""
-    from symderiv.dynamics.sgd import simulate_study
+    """As :func:`symderiv.dynamics.rules.simulating.simulate`."""
+    from symderiv.dynamics.rules import simulating
 
-    if study.rule_keys:
-        from symderiv.dynamics.rules.rule_sgd import simulate_rule
-
-        return simulate_rule(study, **options)
-    return simulate_study.simulate(study, **options)
+    return simulating.simulate(study, **options)

@@ -32,8 +32,6 @@ class Snapshot:
 
     Args:
         recorded, made: results recorded and examples learnt.
-        used: examples of the current block learnt; equal to the block's length before the next one
-            is drawn.
         weights: the arrays that learning changes, copies.
         generators: states before the current block was drawn, shape (generators, 6); the block
             itself is not kept, it is drawn again.
@@ -41,7 +39,6 @@ class Snapshot:
 
     recorded: int
     made: int
-    used: int
     weights: Mapping[str, np.ndarray]
     generators: np.ndarray
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from symderiv.dynamics import load_kernel, parse_study, simulate
-from symderiv.dynamics.sgd import simulated_runs
-from symderiv.dynamics.sgd.gram import GramChain, factors, gram_is_cheaper
-from symderiv.dynamics.sgd.simulated_runs import as_value
+from symderiv.dynamics import parse_study, simulate
+from symderiv.dynamics.rules.simulating import recorded_chain
 from symderiv.dynamics.studies import initial as initial_state
-from symderiv.dynamics.studies.initial import RUNS, drawn_state, initial, stream
+from symderiv.dynamics.studies.initial import drawn_state, initial
 from symderiv.errors import InputError
 
 # 20, 11 and 4 coordinates for the five vectors, and five without input
@@ -46,123 +43,6 @@ method = "gram"
 """
 
 
-def chain_of(study, start=None, block=1000):
-    start = start or initial(study)
-    module = load_kernel(study.student_activation, study.teacher_activation).module
-    functions = (
-        as_value(module.student_activation),
-        as_value(module.student_activation_derivative),
-        as_value(module.teacher_activation),
-    )
-    training = study.training
-    rates = np.array(
-        [
-            training.learning_rate,
-            study.second_layer_learning_rate,
-            training.weight_decay,
-            study.second_layer_weight_decay,
-        ]
-    )
-    return GramChain(
-        factors(start.state, start.data),
-        functions,
-        start.state.student_weights,
-        start.state.teacher_weights.copy(),
-        rates,
-        np.random.default_rng(1),
-        np.random.default_rng(2),
-        block,
-    )
-
-
-def adapted_basis(vectors):
-    """Orthonormal columns in which the rows are lower triangular with a diagonal >= 0."""
-    basis, triangle = np.linalg.qr(vectors.T)
-    return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
-
-
-@pytest.mark.parametrize("activation", ["erf", "relu"])
-def test_with_the_coordinates_of_real_examples_the_overlaps_are_those_of_the_vectors(activation):
-    # the same inputs, label noise included, to the vectors and, by their coordinates, to the chain
-    study = parse_study(STUDY.replace('"erf"', f'"{activation}"'))
-    start = initial(study)
-    chain = chain_of(study, start, block=1)
-    v_teacher = study.teacher_weights
-    first, rho = start.vectors.first, start.data.single().eigenvalue
-    J, B, v = start.vectors.student.copy(), start.vectors.teacher, study.student_weights.copy()
-    g, slope, teacher = chain.functions
-    N, eta, eta_v = 40, 0.9, 0.6
-    spaces = [slice(first[k], first[k + 1]) for k in range(4)]
-    whole = np.concatenate([B, J])[:, spaces[2]]
-    fixed, *_ = np.linalg.lstsq(chain.rows[2, :, :4], np.sqrt(2.4 / N) * whole, rcond=None)
-    np.testing.assert_allclose(fixed @ fixed.T, np.eye(4), atol=1e-12)
-    random = np.random.default_rng(5)
-    noise = np.empty(1)
-    for _ in range(300):
-        z = random.standard_normal(N)
-        noise[0] = 0.4 * random.standard_normal()
-        chain.z[:] = 0.0
-        for k in range(3):
-            part = z[spaces[k]]
-            basis = fixed.T if k == 2 else adapted_basis(np.concatenate([B, J])[:, spaces[k]])
-            own = basis.T @ part
-            chain.z[0, k, : own.size] = own
-            chain.rest[0, k] = np.linalg.norm(part - basis @ own)
-        xi = np.sqrt(start.vectors.variance) * z
-        x, y = J @ xi / math.sqrt(N), B @ xi / math.sqrt(N)
-        out = np.array([g(a) for a in x])
-        delta = v @ out - v_teacher @ [teacher(a) for a in y] - noise[0]
-        J = J - eta / math.sqrt(N) * np.outer(v * [slope(a) for a in x] * delta, xi) - 0.3 / N * J
-        v = v - eta_v / N * out * delta - 0.2 / N * v
-        assert chain.learn(noise, 0, 1) == -1
-        np.testing.assert_allclose(chain.v, v, rtol=1e-9)
-        for k in range(3):
-            both = np.concatenate([B, J])[:, spaces[k]]
-            gram = rho[k] / N * both @ both.T
-            scale = np.sqrt(np.diag(gram))
-            found = chain.rows[k] @ chain.rows[k].T
-            assert np.max(np.abs(found - gram) / np.outer(scale, scale)) < 1e-10
-    Q, R = chain.overlaps()
-    np.testing.assert_allclose(Q, (J * start.vectors.variance) @ J.T / N, rtol=1e-9)
-    np.testing.assert_allclose(R, (J * start.vectors.variance) @ B.T / N, rtol=1e-9, atol=1e-12)
-
-
-def test_what_is_drawn_for_an_example_is_normal_with_a_rest_of_the_right_length():
-    study = parse_study(STUDY)
-    chain = chain_of(study, initial(study), block=20_000)
-    chain.draw()
-    assert chain.z.mean() == pytest.approx(0.0, abs=0.01)
-    assert chain.z.var() == pytest.approx(1.0, abs=0.01)
-    # the squared length of n independent normals has the mean n and the variance 2 n
-    n = chain.start.freedom
-    assert np.any(n > 0)
-    squares = chain.rest**2
-    assert np.all(squares[:, n == 0] == 0.0)
-    assert np.all(np.abs(squares.mean(axis=0) - n) <= 5 * np.sqrt(2 * n / 20_000))
-    assert squares.var(axis=0) == pytest.approx(2.0 * n, rel=0.1)
-    first = chain.rest.copy()
-    chain.draw()
-    assert not np.any(first[:, n > 0] == chain.rest[:, n > 0])
-
-
-def test_factors_are_triangles_whose_gram_matrices_are_those_of_the_state():
-    start = initial(parse_study(STUDY))
-    found = factors(start.state, start.data)
-    assert found.coordinates.tolist() == [5, 5, 4]
-    assert found.freedom.tolist() == [15, 6, 0]
-    assert found.dimension == 40
-    vectors = np.concatenate([start.vectors.teacher, start.vectors.student])
-    for k in range(3):
-        part = vectors[:, start.vectors.first[k] : start.vectors.first[k + 1]]
-        rows = found.rows[k]
-        np.testing.assert_allclose(
-            rows @ rows.T, found.variance[k] / 40 * part @ part.T, rtol=1e-11, atol=1e-13
-        )
-        assert not np.any(np.triu(rows, 1))
-        assert np.all(np.diag(rows) >= 0)
-        assert not np.any(rows[:, found.coordinates[k] :])
-
-
 def test_the_first_report_is_the_initial_state_of_the_integration():
     study = parse_study(STUDY)
     result = simulate(study)
@@ -182,7 +62,7 @@ def test_a_run_depends_on_the_seed_alone(monkeypatch):
         simulate(study, runs=3, workers=3),
         simulate(parse_study(STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
     ]
-    monkeypatch.setattr(simulated_runs, "_BLOCK_NUMBERS", 15 * 7)
+    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 15 * 7)
     others.append(simulate(study))
     for other in others:
         np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
@@ -231,38 +111,21 @@ method = "gram"
 
 
 @pytest.mark.parametrize(("activation", "students"), [("erf", 2), ("relu", 3), ("linear", 3)])
-def test_triangles_stay_triangles_with_positive_diagonals_over_a_million_examples(
-    activation, students
-):
+def test_gram_matrices_stay_positive_over_half_a_million_examples(activation, students):
     # without noise the students end on the teachers: the Gram matrices lose their rank
     study = parse_study(LATE.format(activation=activation, students=students))
-    chain = chain_of(study, block=20_000)
-    teachers = chain.rows[:, :2].copy()
-    noise = np.zeros(20_000)
+    chain, _ = recorded_chain(study, initial(study), 20_000)
+    teachers = chain.vectors[students:].copy()
     lowest = []
-    for _ in range(50):
-        chain.draw()
-        assert chain.learn(noise, 0, 20_000) == -1
-        assert not np.any(np.triu(np.ones(chain.rows.shape[1:]), 1) * chain.rows)
-        assert np.all(np.einsum("kii->ki", chain.rows[:, :, :-1]) >= 0)
-        lowest.append(lowest_scaled_eigenvalue(chain.rows))
-    np.testing.assert_array_equal(chain.rows[:, :2], teachers)
+    for _ in range(25):
+        assert chain.reach(chain.made + chain.block)
+        rows = chain.vectors.reshape(students + 2, 2, -1).swapaxes(0, 1)
+        assert not np.any(rows[:, :, students + 2 :])
+        lowest.append(lowest_scaled_eigenvalue(rows))
+    np.testing.assert_array_equal(chain.vectors[students:], teachers)
     assert min(lowest) > -1e-14
     if activation == "erf":
         assert max(lowest[-5:]) < 1e-14  # the rank is gone; nothing else is
-
-
-def test_rotations_alone_keep_the_gram_matrices():
-    # steps too small to matter; what is left is the rounding of two million pairs of rotations
-    tiny = LATE.replace("learning_rate = 0.5", "learning_rate = 1e-30")
-    chain = chain_of(parse_study(tiny.format(activation="erf", students=3)), block=50_000)
-    before = chain.rows @ np.swapaxes(chain.rows, 1, 2)
-    for _ in range(10):
-        chain.draw()
-        chain.learn(np.zeros(50_000), 0, 50_000)
-    after = chain.rows @ np.swapaxes(chain.rows, 1, 2)
-    # 4 roundings per example and pass: 5e5 examples as a random walk are 1e-13, as a bias 1e-10
-    assert np.max(np.abs(after - before)) < 1e-11 * np.max(np.abs(before))
 
 
 def test_students_that_are_zero_and_students_that_are_teachers_are_good_starts(tmp_path):
@@ -294,8 +157,6 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
     auto = STUDY.replace('method = "gram"', "")
     few = auto.replace("[1.7, 0.3, 2.4, 0.0]", "[1.7, 0.3, 2.4, 0.1, 1, 0.5, 0.8, 0.2]")
     few = parse_study(few.replace("weights = [0.5, 0.275, 0.1, 0.125]", ""))
-    start = initial(few)
-    assert not gram_is_cheaper(start.state, start.data)
     assert simulate(few, runs=1).method == "vectors"
     # four coordinates each: without the vectors, no frame of five fits
     few = parse_study(few.text.replace("= 40", "= 32"))
@@ -353,19 +214,6 @@ def test_a_teacher_is_linear_relative_to_its_size(scale):
                 initial_state.require_linear_teacher(scaled)
 
 
-def test_examples_their_rests_and_the_noise_of_labels_are_drawn_from_streams_of_their_own():
-    study = parse_study(STUDY)
-    start = initial(study)
-    kernel = load_kernel("erf")
-    work = simulated_runs.SimulatedRuns(
-        study, kernel, factors(start.state, start.data), start.state, 2
-    )
-    streams = [*work._chain(0).generators, *work._chain(1).generators]
-    streams += [stream(study.initial.seed, RUNS, run, 1) for run in (0, 1)]
-    first = [generator.standard_normal() for generator in streams]
-    assert len(set(first)) == 6
-
-
 def test_a_billion_dimensions_start_without_vectors():
     text = LATE.format(activation="erf", students=2).replace("= 24", "= 1000000000")
     study = parse_study(text.replace("seed = 3", 'seed = 3\nteacher = "orthogonal"'))
@@ -421,14 +269,3 @@ def assert_same_law(a, b, limit):
         error = np.sqrt(x.var(0) / len(x) + y.var(0) / len(y))
         gap = np.abs(x.mean(0) - y.mean(0))
         assert np.all(gap <= limit * error + 1e-12), np.max(gap / (error + 1e-30))
-
-
-def test_from_fourteen_coordinates_per_eigenvalue_on_vectors_cost_more():
-    """K + M = 5: 17 normal numbers for an eigenspace against 0.9 of 1.45 for each coordinate."""
-    for n, cheaper in ((12, False), (13, False), (14, True), (15, True)):
-        text = STUDY.replace("dimension = 40", f"dimension = {4 * n}")
-        text = text.replace("[1.7, 0.3, 2.4, 0.0]", "[1.7, 0.3, 2.4, 0.1]")
-        text = text.replace("weights = [0.5, 0.275, 0.1, 0.125]", "")
-        start = initial(parse_study(text))
-        assert start.state.K + start.state.M == 5
-        assert gram_is_cheaper(start.state, start.data) == cheaper, n

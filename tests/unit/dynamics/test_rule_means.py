@@ -7,11 +7,9 @@ import pytest
 
 import symderiv as sd
 from symderiv.dynamics.rules.plain_errors import PlainErrors
-from symderiv.dynamics.rules.rule_examples import Teaching
 from symderiv.dynamics.rules.rule_functions import activation_functions, loss_functions
-from symderiv.dynamics.rules.rule_means import Means, Student
+from symderiv.dynamics.rules.rule_means import Means, Student, Teaching
 from symderiv.dynamics.rules.rule_tasks import Tasks
-from symderiv.dynamics.studies.initial import Vectors
 
 V, W = np.array([0.7, -0.5]), np.array([0.9, -0.6, 0.3])
 T = np.array([[1.4, 0.3, -0.2], [0.3, 0.8, 0.1], [-0.2, 0.1, 1.1]])
@@ -24,10 +22,7 @@ HEADS = np.array([V, [0.4, 0.8]])
 
 
 def means(activation: str, sign: bool = False, keep: float = 1.0, **others) -> Means:
-    nothing = np.zeros((1, 1))
     teaching = Teaching(
-        Vectors(nothing, nothing, np.ones(1), np.arange(2)),
-        1,
         activation_functions(activation)[0],
         np.zeros(3),
         TASKS,
@@ -36,8 +31,6 @@ def means(activation: str, sign: bool = False, keep: float = 1.0, **others) -> M
         others.get("noise", 0.0),
         others.get("input_noise", 0.0),
         keep,
-        False,
-        np.ones((1, 1)),
     )
     g, derivative = activation_functions(activation)
     slope = loss_functions("squared")[1]

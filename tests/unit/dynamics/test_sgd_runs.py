@@ -9,7 +9,6 @@ import pytest
 from scipy.special import erf
 
 from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.sgd import simulated_runs
 from symderiv.dynamics.studies.initial import RUNS, initial, stream
 from symderiv.errors import InputError
 
@@ -49,7 +48,7 @@ def by_the_letter(study, run: int):
     J, B = start.vectors.student.copy(), start.vectors.teacher
     v, v_teacher = study.student_weights.copy(), study.teacher_weights
     rho = start.vectors.variance
-    block = max(1, simulated_runs._BLOCK_NUMBERS // N)
+    block = 101
     z = stream(study.initial.seed, RUNS, run).standard_normal((block, N))
     noise = study.training.label_noise * stream(study.initial.seed, RUNS, run, 1).standard_normal(
         block
@@ -110,7 +109,7 @@ def test_blocks_of_inputs_are_used_to_their_last_example(monkeypatch):
     # numbers are drawn in blocks, which must not show: many small blocks make the same run
     quiet = parse_study(STUDY.replace("label_noise = 0.4", "label_noise = 0.0"))
     large = simulate(quiet)
-    monkeypatch.setattr(simulated_runs, "_BLOCK_NUMBERS", 40 * 7)
+    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 40 * 7)
     np.testing.assert_array_equal(simulate(quiet).Q, large.Q)
 
 
