@@ -57,9 +57,12 @@ class Language:
     Args:
         order: ``"full"``, or ``"small-learning-rate"``: the equations of steps that are many and
             small, without their noise (what is quadratic in the changes of a step).
+        most: Vectors, scalars or latents under one name; equations are written out for each, the
+            steps of a simulation only once.
     """
 
-    def __init__(self, order: str = "full") -> None:
+    def __init__(self, order: str = "full", most: int = _MOST) -> None:
+        self.most = most
         if order not in _ORDERS:
             raise InputError(_unknown(order, _ORDERS), argument="order")
         self.order = order
@@ -155,7 +158,7 @@ class Language:
         Returns:
             One vector, or an array of K, for ``w @ x``, ``w.dot(B)``, ``s @ v``.
         """
-        size = _count(number, "number")
+        size = _count(number, "number", self.most)
         name = self._symbols.take(name, "vectors")
         members = tuple(
             SlowVector(self._symbols, name, i, bool(fixed))
@@ -171,7 +174,7 @@ class Language:
 
     def scalars(self, name: str, number: int | None = None) -> Any:
         """Declare slow scalars u = O(1): a SymPy symbol, or an array of K symbols."""
-        size = _count(number, "number")
+        size = _count(number, "number", self.most)
         name = self._symbols.take(name, "scalars")
         self._declare("scalars", name, number=size)
         names = [name] if size is None else [f"{name}{i + 1}" for i in range(size)]
@@ -196,7 +199,7 @@ class Language:
         Returns:
             A SymPy symbol, or an array of symbols.
         """
-        size = _count(number, "number")
+        size = _count(number, "number", self.most)
         read = _law(law)
         name = self._symbols.take(name, "latents")
         self._declare("latents", name, number=size, law=read)
@@ -495,7 +498,7 @@ def _spread(value: Any, size: int, where: str) -> list[Any]:
     return [value] * size
 
 
-def _count(number: Any, argument: str) -> int | None:
+def _count(number: Any, argument: str, most: int = _MOST) -> int | None:
     if number is None:
         return None
     if isinstance(number, sp.Expr) and number.free_symbols:
@@ -507,8 +510,8 @@ def _count(number: Any, argument: str) -> int | None:
         )
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
         raise InputError(f"must be a whole number, not {number!r}", argument=argument)
-    if not 1 <= number <= _MOST:
-        raise InputError(f"must be from 1 to {_MOST}, not {number}", argument=argument)
+    if not 1 <= number <= most:
+        raise InputError(f"must be from 1 to {most}, not {number}", argument=argument)
     return int(number)
 
 

@@ -53,7 +53,7 @@ class StudyChain(Chain):
             space,
             (vectors, steps.scalars),
             steps.roots(eigenvalues[-1]) if one and not steps.latent else np.zeros((0, 0)),
-            steps.stated[1],
+            steps.values,
             (seed, RUNS, index),
             most,
             steps.pace,
@@ -94,7 +94,7 @@ class StudyChain(Chain):
         begun = examples - examples % self.steps.batch
         factor = self._schedule(begun / self.steps.dimension)
         for name in RATES:
-            rate = self.steps.stated[1][name] * factor
+            rate = self.steps.values[name] * factor
             self._latents[:, columns[name]] = rate / (self._rms[0] if name == RATES[0] else 1.0)
 
     def _draw_tasks(self, phases: np.ndarray, columns: dict[str, int]) -> None:

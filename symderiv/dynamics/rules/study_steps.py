@@ -9,7 +9,7 @@ numbers that come with every example.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from symderiv.dynamics.studies.initial import Initial, LatentVectors, coordinate
 from symderiv.dynamics.studies.study import Study
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Descent
 from symderiv.system.step_chain import Pace
@@ -32,6 +33,43 @@ __all__ = ["RATES", "StudySteps"]
 
 RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
 """Parameters that schedules multiply."""
+
+
+_SIZES = (
+    "weight_decay",
+    "label_noise",
+    "input_noise",
+    "update_noise",
+    "sobolev_weight",
+    "consistency_weight",
+    "averaging_rate",
+    "second_layer_weight_decay",
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the program of a step depends on; all other numbers are its parameters.
+
+    Args:
+        rule: The learning rule.
+        activations: Of students and teachers, as typed.
+        units: K, M and the number of heads.
+        present: Names of what is not zero.
+        trains: Whether output weights and biases are trained.
+        label_flip, keep: Probabilities.
+        comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
+            there are velocities.
+    """
+
+    rule: LearningRule
+    activations: tuple[str, str]
+    units: tuple[int, int, int]
+    present: frozenset[str]
+    trains: tuple[bool, bool]
+    label_flip: float
+    keep: float
+    comes: tuple[bool, bool, bool, bool]
 
 
 @dataclass(frozen=True)
@@ -96,100 +134,56 @@ class StudySteps:
         return training.schedule is not None or training.normalise == "gradient"
 
     @cached_property
-    def stated(self) -> tuple[Language, dict[str, float]]:
-        """The statement of one example, and the values of its parameters."""
-        study, P, values = self.study, Language(), {}
-        training, network, state = study.training, study.network, self.start.state
-
-        def number(name: str, value: float) -> Any:
-            values[name] = float(value)
-            return P.parameter(name, exact(value))
-
-        def size(name: str, value: float) -> Any:
-            return number(name, value) if value else 0
-
-        def numbers(name: str, given: np.ndarray) -> np.ndarray:
-            named = [number(f"{name}{n + 1}", each) for n, each in enumerate(given)]
-            return np.array(named, dtype=object)
-
-        heads = [number(f"head{h + 1}", 1.0) for h in range(self.tasks.heads)]
-        trained, several = network.train_second_layer, len(heads) > 1
-        v: Any = None if trained else numbers("v", state.student_weights)
-        if trained and several:
-            own = [P.scalars(f"v{h + 1}", study.K) for h in range(len(heads))]
-            v = sum(head * np.asarray(each) for head, each in zip(heads, own, strict=True))
-        eta_b = training.bias_learning_rate
-        eta_v, decay_v = study.second_layer_learning_rate, study.second_layer_weight_decay
-        state_rule(
-            P,
-            self._problem,
-            RuleNumbers(
-                K=study.K,
-                M=study.M,
-                teacher_weights=numbers("c", state.teacher_weights),
-                teacher_biases=_if_any(numbers, "teacher_bias", study.teacher_biases),
-                student_weights=v,
-                student_biases=None
-                if network.train_biases
-                else _if_any(numbers, "student_bias", study.student_biases),
-                learning_rate=number(RATES[0], training.learning_rate),
-                second_layer_learning_rate=number(RATES[1], eta_v),
-                bias_learning_rate=number(
-                    RATES[2], training.learning_rate if eta_b is None else eta_b
-                ),
-                weight_decay=size("weight_decay", training.weight_decay),
-                second_layer_weight_decay=0
-                if several
-                else size("second_layer_weight_decay", decay_v),
-                label_noise=size("label_noise", training.label_noise),
-                label_flip=training.label_flip,
-                input_noise=size("input_noise", training.input_noise),
-                update_noise=size("update_noise", training.update_noise),
-                keep=training.keep,
-                sobolev_weight=size("sobolev_weight", training.sobolev_weight),
-                consistency_weight=size("consistency_weight", training.consistency_weight),
-                averaging_rate=size("averaging_rate", training.averaging_rate or 0.0),
-            ),
-            OfEigenspaces(),
-        )
-        if trained and several:
-            rate = sp.Symbol(RATES[1], real=True)
-            loss = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
-            for head, each in zip(heads, own, strict=True):
-                P.descend(loss, {each: rate})
-                if decay_v:
-                    P.update({each: -exact(decay_v) * head * each})
-        return P, values
-
-    @property
-    def _problem(self) -> LearningProblem:
-        study, rule = self.study, rule_of(self.study).rule
+    def form(self) -> Form:
+        """All that the program of a step depends on."""
+        study, training, network = self.study, self.study.training, self.study.network
+        rule = rule_of(study).rule
         if rule.normalise == "gradient":
             rule = replace(rule, normalise="none")
-        g, h = activation(study.student_activation), activation(study.teacher_activation)
-        return LearningProblem(g, h, rule)
+        present = {name for name in _SIZES[:-1] if getattr(training, name)}
+        if study.second_layer_weight_decay and network.train_second_layer:
+            present.add("second_layer_weight_decay")
+        if np.any(study.teacher_biases):
+            present.add("teacher_bias")
+        if np.any(study.student_biases) and not network.train_biases:
+            present.add("student_bias")
+        return Form(
+            rule,
+            (study.student_activation, study.teacher_activation),
+            (study.K, study.M, self.tasks.heads),
+            frozenset(present),
+            (network.train_second_layer, network.train_biases),
+            training.label_flip,
+            training.keep,
+            (self.varies, bool(study.task), self.latent, self.remembers),
+        )
 
-    @cached_property
-    def given(self) -> tuple[sp.Symbol, ...]:
-        """The numbers that come with every example, in order."""
-        P, _ = self.stated
-        named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
-        names = [*(RATES if self.varies else ())]
-        if self.study.task:
-            names += [f"c{n + 1}" for n in range(self.study.M)]
-            names += [f"head{h + 1}" for h in range(self.tasks.heads)]
-        found = [named[name] for name in names]
-        if self.latent:
-            vectors = {each.name: each for each in P.statement.vectors}
-            x = P.statement.inputs[0].atoms[0]
-            register = P.statement.symbols
-            found += [register.product(vectors[f"B{n + 1}"], x) for n in range(self.study.M)]
-        return tuple(found)
-
-    @cached_property
+    @property
     def program(self) -> StepProgram:
-        """The compiled step."""
-        return StepProgram(self.stated[0].statement, self.given, self.remembers)
+        """The compiled step, one for all numbers."""
+        return _program(self.form)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The values of its parameters."""
+        study, training, state = self.study, self.study.training, self.start.state
+        eta_b = training.bias_learning_rate
+        found = {name: float(getattr(training, name) or 0.0) for name in _SIZES[:-1]}
+        found |= {
+            _SIZES[-1]: study.second_layer_weight_decay,
+            RATES[0]: training.learning_rate,
+            RATES[1]: study.second_layer_learning_rate,
+            RATES[2]: training.learning_rate if eta_b is None else eta_b,
+        }
+        for name, numbers in (
+            ("c", state.teacher_weights),
+            ("v", state.student_weights),
+            ("teacher_bias", study.teacher_biases),
+            ("student_bias", study.student_biases),
+            ("head", np.ones(self.tasks.heads)),
+        ):
+            found |= {f"{name}{n + 1}": float(each) for n, each in enumerate(numbers)}
+        return found
 
     def places(self, family: str) -> list[int]:
         """Return the rows of a family of vectors."""
@@ -222,6 +216,67 @@ class StudySteps:
         return found
 
 
-def _if_any(numbers: Any, name: str, values: np.ndarray) -> Any:
-    """Return biases as parameters, or as zeros where all are."""
-    return numbers(name, values) if np.any(values) else np.zeros(len(values))
+@lru_cache(maxsize=32)
+def _program(form: Form) -> StepProgram:
+    """The step of a form: the statement of one example, compiled when it is first run."""
+    P, trained = Language(most=1000), form.trains[0]
+    K, M, count = form.units
+    heads, several = _named(P, "head", count), count > 1
+    v: Any = None if trained else _named(P, "v", K)
+    own: list[Any] = []
+    if trained and several:
+        own = [P.scalars(f"head_weights{h + 1}_", K) for h in range(count)]
+        v = sum(head * np.asarray(each) for head, each in zip(heads, own, strict=True))
+    sizes = {name: P.parameter(name, 1) for name in _SIZES if name in form.present}
+    decay_v = sizes.get(_SIZES[-1], 0)
+    if several:
+        sizes.pop(_SIZES[-1], None)
+    rates = {name: P.parameter(name, 1) for name in RATES}
+    biases: dict[str, Any] = {
+        f"{who}_biases": _named(P, f"{who}_bias", n)
+        if f"{who}_bias" in form.present
+        else np.zeros(n)
+        for who, n in (("student", K), ("teacher", M))
+    }
+    if form.trains[1]:
+        biases["student_biases"] = None
+    g, h = (activation(each) for each in form.activations)
+    numbers = RuleNumbers(
+        K=K,
+        M=M,
+        teacher_weights=_named(P, "c", M),
+        student_weights=v,
+        label_flip=form.label_flip,
+        keep=form.keep,
+        **rates,
+        **sizes,
+        **biases,
+    )
+    state_rule(P, LearningProblem(g, h, form.rule), numbers, OfEigenspaces())
+    if own:
+        loss = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
+        for head, each in zip(heads, own, strict=True):
+            P.descend(loss, {each: rates[RATES[1]]})
+            if decay_v != 0:
+                P.update({each: -decay_v * head * each})
+    return StepProgram(P.statement, _given(P, form), form.comes[-1])
+
+
+def _named(P: Language, name: str, count: int) -> np.ndarray:
+    """Declare parameters of a name, numbered."""
+    return np.array([P.parameter(f"{name}{n + 1}", 1) for n in range(count)], dtype=object)
+
+
+def _given(P: Language, form: Form) -> tuple[sp.Symbol, ...]:
+    """The numbers that come with every example, in order."""
+    (_, M, heads), (varies, tasks, latent, _) = form.units, form.comes
+    named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
+    names = [*(RATES if varies else ())]
+    if tasks:
+        names += [f"c{n + 1}" for n in range(M)] + [f"head{h + 1}" for h in range(heads)]
+    found = [named[name] for name in names]
+    if latent:
+        vectors = {each.name: each for each in P.statement.vectors}
+        x = P.statement.inputs[0].atoms[0]
+        found += [P.statement.symbols.product(vectors[f"B{n + 1}"], x) for n in range(M)]
+    return tuple(found)
