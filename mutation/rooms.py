@@ -103,6 +103,8 @@ ROOMS: Final = {
                 "tests/unit/system/test_span.py",
                 "tests/unit/system/test_stated_rules.py",
                 "tests/unit/system/test_system_ensembles.py",
+                "tests/unit/system/test_system_plateau.py",
+                "tests/unit/system/test_system_trajectory.py",
                 "tests/unit/system/test_time_batches_mixtures.py",
                 "tests/unit/system/test_twelve_problems.py",
                 "tests/unit/system/test_two_readings.py",

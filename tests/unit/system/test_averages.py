@@ -153,6 +153,8 @@ JUMPS: dict[str, Of] = {
     "powers in a sum": lambda s: (
         (sp.sign(s.w @ s.x) + sp.Heaviside(s.B @ s.x) * (s.w @ s.x)) ** 2 * (s.B @ s.x) ** 2
     ),
+    "absolute values": lambda s: sp.Abs(s.w @ s.x) ** 3 * (s.B @ s.x) ** 2 * sp.Abs(s.B @ s.x),
+    "the larger": lambda s: sp.Max(s.w @ s.x, 0) ** 2 * sp.Min(s.B @ s.x, 0) * (s.B @ s.x),
     "ramps": lambda s: (
         sp.Heaviside(s.w @ s.x) * (s.w @ s.x) * (s.B @ s.x) * sp.Heaviside(s.B @ s.x)
     ),
