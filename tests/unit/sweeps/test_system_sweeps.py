@@ -127,3 +127,19 @@ def test_a_map_is_solved_where_it_changes(committee: Any) -> None:
     assert corner == ("less" if run["error"][-1] < 0.03 else "more")
     with pytest.raises(InputError, match="'loss' is not one of error"):
         committee.map("status", over={}, initial=START, observable="loss", **TIMES)
+
+
+def test_equal_runs_have_equal_hashes_and_others_have_not(committee: Any) -> None:
+    def hashes(over: Any, **wanted: Any) -> list[str]:
+        times = system_ensembles.Wanted(np.array([0.0, 1.0]), **wanted)
+        swept = system_grid.SweptSystem(committee, START, {}, times)
+        grid = swept.grid(over, lambda task, fraction: None)
+        found: list[str] = grid.hashes(np.arange(len(grid))).tolist()
+        return found
+
+    one = hashes({"eta": [0.1, 1]})
+    # the value of a key that is not swept over is that of the start, and 1 is 1.0
+    both = hashes({"initial.v": [[0.4, 1.0], [0.5, 1.0]], "eta": [1.0, 0.1]})
+    assert one == [both[1], both[0]]
+    assert len(set(both)) == 4
+    assert set(one).isdisjoint(hashes({"eta": [0.1, 1]}, relative_tolerance=1e-6))
