@@ -8,12 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from symderiv_codegen import ProgramError, print_lanes
 
 from symderiv.code_cache import kept_code
 from symderiv.dynamics.stepping.flat_run import REASONS, FlatResult, integrate_flat
@@ -25,7 +22,6 @@ from symderiv.dynamics.stepping.lanes import (
     integrate_lanes,
 )
 from symderiv.dynamics.stepping.run_errors import worse_by
-from symderiv.dynamics.storage.kernels import LANES, kept_module
 from symderiv.dynamics.storage.run_files import labels_of
 from symderiv.errors import InputError, SymderivError
 from symderiv.limits import check_memory
@@ -196,7 +192,7 @@ class _Runs:
         small = batch.points[0].state.size <= LARGEST_STATE
         many = len(batch.points) >= wanted.fewest
         plain = batch.solver.closed.autonomous
-        self._lanes = lane_module(batch.solver) if small and many and plain else None
+        self._lanes = batch.solver.lanes() if small and many and plain else None
 
     def integrated(
         self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
@@ -290,27 +286,6 @@ def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneRe
     )
 
 
-@lru_cache(maxsize=64)
-def _lane_text(solver: Solver, observable: str) -> str:
-    program = solver.closed.program
-    try:
-        return str(print_lanes(replace(program, observables=observable)))
-    except ProgramError:
-        return ""
-
-
-def lane_module(solver: Solver, observable: str = "") -> ModuleType | None:
-    """Return the module for eight runs at a time; None where a mean is no plain expression.
-
-    Args:
-        solver: The equations.
-        observable: The name of one that the module is to have too.
-    """
-    name = f"observe_{observable}" if observable else "observables"
-    text = _lane_text(solver, name)
-    return kept_module(text, LANES) if text else None
-
-
 def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults) -> None:
     """Take over runs with their observables."""
     layout, rows = batch.solver.layout, np.array(batch.numbers)
@@ -337,7 +312,7 @@ def _observed(batch: _Batch, found: LaneResults, wanted: Wanted) -> dict[str, np
     result = {}
     for name in solver.closed.observables:
         errors = np.full(found.states.shape[:2], np.nan)
-        module = lane_module(solver, name) if many else None
+        module = solver.lanes(name) if many else None
         if module is None:
             for place, reached in enumerate(found.reached):
                 states = found.states[place, :reached]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from symderiv_codegen import print_fast, print_readable
+from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readable
 
 from symderiv.dynamics.stepping.flat_run import FlatResult, integrate_flat
-from symderiv.dynamics.storage.kernels import kept_module
+from symderiv.dynamics.storage.kernels import LANES, kept_module
 from symderiv.showing import Shown, Summary
 from symderiv.statement.register import Time
 from symderiv.system.closed_motion import Closed
@@ -80,6 +80,33 @@ class Solver:
     def __init__(self, closed: Closed) -> None:
         self.closed = closed
         self.layout = Layout(closed)
+        self._lane_texts: dict[str, str] = {}
+
+    def with_inputs(self, closed: Closed) -> Solver:
+        """Return a solver of the same program with other inputs, which shares its code."""
+        vars(closed)["program"] = self.closed.program
+        found = Solver(closed)
+        code = (self.readable, self._fast, self._observing, self.right_hand_side)
+        names = ("readable", "_fast", "_observing", "right_hand_side")
+        vars(found).update(zip(names, code, strict=True))
+        found._lane_texts = self._lane_texts
+        return found
+
+    def lanes(self, observable: str = "") -> ModuleType | None:
+        """Return the module for eight runs at a time; None where a mean is no plain expression.
+
+        Args:
+            observable: The name of one that the module is to have too.
+        """
+        if observable not in self._lane_texts:
+            name = f"observe_{observable}" if observable else "observables"
+            try:
+                text = str(print_lanes(replace(self.closed.program, observables=name)))
+            except ProgramError:
+                text = ""
+            self._lane_texts[observable] = text
+        text = self._lane_texts[observable]
+        return kept_module(text, LANES) if text else None
 
     @cached_property
     def readable(self) -> str:

@@ -136,9 +136,8 @@ class VariedSystem:
             return Solver(take_averages(derived(statement)))
         # the equations know only of which kind these models are, which no key changes
         law = closed.equations.law.with_inputs(statement)
-        other = replace(closed, equations=replace(closed.equations, statement=statement, law=law))
-        vars(other)["program"] = closed.program
-        return Solver(other)
+        equations = replace(closed.equations, statement=statement, law=law)
+        return self.solver.with_inputs(replace(closed, equations=equations))
 
 
 def _arguments(model: Any) -> Iterable[str]:

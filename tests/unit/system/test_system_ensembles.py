@@ -11,7 +11,6 @@ from unit.system import statements
 
 import symderiv as sd
 from symderiv.errors import InputError
-from symderiv.system import system_ensembles
 
 RATES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 
@@ -40,8 +39,8 @@ def test_runs_in_lanes_are_single_runs_to_the_tolerance(committee: Any) -> None:
 def test_lanes_and_threads_agree(committee: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     P, state = committee
     lanes = P.ensemble(end=20, initial=state, eta=RATES)
-    assert system_ensembles.lane_module(P.solver) is not None
-    monkeypatch.setattr(system_ensembles, "lane_module", lambda *given: None)
+    assert P.solver.lanes() is not None
+    monkeypatch.setattr(type(P.solver), "lanes", lambda *given: None)
     threads = P.ensemble(end=20, initial=state, eta=RATES)
     # the steps are the same, so that the numbers differ by less than the tolerance
     assert abs(lanes["steps"] - threads["steps"]).max() <= 2
@@ -53,7 +52,7 @@ def test_a_mean_without_closed_form_goes_one_on_each_thread() -> None:
     P = sd.System()
     x, w, eta = P.inputs("x"), P.vectors("w"), P.parameter("eta", 0.7)
     P.update({w: -eta * sd.activation("tanh")(w @ x) * x})
-    assert system_ensembles.lane_module(P.solver) is None
+    assert P.solver.lanes() is None
     found = P.ensemble(alpha=[1.0], initial={"w.w": 0.8}, eta=RATES)
     run = P.solve(alpha=[1.0], initial={"w.w": 0.8}, eta=0.8)
     assert run["w.w"][0] < 0.6
