@@ -82,7 +82,7 @@ class Language:
         model: Any = None,
         length: int | None = None,
         correlation: Any = None,
-        episode: int | None = None,
+        episode: int | Episode | None = None,
         batch_ratio: Any = None,
     ) -> Any:
         """Declare a fresh Gaussian input vector of every step.
@@ -94,7 +94,8 @@ class Language:
             length: L tokens ``x[0]`` … ``x[L-1]`` instead of one vector.
             correlation: Of the tokens, shape (L, L), symmetric, unit diagonal, positive
                 semidefinite; None for independent tokens.
-            episode: T independent copies of the input per step.
+            episode: T independent copies of the input per step; or the example of an episode that
+                was declared, of which this is another input.
             batch_ratio: c: a step takes cN fresh copies, over which ``x.mean(…)`` runs, and is N
                 times as large: vectors gain √N mean(F ξ) + G w, scalars g, and time counts steps.
                 Inputs outside of the batch are drawn once per step and add F ξ.
@@ -109,39 +110,52 @@ class Language:
         model = self._law_of(model)
         if length is not None and episode is not None:
             raise InputError("inputs have a length or an episode, not both", argument="episode")
-        size = _count(length, "length") or _count(episode, "episode")
+        of = episode if isinstance(episode, Episode) else None
+        number = len(of.copies) if of is not None else episode
+        size = _count(length, "length") or _count(number, "episode")
         if correlation is not None and length is None:
             raise InputError("needs a length", argument="correlation")
         matrix = None if correlation is None else _correlation(correlation, int(length or 0))
         ratio = self._ratio(batch_ratio, size)
         name = self._symbols.take(name, "inputs")
-        if size is None:
-            atom = (
-                FreshInput(self._symbols, name, 0, None, name)
-                if ratio is None
-                else Batch(self._symbols, name)
-            )
-            self._symbols.known((atom,))
-            self._declare("inputs", name, model=model, batch_ratio=ratio)
-            self._inputs.append(Inputs(name, model, (atom,), None, False, ratio))
-            return atom
-        many = episode is not None
-        atoms = tuple(
-            FreshInput(self._symbols, name, 0 if many else i, i if many else None, f"{name}{i + 1}")
-            for i in range(size)
-        )
-        for atom in atoms:
-            self._symbols.take(atom.name, f"inputs of {name}")
-        self._symbols.known(atoms)
+        atoms = self._atoms(name, size, episode is not None, ratio)
         self._declare(
-            "inputs", name, model=model, length=length, episode=episode, correlation=matrix
+            "inputs",
+            name,
+            model=model,
+            length=length,
+            episode=number if of is None else of.name,
+            correlation=matrix,
+            batch_ratio=ratio,
         )
-        self._inputs.append(Inputs(name, model, atoms, matrix, many))
-        if not many:
+        self._inputs.append(Inputs(name, model, atoms, matrix, episode is not None, ratio))
+        if size is None:
+            return atoms[0]
+        if episode is None:
             return InputSequence(name, atoms)
-        episode_of = Episode(self._symbols, name, atoms)
-        self._symbols.known((episode_of,))
-        return episode_of
+        found = Episode(self._symbols, name, atoms, of)
+        self._symbols.known((found,))
+        return found
+
+    def _atoms(
+        self, name: str, size: int | None, episode: bool, ratio: sp.Expr | None
+    ) -> tuple[FreshInput, ...]:
+        """Return the inputs of a step: one, or the tokens or copies."""
+        atoms: tuple[FreshInput, ...]
+        if size is None:
+            one = FreshInput(self._symbols, name, 0, None, name)
+            atoms = (one if ratio is None else Batch(self._symbols, name),)
+        else:
+            atoms = tuple(
+                FreshInput(self._symbols, name, 0, i, f"{name}{i + 1}")
+                if episode
+                else FreshInput(self._symbols, name, i, None, f"{name}{i + 1}")
+                for i in range(size)
+            )
+            for atom in atoms:
+                self._symbols.take(atom.name, f"inputs of {name}")
+        self._symbols.known(atoms)
+        return atoms
 
     def _law_of(self, model: Any) -> Any:
         """Return the input model that is meant; a statement alone does not ask what it is."""

@@ -190,10 +190,10 @@ class Symbols:
         renamed: dict[sp.Symbol, sp.Symbol] = {}
         for symbol in expression.free_symbols:
             meaning = self.meaning.get(symbol)
-            if isinstance(meaning, Field) and meaning.input is episode:
-                renamed[symbol] = self.product(meaning.vector, copy)
-            if isinstance(meaning, Size) and episode in (meaning.first, meaning.second):
-                one, two = (copy if each is episode else each for each in vars(meaning).values())
+            if isinstance(meaning, Field):
+                renamed[symbol] = self.product(meaning.vector, episode.in_copy(meaning.input, copy))
+            if isinstance(meaning, Size):
+                one, two = (episode.in_copy(each, copy) for each in vars(meaning).values())
                 renamed[symbol] = self.product(one, two)
         return expression.xreplace(renamed)
 

@@ -373,19 +373,40 @@ class InputSequence:
 
 
 class Episode(FreshInput):
-    """An example of an episode: T independent copies per step, over which sums and means run."""
+    """An example of an episode: T independent copies per step, over which sums and means run.
 
-    def __init__(self, symbols: Register, name: str, copies: tuple[FreshInput, ...]) -> None:
+    Args:
+        symbols: The register of its system.
+        name: As declared.
+        copies: The inputs that it stands for.
+        of: Another input of the same examples, over which sums and means run together.
+    """
+
+    def __init__(
+        self,
+        symbols: Register,
+        name: str,
+        copies: tuple[FreshInput, ...],
+        of: Episode | None = None,
+    ) -> None:
         super().__init__(symbols, name, 0, -1, name)
         self.copies = copies
+        self.root: Episode = self if of is None else of.root
 
     def _of_copy(self, value: Any, copy: FreshInput) -> Any:
         """Return an expression, or a vector, with this example replaced by one of the copies."""
         if isinstance(value, VectorExpression):
             renamed = value.map(lambda f: self.symbols.in_copy(f, self, copy))
-            terms = {copy if atom is self else atom: f for atom, f in renamed.terms.items()}
+            terms = {self.in_copy(atom, copy): f for atom, f in renamed.terms.items()}
             return VectorExpression(self.symbols, terms)
         return self.symbols.in_copy(as_expression(value), self, copy)
+
+    def in_copy(self, atom: Atom, copy: FreshInput) -> Atom:
+        """Return what an input of an example of this episode is in one of its copies."""
+        if isinstance(atom, Episode) and atom.root is self.root:
+            assert copy.copy is not None
+            return atom.copies[copy.copy]
+        return atom
 
     def sum(self, value: Any) -> Any:
         """Return the sum over the examples of an expression, a vector, or an array of these."""

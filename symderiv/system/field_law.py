@@ -131,6 +131,10 @@ class Law:
             named[jump] = symbol if isinstance(jump, sp.Heaviside) else 2 * symbol - 1
         return expression.xreplace(named)
 
+    def is_random(self, expression: sp.Expr) -> bool:
+        """Return whether an expression depends on the example."""
+        return any(map(self.symbols.is_random, expression.free_symbols))
+
     def is_time(self, symbol: sp.Symbol) -> bool:
         """Return whether a symbol is the time."""
         return isinstance(self.symbols.meaning.get(symbol), Time)

@@ -114,10 +114,7 @@ def derived(statement: Statement) -> Equations:
     moving = {v: step.vectors[v] for v in statement.vectors if v in step.vectors}
     drift = {v: drift_of(change, law) for v, change in moving.items()}
     pairs = itertools.combinations_with_replacement(moving, 2)
-    noise = {
-        (a, b): _noise(moving[a], moving[b], law) if statement.order == "full" else {}
-        for a, b in pairs
-    }
+    noise = {(a, b): _noise(moving[a], moving[b], law) for a, b in pairs}
     scalars = {u: average_of(change.scalar, law) for u, change in step.scalars.items()}
     observables = {
         name: _observed(name, law.timed(value), law)
@@ -157,7 +154,7 @@ def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp
 
 def average_of(expression: sp.Expr, law: Law) -> sp.Expr:
     """Return the average of an expression, itself if nothing in it is random."""
-    if expression == 0 or not (law.gaussian(expression) or law.finite_latents(expression)):
+    if not law.is_random(expression):
         return expression
     return sp.Add(*(case.probability * Average(case.of(expression)) for case in law.cases))
 
@@ -194,13 +191,14 @@ def drift_of(change: Change, law: Law) -> dict[Key, sp.Expr]:
 
 def _noise(first: Change, second: Change, law: Law) -> dict[str, sp.Expr]:
     found: dict[str, sp.Expr] = {}
+    small = law.statement.order == "small-learning-rate"
     for case in law.cases:
         one_change, other_change = case.change(first), case.change(second)
         for one, force in one_change.inputs.items():
             times = _times(one, law) * case.probability / (law.inputs_of(one).batch_ratio or 1)
             for other, reaction in other_change.inputs.items() if times else ():
                 share = law.correlation(one, other)
-                if share != 0:
+                if share != 0 and not (small and law.is_random(force * reaction)):
                     mean = average_of(force * reaction, law)
                     found[one.source] = found.get(one.source, sp.S.Zero) + times * share * mean
     return {key: rate for key, rate in found.items() if rate != 0}

@@ -37,7 +37,8 @@ class System(Language):
 
     Args:
         order: ``"full"``, or ``"small-learning-rate"``: the equations of steps that are many and
-            small, without their noise (what is quadratic in the changes of a step).
+            small, without what is quadratic in forces; fresh vectors whose factors do not depend
+            on the example (noise that is added to the steps) keep their noise.
 
     Example:
         >>> import symderiv as sd

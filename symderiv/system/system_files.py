@@ -39,7 +39,7 @@ class _Declaration(_Table):
     fixed: bool = False
     model: dict[str, Any] | None = None
     length: int | None = None
-    episode: int | None = None
+    episode: int | str | None = None
     batch_ratio: str | None = None
     correlation: list[list[str]] | None = None
     law: str | dict[str, str] | None = None
@@ -174,9 +174,10 @@ class _Reader:
                 for row in given.correlation
             ]
             ratio = given.batch_ratio and self._expression(given.batch_ratio, name)
-            self.made[name] = system.inputs(
-                name, model, given.length, correlation, given.episode, ratio
-            )
+            episode = given.episode
+            if isinstance(episode, str):
+                episode = self.made.get(episode)
+            self.made[name] = system.inputs(name, model, given.length, correlation, episode, ratio)
         elif given.kind == "vectors":
             self.made[name] = system.vectors(name, given.number, given.fixed)
         elif given.kind == "scalars":

@@ -272,8 +272,8 @@ def conditions_of(closed: Closed) -> list[str]:
     ]
     if statement.order != "full":
         found.append(
-            "Steps are many and small: what is quadratic in the changes of a step, its noise, is "
-            "left out."
+            "Steps are many and small: their noise, what is quadratic in forces that depend on the "
+            "example, is left out."
         )
     if statement.batch_ratio is not None:
         found.append(

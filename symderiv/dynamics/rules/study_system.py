@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import sympy as sp
 
 from symderiv.dynamics.rules.rule_of import rule_of
+from symderiv.dynamics.rules.stated_times import StatedTasks, schedule_of
 from symderiv.errors import NotClosed
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -21,14 +23,6 @@ __all__ = ["numbers_of", "problem_of", "stated_in", "system_of"]
 
 AnySystem = TypeVar("AnySystem", bound=System)
 
-#: Keys of studies that are no statement about one fresh example, and why.
-_NO_STATEMENT = {
-    "batch_ratio": "steps of cN examples move weights by amounts of order one, not 1/N",
-    "momentum_rate": "velocities of rate 1/N are not derived from statements yet",
-    "schedule": "rates that depend on α are parameters of a run, not of the step",
-    "task": "a sequence of tasks is a sequence of statements; state each of them",
-}
-
 
 def system_of(study: Study) -> System:
     """Return what a study says as a statement; see :func:`stated_in`."""
@@ -38,20 +32,16 @@ def system_of(study: Study) -> System:
 def stated_in(P: AnySystem, study: Study) -> AnySystem:
     """State in an empty system what a study says; names are those of ``state_rule``.
 
+    Tasks that follow each other are one statement, with factors that depend on time. Inputs that
+    the teacher does not see itself are stated by their Gaussian equivalents: fields with vectors
+    ``B`` on the inputs and ``H`` on what the inputs do not show.
+
     Raises:
-        NotClosed: The rule is no statement about one fresh example.
+        NotClosed: The inputs have no equations.
     """
-    training = study.training
-    for key, reason in _NO_STATEMENT.items():
-        given = study.task if key == "task" else getattr(training, key)
-        if given not in (None, [], "constant"):
-            raise NotClosed(f"{key}: {reason}", average="", statement=key)
-    if training.normalise == "gradient":
-        raise NotClosed(
-            "a step divided by its root mean square contains an average in its rate",
-            average="E[Σ F_i²]",
-            statement='normalise = "gradient"',
-        )
+    data = study.data_model
+    if data is not None and data.latent is not None and data.latent.no_equations:
+        raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
     state_rule(P, problem_of(study), numbers_of(study, P), study.data)
     return P
 
@@ -89,19 +79,23 @@ def numbers_of(study: Study, P: Language, weights_move: bool = False) -> RuleNum
 
     # a velocity that remembers β of itself adds every step up 1/(1 - β) times
     memory = 1 / (1 - exact(training.momentum))
+    examples = exact(training.batch_ratio or training.batch or 1)
+    times = memory * schedule_of(study, P, examples)
     eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
     scale = training.evaluation_scale
     eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
+    tasks = StatedTasks(study, P, examples) if study.task else None
+    taught = weights("c", study.teacher_weights) if tasks is None else tasks.teacher_weights
     return RuleNumbers(
         K=study.K,
         M=study.M,
-        teacher_weights=weights("c", study.teacher_weights),
+        teacher_weights=taught,
         teacher_biases=study.teacher_biases,
         student_weights=None if moving else weights("v", study.student_weights),
         student_biases=None if network.train_biases else study.student_biases,
-        learning_rate=eta * memory,
-        second_layer_learning_rate=eta_v * memory,
-        bias_learning_rate=memory * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
+        learning_rate=eta * times,
+        second_layer_learning_rate=eta_v * times,
+        bias_learning_rate=times * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
         weight_decay=rate("weight_decay", training.weight_decay),
         second_layer_weight_decay=rate(
             "second_layer_weight_decay", study.second_layer_weight_decay
@@ -118,4 +112,16 @@ def numbers_of(study: Study, P: Language, weights_move: bool = False) -> RuleNum
         sobolev_weight=rate("sobolev_weight", training.sobolev_weight),
         consistency_weight=rate("consistency_weight", training.consistency_weight),
         averaging_rate=rate("averaging_rate", training.averaging_rate or 0.0),
+        input_variance=_variance(study),
+        heads=(sp.S.One,) if tasks is None else tasks.heads,
+        inputs=() if tasks is None else tasks.inputs,
+        hidden=study.data_model is not None and study.data_model.has_latent_teacher,
     )
+
+
+def _variance(study: Study) -> float:
+    """Return the mean variance of a coordinate of the inputs."""
+    if study.data_model is None:
+        return 1.0
+    mean = study.data_model.average()
+    return float(mean.weight @ mean.eigenvalue)

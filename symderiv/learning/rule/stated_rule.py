@@ -7,7 +7,8 @@ checks the other (``tests/unit/system/test_rules_as_statements.py``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class RuleNumbers:
         sobolev_weight: λ of λ |∇_ξ s - ∇_ξ t|²/2 in the loss, with gradients by the input.
         consistency_weight: λ of λ (s - a)²/2 in the loss, a the output of averaged students.
         averaging_rate: γ of the average A ← A + γ (J - A)/N of the students.
+        heads: What multiplies the output weights of every head of the student.
+        inputs: Laws of inputs with what multiplies the steps that are made on them; none for one.
+        hidden: Whether the teacher sees what the inputs do not show: fields of vectors ``H`` with
+            independent inputs ``z``.
     """
 
     K: int
@@ -68,14 +73,17 @@ class RuleNumbers:
     sobolev_weight: Any = 0
     consistency_weight: Any = 0
     averaging_rate: Any = 0
+    heads: Sequence[Any] = (1,)
+    inputs: Sequence[tuple[Any, Any]] = ()
+    hidden: bool = False
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
     """State a rule.
 
-    Students are ``J``, teachers ``B``, trained output weights ``v``, trained biases ``b``,
-    velocities ``U``, ``v_velocity`` and ``b_velocity``. With ``batch = b`` a step takes b examples,
-    and time counts steps.
+    Students are ``J``, teachers ``B``, trained output weights ``v`` (``head2``, … those of further
+    heads), trained biases ``b``, velocities ``U``, ``v_velocity`` and ``b_velocity``. With
+    ``batch = b`` a step takes b examples, and time counts steps.
 
     Args:
         P: Where it is stated.
@@ -83,55 +91,134 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         numbers: Its numbers.
         model: The law of the inputs.
     """
-    rule, batch = problem.rule, numbers.batch
-    ratio = None if numbers.batch_ratio is None else exact(numbers.batch_ratio)
-    x = P.inputs("x", model=model, episode=batch if batch > 1 else None, batch_ratio=ratio)
     J, B = P.vectors("J", numbers.K), P.vectors("B", numbers.M, fixed=True)
-    v = P.scalars("v", numbers.K) if numbers.student_weights is None else numbers.student_weights
-    b = P.scalars("b", numbers.K) if numbers.student_biases is None else numbers.student_biases
-    v, b = _all_exact(v), _all_exact(b)
-    seen: Any = x
+    rates: dict[Any, Any] = {J: exact(numbers.learning_rate)}
+    v = numbers.student_weights
+    if v is None:
+        names = ["v", *(f"head{n}" for n in range(2, len(numbers.heads) + 1))]
+        heads = [P.scalars(name, numbers.K) for name in names]
+        rates |= dict.fromkeys(heads, exact(numbers.second_layer_learning_rate))
+        v = sum(factor * head for factor, head in zip(numbers.heads, heads, strict=True))
+    b = numbers.student_biases
+    if b is None:
+        b = P.scalars("b", numbers.K)
+        rates[b] = exact(numbers.bias_learning_rate)
+    drawn, vectors = _drawn(P, numbers), _Vectors(J, B)
+    if numbers.consistency_weight:
+        vectors = replace(vectors, average=P.vectors("A", numbers.K))
+    if numbers.hidden:
+        vectors = replace(vectors, hidden=P.vectors("H", numbers.M, fixed=True))
+    velocities = _velocities(P, numbers, rates)
+    errors = []
+    for number, (law, factor) in enumerate(numbers.inputs or ((model, sp.S.One),)):
+        example = _inputs(P, numbers, law, f"{number + 1}" if number else "")
+        weights = _all_exact(v), _all_exact(b)
+        loss, error = _loss(problem, numbers, vectors, weights, example, drawn)
+        own = {key: rate * factor for key, rate in rates.items()}
+        if problem.rule.normalise == "gradient":
+            forces = [slope(loss, field) for field in J @ example.x]
+            squares = P.average(sp.Add(*(force**2 for force in forces)))
+            variance = exact(numbers.input_variance) + exact(numbers.input_noise) ** 2
+            own[J] = own[J] / sp.sqrt(variance * squares)
+        many = numbers.batch > 1 or numbers.batch_ratio is not None
+        P.descend(example.x.mean(loss) if many else loss, own, velocities)
+        errors.append(factor * error)
+    _moved(P, numbers, rates, velocities)
+    if vectors.average is not None:
+        A = vectors.average
+        P.update({A: numbers.averaging_rate * (J.array - A.array)})
+    if problem.rule.normalise == "sphere":
+        P.constrain(J, "sphere")
+    P.observe(error=sp.Add(*errors))
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Students, teachers, averaged students, and of the teachers what the inputs do not show."""
+
+    students: Any
+    teachers: Any
+    average: Any = None
+    hidden: Any = None
+
+
+@dataclass(frozen=True)
+class _Example:
+    """Inputs of an example: as the teacher sees them, as the student does, what it does not see."""
+
+    x: Any
+    seen: Any
+    hidden: Any
+
+
+def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Example:
+    ratio = None if numbers.batch_ratio is None else exact(numbers.batch_ratio)
+    x = P.inputs(
+        f"x{name}",
+        model=model,
+        episode=numbers.batch if numbers.batch > 1 else None,
+        batch_ratio=ratio,
+    )
+    together = x if numbers.batch > 1 else None
+    seen, hidden = x, None
     if numbers.input_noise:
-        seen = x + exact(numbers.input_noise) * P.inputs("n", batch_ratio=ratio)
+        noise = P.inputs(f"n{name}", episode=together, batch_ratio=ratio)
+        seen = x + exact(numbers.input_noise) * noise
+    if numbers.hidden:
+        hidden = P.inputs(f"z{name}", episode=together, batch_ratio=ratio)
+    return _Example(x, seen, hidden)
+
+
+def _drawn(P: Language, numbers: RuleNumbers) -> tuple[Any, Any, Any]:
+    """Return which units are kept, the sign and the noise of a label."""
     kept: Any = 1
     if numbers.keep != 1:
         keep = exact(numbers.keep)
         kept = P.latents("kept", {0: 1 - keep, 1: keep}, numbers.K)
-    g = problem.student
-    clean = _taught(problem, numbers, B @ x)
-    t = clean
+    sign: Any = 1
     if numbers.label_flip:
         p = exact(numbers.label_flip)
-        t = t * P.latents("flip", {-1: p, 1: 1 - p})
-    if numbers.label_noise:
-        t = t + exact(numbers.label_noise) * P.latents("zeta")
-    s = (v * kept * g(J @ seen + b)).sum()
-    loss = problem.loss.expression.subs({OUTPUT: s, TARGET: t}, simultaneous=True)
-    eta = exact(numbers.learning_rate)
-    if rule.normalise == "gradient":
-        forces = [slope(loss, field) for field in J @ x]
-        squares = P.average(sp.Add(*(force**2 for force in forces)))
-        variance = exact(numbers.input_variance) + exact(numbers.input_noise) ** 2
-        eta = eta / sp.sqrt(variance * squares)
+        sign = P.latents("flip", {-1: p, 1: 1 - p})
+    noise = exact(numbers.label_noise)
+    return kept, sign, noise * P.latents("zeta") if noise else 0
+
+
+def _loss(
+    problem: LearningProblem,
+    numbers: RuleNumbers,
+    vectors: _Vectors,
+    weights: tuple[Any, Any],
+    example: _Example,
+    drawn: tuple[Any, Any, Any],
+) -> tuple[sp.Expr, sp.Expr]:
+    """Return the loss of an example, and the error by which the student is judged.
+
+    Args:
+        problem, numbers: The rule.
+        vectors: Of students and teachers.
+        weights: v and b.
+        example: The inputs.
+        drawn: Kept units, sign and noise of the label.
+    """
+    (v, b), (kept, sign, noise), g = weights, drawn, problem.student
+    J, B = vectors.students, vectors.teachers
+    seen, taught = J @ example.seen + b, B @ example.x
+    if vectors.hidden is not None:
+        taught = taught + vectors.hidden @ example.hidden
+    s, wanted = (v * kept * g(seen)).sum(), _taught(problem, numbers, taught)
+    given = {OUTPUT: s, TARGET: wanted * sign + noise}
+    loss = problem.loss.expression.subs(given, simultaneous=True)
     if numbers.sobolev_weight:
-        weights = _all_exact(numbers.teacher_weights)
-        steepness = v * kept * _slope(g, J @ seen + b)
-        taught = weights * _slope(problem.teacher, B @ x + _all_exact(numbers.teacher_biases))
-        loss += numbers.sobolev_weight * norm2(steepness @ J - taught @ B) / 2
-    if numbers.consistency_weight:
-        A = P.vectors("A", numbers.K)
-        loss += numbers.consistency_weight * (s - (v * g(A @ x + b)).sum()) ** 2 / 2
-        P.update({A: numbers.averaging_rate * (J.array - A.array)})
-    rates: dict[Any, Any] = {J: eta}
-    if numbers.student_weights is None:
-        rates[v] = exact(numbers.second_layer_learning_rate)
-    if numbers.student_biases is None:
-        rates[b] = exact(numbers.bias_learning_rate)
-    _moved(P, numbers, x.mean(loss) if batch > 1 or ratio is not None else loss, rates)
-    if rule.normalise == "sphere":
-        P.constrain(J, "sphere")
-    shown = (v * exact(numbers.evaluation_scale) * g(J @ x + b)).sum()
-    P.observe(error=(shown - clean) ** 2 / 2)
+        steep = _all_exact(numbers.teacher_weights) * _slope(
+            problem.teacher, taught + _all_exact(numbers.teacher_biases)
+        )
+        gap = (v * kept * _slope(g, seen)) @ J - steep @ B
+        loss += numbers.sobolev_weight * norm2(gap) / 2
+    if vectors.average is not None:
+        averaged = (v * g(vectors.average @ example.x + b)).sum()
+        loss += numbers.consistency_weight * (s - averaged) ** 2 / 2
+    shown = (v * exact(numbers.evaluation_scale) * g(J @ example.x + b)).sum()
+    return loss, (shown - wanted) ** 2 / 2
 
 
 def _slope(g: Activation, fields: Any) -> Any:
@@ -152,28 +239,36 @@ def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.E
     return sp.sign(output)
 
 
-def _moved(P: Language, numbers: RuleNumbers, loss: sp.Expr, rates: dict[Any, Any]) -> None:
-    """State descent, directly or by velocities, with decay and noise of the update."""
+def _velocities(P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Declare the velocities of what is trained; nothing without them."""
+    if numbers.momentum_rate is None:
+        return {}
     J, *others = rates
+    found: dict[Any, Any] = {J: P.vectors("U", numbers.K)}
+    for u in others:
+        name = str(u[0]).rstrip("0123456789")
+        found[u] = P.scalars(f"{name}_velocity", numbers.K)
+    return found
+
+
+def _moved(
+    P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any], velocities: Mapping[Any, Any]
+) -> None:
+    """State how velocities are followed, decay, and noise of the update."""
+    J, *others = rates
+    for u, velocity in velocities.items():
+        forgotten = -exact(numbers.momentum_rate) * _entries(velocity)
+        P.update({u: _entries(velocity), velocity: forgotten})
     decays = {J: exact(numbers.weight_decay)}
-    if others and numbers.student_weights is None:
-        decays[others[0]] = exact(numbers.second_layer_weight_decay)
-    followed: dict[Any, Any] = {}
-    if numbers.momentum_rate is not None:
-        followed[J] = P.vectors("U", numbers.K)
-        for u in others:
-            name = str(u[0]).rstrip("0123456789")
-            followed[u] = P.scalars(f"{name}_velocity", numbers.K)
-        for u, velocity in followed.items():
-            forgotten = -exact(numbers.momentum_rate) * _entries(velocity)
-            P.update({u: _entries(velocity), velocity: forgotten})
-    P.descend(loss, rates, followed)
+    if numbers.student_weights is None:
+        decay = exact(numbers.second_layer_weight_decay)
+        decays |= {u: decay * factor for u, factor in zip(others, numbers.heads, strict=False)}
     for u, decay in decays.items():
         if decay:
             P.update({u: -decay * _entries(u)})
     if numbers.update_noise:
         size = exact(numbers.update_noise)
-        for n, vector in enumerate(followed.get(J, J)):
+        for n, vector in enumerate(velocities.get(J, J)):
             P.update({vector: size * P.inputs(f"noise{n + 1}")})
 
 
