@@ -350,9 +350,11 @@ class Problem(Shown):
     def system(self) -> System:
         """The learning rule as a statement of a :class:`symderiv.System`.
 
+        Students are ``J``, teachers ``B``, trained output weights ``v``, biases ``b``. Its time
+        counts steps: of a batch of b examples over N, or whole steps of a batch of cN.
+
         Raises:
-            NotClosed: the rule is no statement about one fresh example (schedules, tasks, batches
-                that grow with N, steps divided by their root mean square).
+            NotClosed: the inputs have no equations.
         """
         from symderiv.dynamics.rules.study_system import stated_in
         from symderiv.library.stated import System

@@ -88,7 +88,7 @@ class Averages:
         """Return the average of an expression, in covariances, scalars and parameters."""
         latents = self.law.finite_latents(expression)
         if not latents:
-            return self._mean(expression)
+            return self._before_and_after(expression)
         total = sp.S.Zero
         for values in itertools.product(*(latent.values for _, latent in latents)):
             probability = sp.S.One
@@ -96,8 +96,25 @@ class Averages:
             for (symbol, _), (value, p) in zip(latents, values, strict=True):
                 probability *= sp.Rational(p.numerator, p.denominator)
                 chosen[symbol] = value
-            total += probability * self._mean(expression.subs(chosen))
+            total += probability * self._before_and_after(expression.subs(chosen))
         return total
+
+    def _before_and_after(self, expression: sp.Expr) -> sp.Expr:
+        """Return a mean; where quadrature needs numbers, those of before and after a jump in time.
+
+        Raises:
+            NotYetError: The mean is not to be had.
+        """
+        try:
+            return self._mean(expression)
+        except NotYetError:
+            jumps = sorted(expression.free_symbols & set(self.law.jumps), key=str)
+            if not jumps:
+                raise
+            before, after = (
+                self._before_and_after(expression.subs(jumps[0], value)) for value in (0, 1)
+            )
+            return (1 - jumps[0]) * before + jumps[0] * after
 
     def _mean(self, expression: sp.Expr) -> sp.Expr:
         if expression not in self._known:

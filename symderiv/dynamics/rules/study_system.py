@@ -17,9 +17,10 @@ from symderiv.statement.language import Language
 from symderiv.system.stated_system import System
 
 if TYPE_CHECKING:
+    from symderiv.dynamics.studies.state import State
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["numbers_of", "problem_of", "stated_in", "system_of"]
+__all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
 
 AnySystem = TypeVar("AnySystem", bound=System)
 
@@ -44,6 +45,41 @@ def stated_in(P: AnySystem, study: Study) -> AnySystem:
         raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
     state_rule(P, problem_of(study), numbers_of(study, P), study.data)
     return P
+
+
+def named_state(study: Study, state: State, P: System) -> dict[str, Any]:
+    """Return a state of a problem by the names of its statement.
+
+    Velocities are at rest, and averaged students ``A`` where the students are.
+
+    A state has r_k = ρ_k J·B and t_k = ρ_k² B·B per eigenvalue, and the covariance T of teachers,
+    of which vectors ``H`` have what the inputs do not show.
+    """
+    layout, rho = P.solver.layout, state.eigenvalue[:, None, None]
+    found: dict[str, Any] = {
+        "J.J": state.student_overlap,
+        "J.B": _divided(state.cross_overlap, rho),
+        "B.B": _divided(state.teacher_overlap, rho**2),
+    }
+    if "H" in layout.families:
+        shown = np.einsum("k,kij->ij", state.weight, _divided(state.teacher_overlap, rho))
+        found["H.H"] = state.teacher_covariance - shown
+    if "A" in layout.families:
+        found |= {"J.A": found["J.J"], "A.A": found["J.J"]}
+        found["B.A"] = np.swapaxes(found["J.B"], -1, -2)
+    for name in layout.names:
+        if "." in name:
+            found.setdefault(name, np.zeros(layout.shape(name)))
+    for name in layout.scalars:
+        at_rest = name.endswith("_velocity")
+        begin = study.student_biases if name == "b" else state.student_weights
+        found[name] = np.zeros(state.K) if at_rest else begin
+    return found
+
+
+def _divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
+    return found
 
 
 def problem_of(study: Study) -> LearningProblem:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from unit.system.statements import gram
 
 import symderiv as sd
+from symderiv.dynamics.rules.study_system import named_state
+from symderiv.library.starts import start_of
 
 BIASES = {"student_biases": [0.1, -0.3, 0.5], "teacher_biases": [0.2, -0.4]}
 RULES: dict[str, dict[str, Any]] = {
@@ -39,6 +42,14 @@ RULES: dict[str, dict[str, Any]] = {
     "biases": BIASES,
     "trained biases": {**BIASES, "train_biases": True, "bias_learning_rate": 0.3, "keep": 0.8},
     "two activations": {"teacher_activation": "relu"},
+    "batches of noisy inputs": {"batch": 2, "input_noise": 0.5, "label_noise": 0.2},
+    "velocities": {"momentum_rate": 0.7, "label_noise": 0.3, "update_noise": 0.2},
+    "divided by its size": {"normalise": "gradient", "label_noise": 0.3, "input_noise": 0.4},
+    "small learning rate": {
+        "order": "small-learning-rate",
+        "label_noise": 0.5,
+        "update_noise": 0.2,
+    },
     "together": {
         "keep": 0.7,
         "input_noise": 0.3,
@@ -55,11 +66,13 @@ RULES: dict[str, dict[str, Any]] = {
 def _state(P: sd.System, problem: sd.Problem, K: int, M: int) -> tuple[dict[str, Any], Any]:
     overlaps = gram({"J": K, "B": M}, 3)
     state = dict(overlaps)
-    study = problem._study
-    if "v" in P.solver.layout.scalars:
-        state["v"] = study.student_weights
-    if "b" in P.solver.layout.scalars:
-        state["b"] = study.student_biases
+    study, layout = problem._study, P.solver.layout
+    if "U" in layout.families:
+        state |= {"J.U": np.zeros((K, K)), "B.U": np.zeros((M, K)), "U.U": np.zeros((K, K))}
+    for name in layout.scalars:
+        at_rest = name.endswith("_velocity")
+        begin = study.student_biases if name == "b" else study.student_weights
+        state[name] = np.zeros(K) if at_rest else begin
     return state, overlaps
 
 
@@ -81,19 +94,169 @@ def test_a_rule_and_its_statement_have_one_right_hand_side(name: str) -> None:
     ]
     for key, rate in pairs:
         np.testing.assert_allclose(found[key] / batch, rate, rtol=1e-12, atol=1e-14, err_msg=key)
+    if "momentum_rate" in given:
+        pairs = [("J.U", wanted.dP), ("U.U", wanted.dW), ("B.U", wanted.dC.T)]
+        for key, rate in pairs:
+            np.testing.assert_allclose(found[key], rate, rtol=1e-12, atol=1e-14, err_msg=key)
     if "error" in found.observables:
         assert abs(found.observables["error"] - wanted.generalization_error) < 1e-13
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ({"normalise": "gradient"}, "root mean square"),
-        ({"batch_ratio": 0.5}, "order one"),
-        ({"schedule": "1/(1 + alpha)"}, "depend on α"),
-    ],
+TASKS = [
+    {"until": 0.8, "teachers": [0, 1]},
+    {"until": 1.5, "teachers": [2], "head": 0},
+    {"until": 1.9, "teachers": [1, 2]},
+    {"mixture": {"0": 0.25, "1": 0.35, "2": 0.4}},
+]
+RUNS: dict[str, dict[str, Any]] = {
+    "batches of cN": {
+        "batch_ratio": 0.5,
+        "label_noise": 0.3,
+        "input_noise": 0.2,
+        "update_noise": 0.1,
+        "train_second_layer": True,
+        "schedule": "1/(1 + alpha)",
+    },
+    "velocities": {
+        "momentum_rate": 0.7,
+        "train_second_layer": True,
+        "weight_decay": 0.1,
+        "label_noise": 0.2,
+        "batch": 2,
+    },
+    "steps of the rate": {"schedule": {"times": [0, 0.8, 1.7], "rates": [1, 0.1, 0.6]}},
+    "a power of time": {"schedule": {"power": 0.6, "after": 1.0}, "batch": 2},
+    "tasks": {
+        "tasks": TASKS,
+        "train_second_layer": True,
+        "label_noise": 0.2,
+        "weight_decay": 0.1,
+        "second_layer_weight_decay": 0.3,
+        "schedule": "1/(1 + alpha)",
+    },
+}
+MIXTURE = sd.GaussianMixture(
+    probabilities=[0.3, 0.7],
+    eigenvalues=[[2, 0.5], [0.5, 1.5]],
+    weights=[0.25, 0.75],
+    dimension=40,
 )
-def test_rules_that_are_no_statement_say_why(given: dict[str, Any], reason: str) -> None:
-    problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.6, **given)
-    with pytest.raises(sd.NotClosed, match=reason):
+LATENT = sd.HiddenManifold("relu", dimension=30, latent_dimension=15)
+INPUTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "a mixture": (MIXTURE, {"weight_decay": 0.1, "train_second_layer": True, "label_noise": 0.1}),
+    "a teacher of latents": (LATENT, {"input_noise": 0.3, "batch": 2, "label_noise": 0.1}),
+}
+
+
+def _started(problem: sd.Problem, P: sd.System) -> tuple[sd.State, dict[str, Any]]:
+    state = start_of(problem._study.changed({"time.values": [1.0]}), None).state
+    return state, named_state(problem._study, state, P)
+
+
+@pytest.mark.days(4)
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
+    given = RUNS[name]
+    inputs = sd.Isotropic(dimension=50)
+    problem = sd.Problem(
+        "erf", students=2, teachers=3, learning_rate=0.6, student_std=0.7, inputs=inputs, **given
+    )
+    P = problem.system
+    state, start = _started(problem, P)
+    times = np.array([0.5, 1.0, 1.5, 2.0])
+    wanted = problem.solve(alpha=times, initial=state, relative_tolerance=1e-11)
+    # time of a problem counts examples over N, that of a statement steps over N, or steps
+    examples = given.get("batch") or given.get("batch_ratio") or 1
+    run = P.solve(alpha=times / examples, initial=start, relative_tolerance=1e-11)
+    pairs = [("J.J", wanted.Q), ("J.B", wanted.R), ("error", wanted.generalization_error)]
+    if "train_second_layer" in given:
+        pairs.append(("v", wanted.v))
+    if "tasks" in given:
+        heads = wanted.further["heads"]
+        pairs += [("v", heads[:, 0]), ("head2", heads[:, 1])]
+        assert np.ptp(heads[:, 1], axis=0).min() > 1e-3
+    for key, value in pairs:
+        np.testing.assert_allclose(run[key], value, rtol=1e-11, atol=1e-12, err_msg=key)
+
+
+@pytest.mark.days(4)
+@pytest.mark.parametrize("name", INPUTS)
+def test_inputs_of_a_problem_are_those_of_its_statement(name: str) -> None:
+    inputs, given = INPUTS[name]
+    problem = sd.Problem(
+        "erf", students=2, teachers=3, learning_rate=0.6, student_std=0.7, inputs=inputs, **given
+    )
+    P = problem.system
+    state, start = _started(problem, P)
+    found, wanted = P.rates(start), problem.rates(state=state)
+    batch, rho = given.get("batch", 1), state.eigenvalue[:, None, None]
+    pairs = [
+        (found["J.J"] / batch, wanted.d_student_overlap),
+        (found["J.B"] * rho / batch, wanted.d_cross_overlap),
+    ]
+    if "train_second_layer" in given:
+        pairs.append((found["v"], wanted.dv))
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+    assert abs(found.observables["error"] - wanted.generalization_error) < 1e-13
+
+
+@pytest.mark.days(4)
+def test_tasks_with_inputs_of_their_own_are_one_statement() -> None:
+    tasks = [
+        {"until": 0.8, "teachers": [0, 1]},
+        {"until": 1.5, "teachers": [2], "data": sd.Spectrum([0.6, 1.4])},
+        {"teachers": [1, 2], "data": sd.Isotropic()},
+    ]
+    inputs = sd.Spectrum([2.0, 0.5], dimension=40)
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=3,
+        learning_rate=0.6,
+        inputs=inputs,
+        student_std=0.7,
+        tasks=tasks,
+    )
+    P = problem.system
+    state, start = _started(problem, P)
+    times = np.array([0.5, 0.8, 1.2, 2.0])
+    wanted = problem.solve(alpha=times, initial=state, relative_tolerance=1e-11)
+    run = P.solve(alpha=times, initial=start, relative_tolerance=1e-11)
+    variance = state.weight * state.eigenvalue
+    Q = np.einsum("k,pkij->pij", variance, run["J.J"])
+    np.testing.assert_allclose(Q, wanted.Q, rtol=1e-11)
+    np.testing.assert_allclose(run["error"], wanted.generalization_error, rtol=1e-11)
+
+
+def test_jumps_in_time_are_numbers_where_quadrature_needs_them() -> None:
+    """A weight that jumps inside of a function without closed means, against both of its values."""
+
+    def stated(weight: Any) -> sd.System:
+        P = sd.System()
+        x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+        factor = weight(P) if callable(weight) else weight
+        P.update({w: sp.tanh(factor * (w @ x) + B @ x) * x})
+        return P
+
+    state = {"w.w": 0.9, "w.B": 0.4, "B.B": 1.1}
+    P = stated(lambda P: 1 + sp.Heaviside(P.alpha - 2) / 2)
+    for alpha, value in ((1, 1), (3, sp.Rational(3, 2))):
+        wanted = stated(value).rates(state)
+        found = P.rates(state, alpha=alpha)
+        assert found["w.B"] == pytest.approx(wanted["w.B"], rel=1e-12)
+        assert found["w.w"] == pytest.approx(wanted["w.w"], rel=1e-12)
+
+
+def test_inputs_without_equations_say_why() -> None:
+    latent = sd.GaussianMixture(
+        nonlinearity="relu",
+        dimension=20,
+        latent_dimension=10,
+        components=2,
+        separation=1.0,
+        assignment="sample",
+    )
+    problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.6, inputs=latent)
+    with pytest.raises(sd.NotClosed):
         _ = problem.system
