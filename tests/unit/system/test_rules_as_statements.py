@@ -95,7 +95,7 @@ def test_a_rule_and_its_statement_have_one_right_hand_side(name: str) -> None:
     for key, rate in pairs:
         np.testing.assert_allclose(found[key] / batch, rate, rtol=1e-12, atol=1e-14, err_msg=key)
     if "momentum_rate" in given:
-        pairs = [("J.U", wanted.dP), ("U.U", wanted.dW), ("B.U", wanted.dC.T)]
+        pairs = [("J.U", wanted.dP.T), ("U.U", wanted.dW), ("B.U", wanted.dC.T)]
         for key, rate in pairs:
             np.testing.assert_allclose(found[key], rate, rtol=1e-12, atol=1e-14, err_msg=key)
     if "error" in found.observables:
