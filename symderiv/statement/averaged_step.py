@@ -166,7 +166,8 @@ class Reading:
         for first in (True, False):
             keys = [key for key in self._entries if (key[0] == "mean") is first]
             values = [self._entries[key] for key in keys]
-            found[first] = keys, sp.lambdify([self.symbols], values, FUNCTIONS, cse=True)
+            function = sp.lambdify([self.symbols], values, FUNCTIONS, cse=True) if keys else None
+            found[first] = keys, function
         return found
 
     @cached_property
@@ -245,12 +246,12 @@ class Frame:
             found[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
         return found
 
-    def polynomial(self) -> list[bool]:
-        """Return for every z whether increments are polynomials of it, of second degree at most."""
+    def polynomial(self, first: int = 0) -> list[bool]:
+        """Return whether increments are polynomials of second degree at most of z, from one on."""
         points = np.random.default_rng(3).normal(size=(5, self.dimension))
         averages = dict.fromkeys(self.reading.means, 1.0)
         found = []
-        for n in range(self.dimension):
+        for n in range(first, self.dimension):
             there = []
             for place in (-1.0, 0.0, 1.0, 2.0):
                 points[:, n] = place

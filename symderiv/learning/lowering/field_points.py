@@ -56,12 +56,12 @@ def plane_points(
 
     Args:
         dimension: The number of variables; the first two span the plane.
-        polynomial: Which variables functions are polynomials of, of second degree at most.
+        polynomial: Which of the others functions are polynomials of, of second degree at most.
         cuts: Rows (a, c) of the planes a·z + c = 0 where functions are not smooth.
         nodes: In every panel.
     """
-    others = [_hermite(3 if each else nodes) for each in polynomial[2:]]
-    if any(not each for each in polynomial[2:]):
+    others = [_hermite(3 if each else nodes) for each in polynomial]
+    if any(not each for each in polynomial):
         nodes = nodes // 2 + 1
     turn = _turned(cuts[:, :2]) if dimension > 1 else np.eye(2)
     points, weights = [], []

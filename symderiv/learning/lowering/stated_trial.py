@@ -188,7 +188,7 @@ class _Names:
         if cuts is None:
             clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
         else:
-            polynomial = frame.polynomial()
+            polynomial = frame.polynomial(2)
             clouds = (plane_points(frame.dimension, polynomial, cuts, n) for n in NODES)
         found = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
         if cuts is None:

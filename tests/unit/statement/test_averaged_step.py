@@ -22,7 +22,7 @@ def at_plane(statement: Statement, state: SlowState, nodes: int = 14) -> tuple[M
     frame = Frame(Reading(statement), state)
     cuts = frame.kinks()
     assert cuts is not None
-    return frame.mean_steps(*plane_points(frame.dimension, frame.polynomial(), cuts, nodes))
+    return frame.mean_steps(*plane_points(frame.dimension, frame.polynomial(2), cuts, nodes))
 
 
 def vectors(names: list[str], seed: int) -> dict[str, np.ndarray]:
@@ -119,7 +119,7 @@ def test_a_lattice_gives_the_means_of_the_gaussian() -> None:
 
 def test_a_plane_that_is_cut_has_the_means_of_kinked_functions() -> None:
     lines = np.array([[0.3, -0.8, 0.0], [1.0, 1e-3, 0.4], [0.0, 1.0, -0.7]])
-    z, weight = plane_points(2, [False, False], lines, 14)
+    z, weight = plane_points(2, [], lines, 14)
     a, b, c = (z @ line[:2] + line[2] for line in lines)
     assert weight @ np.abs(a) == pytest.approx(0.73**0.5 * (2 / np.pi) ** 0.5, rel=1e-11)
     both = weight @ (np.sign(a) * np.sign(z @ [0.5, 0.2]))
