@@ -69,7 +69,7 @@ rules: $(VENV)/.installed
 biases: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.biases
 
-# Twelve learning problems in ten lines each: right-hand sides, SGD, times, lines; about two CPU minutes.
+# Twelve learning problems in ten lines each: right-hand sides, SGD, times, lines; about five CPU minutes.
 systems: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.systems
 
