@@ -121,7 +121,7 @@ FIGURES_OF = {
         (("w.B", (), r"$w\cdot B/N$"), ("w.w", (), r"$w\cdot w/N$")),
         {"w.w": 0.3, "w.B": 0.0, "B.B": 1.0},
         12.0,
-        {"tokens": 2},
+        {"tokens": 3},
     ),
     "positions": Figure(
         (
