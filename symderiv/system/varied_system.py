@@ -15,12 +15,13 @@ import numpy as np
 
 from symderiv.errors import InputError, NotYetError
 from symderiv.system.closed_motion import closed as take_averages
+from symderiv.system.closed_motion import parameter_name
 from symderiv.system.stated_motion import derived
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemPoint", "VariedSystem"]
 
-_KEPT_SOLVERS = 64
+_KEPT_SOLVERS, _KEPT_STATES = 64, 1024
 # Models whose eigenvalues are constants of compiled modules.
 _SPECTRA = ("isotropic", "spectrum", "power-law")
 
@@ -57,6 +58,7 @@ class VariedSystem:
     ) -> None:
         self.solver, self.initial, self.parameters = solver, dict(initial), dict(parameters)
         self._solvers = lru_cache(_KEPT_SOLVERS)(self._with_inputs)
+        self._bases: dict[Any, SystemPoint] = {}
 
     def key_of(self, name: str) -> str:
         """Return the key that a name means.
@@ -97,14 +99,34 @@ class VariedSystem:
         for key, value in values.items():
             table, _, name = key.partition(".")
             parts[table][name] = value
-        solver = self._solvers(_hashable(parts["inputs"])) if parts["inputs"] else self.solver
-        given = {**self.initial, **parts["initial"]}
+        inputs, initial = (_hashable(parts[table]) for table in ("inputs", "initial"))
+        parameters = {**self.parameters, **parts["parameters"]}
+        if (inputs, initial) not in self._bases:
+            if len(self._bases) >= _KEPT_STATES:
+                self._bases.clear()
+            self._bases[inputs, initial] = self._packed(inputs, parts, parameters)
+        base = self._bases[inputs, initial]
+        # runs that differ in parameters only have one state
+        layout, constants = base.solver.layout, base.constants.copy()
+        views = layout.packing("parameters").views(constants)
+        for name, value in layout.parameter_values(parameters).items():
+            views[parameter_name(name)][...] = value
+        return replace(base, constants=constants, parameters=parameters)
+
+    def _packed(
+        self,
+        inputs: tuple[tuple[str, Any], ...],
+        parts: Mapping[str, Mapping[str, Any]],
+        parameters: Mapping[str, Any],
+    ) -> SystemPoint:
+        """Return a run, packed anew."""
+        solver = self._solvers(inputs) if inputs else self.solver
         if solver.layout.classes != self.solver.layout.classes:
             raise NotYetError(
                 "the runs of a system have the same number of eigenvalue classes",
-                argument=next(key for key in values if key.startswith("inputs.")),
+                argument=f"inputs.{inputs[0][0]}",
             )
-        parameters = {**self.parameters, **parts["parameters"]}
+        given = {**self.initial, **parts["initial"]}
         try:
             state, constants = solver.layout.packed(given, parameters)
         except InputError as error:
@@ -145,7 +167,8 @@ def _arguments(model: Any) -> Iterable[str]:
 
 
 def _hashable(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(
-        (key, tuple(value) if isinstance(value, list) else value)
-        for key, value in sorted(values.items())
-    )
+    def frozen(value: Any) -> Any:
+        plained = value.tolist() if isinstance(value, np.ndarray) else value
+        return tuple(map(frozen, plained)) if isinstance(plained, list | tuple) else plained
+
+    return tuple((key, frozen(value)) for key, value in sorted(values.items()))
