@@ -78,11 +78,11 @@ def _trials(module: CheckedModule, problem: LearningProblem) -> Iterator[Trial]:
         yield Trial(2, 3, (("fast", 0.0), ("readable", 0.0)))
     elif module.work > 1:
         yield Trial(2, 3)
-        yield Trial(2, 3, (("fast", 0.0),), drawn=True)
+        yield Trial(2, 3, (("fast", 0.0), ("readable", 0.0)), drawn=True)
     else:
         yield Trial(2, 3)
         yield Trial(3, 1)
-        yield Trial(2, 3, (("fast", 1.0),), drawn=True)
+        yield Trial(2, 3, (("fast", 1.0), ("readable", 1.0)), drawn=True)
 
 
 class _Comparison:
