@@ -162,6 +162,15 @@ def test_a_wrong_state_is_refused_by_its_name(name: str) -> None:
         _layout().packed(given, {"gain": 1})
 
 
+def test_a_wrong_shape_is_told_with_classes_where_there_are_several() -> None:
+    for spectral, words in ((True, "not (2, 3) or (2, 2, 3)"), (False, "not (2, 3)")):
+        layout = _layout(spectral)
+        given = {name: np.zeros(layout.shape(name)) for name in layout.names}
+        with pytest.raises(ShapeError) as refused:
+            layout.packed(given | {"w.B": np.zeros((7, 3))}, {"gain": 1})
+        assert str(refused.value).endswith(words)
+
+
 def test_spectra_with_common_eigenspaces_are_served_and_others_refused() -> None:
     def layout(*models: Any) -> Layout:
         P = sd.System()
