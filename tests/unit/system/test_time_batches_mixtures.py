@@ -194,6 +194,8 @@ def test_rates_jump_where_it_is_said() -> None:
     start = {"w.w": 1, "w.B": 0, "B.B": 1}
     assert P.rates(start, alpha=1.99)["w.B"] == 1
     assert P.rates(start, alpha=2)["w.B"] == pytest.approx(np.exp(-2))
+    rising = _ridge(lambda P: sp.Heaviside(P.alpha - 2))
+    assert [rising.rates(start, alpha=time)["w.B"] for time in (1.99, 2)] == [0, 1]
     times = np.array([0.0, 1.0, 2.0, 2.5, 4.0])
     run = P.solve(alpha=times, initial=start, relative_tolerance=1e-11)
     area = np.minimum(times, 2) + np.exp(-2) - np.exp(-np.maximum(times, 2))
