@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -109,22 +109,19 @@ class Arrays:
     @cached_property
     def ranges(self) -> dict[str, tuple[str, ...]]:
         """The ranges of the indices of arrays by name."""
-        found: dict[str, tuple[str, ...]] = {}
         law = self.closed.equations.law
-        pairs = [
-            (entry, (meaning.first.name, meaning.second.name))
-            for symbol, entry in self.entries.items()
-            for meaning in [law.symbols.meaning.get(symbol) or law.covariances.get(symbol)]
-            if hasattr(meaning, "second")
-        ]
-        pairs += [
-            (self.entries[s], (str(s),))
-            for s in (*law.symbols.scalars, *law.symbols.parameters)
-            if s in self.entries
-        ]
-        for entry, names in pairs:
+        names: dict[sp.Symbol, tuple[str, ...]] = {}
+        for symbol, meaning in law.symbols.meaning.items():
+            if isinstance(meaning, Overlap):
+                names[symbol] = meaning.first.name, meaning.second.name
+        for symbol, covariance in law.covariances.items():
+            names[symbol] = covariance.first.name, covariance.second.name
+        names |= {s: (str(s),) for s in (*law.symbols.scalars, *law.symbols.parameters)}
+        found: dict[str, tuple[str, ...]] = {}
+        for symbol, members in names.items():
+            entry = self.entries.get(symbol)
             if isinstance(entry, sp.Indexed):
-                places = (self.units[name] for name in names)
+                places = (self.units[name] for name in members)
                 found[str(entry.base.label)] = tuple(p[0] for p in places if p is not None)
         return found
 
@@ -160,17 +157,19 @@ class AllSizes:
         """
         left = self._merged(sp.expand(expression.xreplace(self.arrays.entries)))
         found = sp.S.Zero
-        last: tuple[int, ...] = (99,)
+        last: frozenset[Unit] | None = None
         while left != 0:
             groups = self._by_units(left, free)
             most = max(groups, key=len)
             chosen = self._first(most, free)
-            if chosen not in groups or (len(chosen), *sorted(map(str, chosen))) == last:
+            if chosen not in groups or chosen == last:
                 raise _not_alike(expression)
-            last = (len(chosen), *sorted(map(str, chosen)))
+            last = chosen
             summand = self._one_of_each(groups[chosen], chosen)
             for apart in (False, True):
-                rest = self._merged(sp.expand(left - self._everywhere(summand, chosen, free, apart)))
+                rest = self._merged(
+                    sp.expand(left - self._everywhere(summand, chosen, free, apart))
+                )
                 if rest is not sp.nan:
                     break
             else:
@@ -251,7 +250,7 @@ class AllSizes:
         waiting = [(term, self._values(term)) for term in terms]
         found = sp.S.Zero
         while waiting:
-            term, values = waiting.pop(0)
+            term, _ = waiting.pop(0)
             images = [self._values(self._renamed(term, exchange)) for exchange in exchanges]
             alike = [n for n, each in enumerate(waiting) if any(_equal(each[1], i) for i in images)]
             waiting = [each for n, each in enumerate(waiting) if n not in alike]
@@ -320,7 +319,9 @@ class AllSizes:
             letter = total.limits[0][0]
             size = self.sizes[str(letter.upper + 1)]
             inner = self._at(total.function, places)
-            return sp.Add(*(self._sorted(inner.xreplace({letter: sp.Integer(n)})) for n in range(size)))
+            return sp.Add(
+                *(self._sorted(inner.xreplace({letter: sp.Integer(n)})) for n in range(size))
+            )
 
         found = formula.xreplace({total: written(total) for total in _outer_sums(formula)})
         return self._sorted(found.xreplace({k: sp.Integer(v) for k, v in places.items()}))

@@ -8,14 +8,28 @@ where they stand: covariances of fields from overlaps, then coefficients, then r
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
 import sympy as sp
-from symderiv_codegen import Array, Assignment, Call, Procedure, Program, Vector
+from symderiv_codegen import (
+    Array,
+    Assignment,
+    Call,
+    Procedure,
+    Program,
+    Vector,
+    print_fast,
+    print_readable,
+)
 from symderiv_kernels.layout import LAYOUT
 
+from symderiv.dynamics.rules.stated_module import FIXED, INPUTS, MOVING, kept_name
+from symderiv.dynamics.storage.kernels import Kernel, kept_module
 from symderiv.learning.lowering import solver_arrays as known
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.stated_problem import Statement
@@ -29,7 +43,6 @@ __all__ = ["FEW", "GeneralModule"]
 FEW: Mapping[str, int] = {"K": 4, "M": 2}
 """Students and teachers of the equations that coefficients are read from."""
 
-INPUTS, MOVING, FIXED = "x", "J", "B"
 _I, _J, _P, _Q = (index("K", letter) for letter in "ijpq")
 _N, _M = (index("M", letter) for letter in "nm")
 _MODE = sp.Idx("k", sp.Symbol("L", integer=True, positive=True))
@@ -74,6 +87,7 @@ class GeneralModule:
 
     statement: Statement
     numbers: tuple[Array, ...]
+    general: ClassVar[bool] = True
 
     @cached_property
     def closed(self) -> Closed:
@@ -129,7 +143,7 @@ class GeneralModule:
             return _KEPT[pair]
         a, b = pair
         shape = ("K", "M" if b == FIXED else "K", "L")
-        return Array(f"overlap_{a}_{b}", shape, f"overlaps of {a} and {b} per eigenvalue", a == b)
+        return Array(kept_name(pair), shape, f"overlaps of {a} and {b} per eigenvalue", a == b)
 
     def covariance(self, pair: tuple[str, str]) -> Array:
         """Return the array of the covariances of the fields of two families."""
@@ -142,7 +156,9 @@ class GeneralModule:
     def plain(self, pair: tuple[str, str]) -> Array:
         """Return the array of the overlaps of two families over all eigenvalues."""
         array = self.covariance(pair)
-        return replace(array, name=f"overlap_of_{pair[0]}_{pair[1]}", doc="overlaps over all inputs")
+        return replace(
+            array, name=f"overlap_of_{pair[0]}_{pair[1]}", doc="overlaps over all inputs"
+        )
 
     def scalar(self, name: str) -> Array:
         """Return the array of slow scalars."""
@@ -161,7 +177,7 @@ class GeneralModule:
         return Vector("parameters", (*known.PARAMETERS.fields, *self.numbers))
 
     @cached_property
-    def layout(self) -> dict[str, object]:
+    def layout(self) -> dict[str, Any]:
         """The order of sizes and fields, as modules state it."""
         return {
             "sizes": LAYOUT["sizes"],
@@ -318,6 +334,23 @@ class GeneralModule:
         noise = self.closed.noise
         return noise.get((a, b)) or noise.get((b, a)) or {}
 
+    def texts_of(self, name: str) -> tuple[str, str]:
+        """Return the readable and the fast module under a name."""
+        program = self.program(name)
+        return print_readable(program), print_fast(program)
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        texts = self.texts_of("stated")
+        readable, fast = map(kept_module, texts)
+        digests = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        path = Path(str(readable.__file__))
+        return Kernel(readable, path, digests[0], "", "", False, fast, digests[1])
+
+    def kernel(self, student: str, teacher: str) -> Kernel:
+        """Return the modules as those of studies are loaded."""
+        return replace(self._kernel, student_activation=student, teacher_activation=teacher)
+
     # procedures
 
     def program(self, name: str = "stated") -> Program:
@@ -421,7 +454,8 @@ class GeneralModule:
         """The procedures that compute coefficients, and when they are needed."""
         found: list[tuple[Procedure, sp.Basic | None]] = []
         if self.drift:
-            drift = self._stage("drift", "Mean motion of vectors along others.", self.drift.values())
+            text = "Mean motion of vectors along others."
+            drift = self._stage("drift", text, self.drift.values())
             found.append((drift, None))
         if self.noise:
             text = "Mean products of the changes of two vectors in a step."

@@ -12,7 +12,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy as sp
 from symderiv_codegen import Array, Procedure, Program, print_fast, print_readable
@@ -62,6 +62,7 @@ class StatedModule:
 
     closed: Closed
     numbers: tuple[str, ...]
+    general: ClassVar[bool] = False
 
     @property
     def statement(self) -> Statement:
@@ -98,7 +99,7 @@ class StatedModule:
         axis = {MOVING: "K", FIXED: "M"}
         state = dict(LAYOUT["state"])
         for a, b in self.further:
-            state[f"{a}.{b}"] = (axis.get(a, "K"), axis.get(b, "K"), "L")
+            state[kept_name((a, b))] = (axis.get(a, "K"), axis.get(b, "K"), "L")
         state |= {name: ("K",) for name in self.scalars if name != "v"}
         parameters = {**LAYOUT["parameters"], **dict.fromkeys(self.numbers, ())}
         return {"sizes": LAYOUT["sizes"], "state": state, "parameters": parameters}
@@ -230,6 +231,11 @@ class _StudyWriter(Writer):
     def procedures(self, fields: tuple[Array, ...]) -> list[Procedure]:
         error = self.observation("observables", "error", fields)
         return [error]
+
+
+def kept_name(pair: tuple[str, str]) -> str:
+    """Return the name of the field of a state that holds the overlaps of two families."""
+    return f"overlap_{pair[0]}_{pair[1]}"
 
 
 def _covariance(pair: Pair) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from symderiv_codegen import Array
+from symderiv_kernels.layout import LAYOUT
 
+from symderiv.dynamics.rules.general_module import FEW, GeneralModule
 from symderiv.dynamics.rules.rule_of import StudyRule, rule_of
 from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.rules.stated_module import (
@@ -15,6 +20,7 @@ from symderiv.dynamics.rules.stated_module import (
     MOVING,
     OfEigenspaces,
     StatedModule,
+    kept_name,
     stated_module,
 )
 from symderiv.dynamics.rules.study_system import numbers_of, problem_of
@@ -23,7 +29,7 @@ from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotClosed, NotYetError
 from symderiv.learning.rule.stated_rule import state_rule
 from symderiv.statement.language import Language
 
@@ -38,25 +44,50 @@ _PLAIN = (
 )
 """Parameters of statements that the vectors of plain descent hold."""
 
-_modules: dict[str, StatedModule] = {}
+_modules: dict[str, StatedModule | GeneralModule] = {}
 
 
-def module_of_study(study: Study) -> StatedModule:
+def module_of_study(study: Study) -> StatedModule | GeneralModule:
     """Return the solver module of a study's statement; one for all values of its numbers.
+
+    Where all means have closed forms the module is for all numbers of units, else for those of the
+    study.
 
     Raises:
         NotClosed: The equations do not close.
     """
-    P = Language()
-    numbers = numbers_of(study, P, weights_move=True)
-    state_rule(P, problem_of(study), numbers, OfEigenspaces())
-    key = repr((P.statement.lines, P.statement.constraints, P.statement.observables))
+    few = _stated(study, FEW)
+    key = repr((few.statement.lines, few.statement.constraints, few.statement.observables))
     if key not in _modules:
-        named = [str(symbol) for symbol in P.statement.symbols.parameters]
-        weights = [f"c{n + 1}" for n in range(study.M)]
-        own = tuple(name for name in named if name not in (*_PLAIN, *weights))
-        _modules[key] = stated_module(P, own)
+        module = GeneralModule(few.statement, _own_arrays(few))
+        with suppress(NotYetError, NotClosed):
+            _ = module.lifting
+            return _modules.setdefault(key, module)
+        key = f"{study.K} {study.M} {key}"
+    if key not in _modules:
+        P = _stated(study, None)
+        _modules[key] = stated_module(P, tuple(each.name for each in _own_arrays(P)))
     return _modules[key]
+
+
+def _stated(study: Study, units: Mapping[str, int] | None) -> Language:
+    """Return the statement of a study with inputs of any eigenvalues."""
+    P = Language()
+    numbers = numbers_of(study, P, weights_move=True, units=units)
+    state_rule(P, problem_of(study), numbers, OfEigenspaces())
+    return P
+
+
+def _own_arrays(P: Language) -> tuple[Array, ...]:
+    """Return the parameters of a statement beyond those of plain descent."""
+    found: dict[str, Array] = {}
+    for symbol in P.statement.symbols.parameters:
+        name = str(symbol).rstrip("0123456789")
+        if str(symbol) in _PLAIN or name == "c":
+            continue
+        shape = {"student_biases": ("K",), "teacher_biases": ("M",)}.get(name, ())
+        found.setdefault(name, Array(name, shape))
+    return tuple(found.values())
 
 
 def kernel_of_statement(study: Study) -> Kernel:
@@ -68,7 +99,7 @@ def kernel_of_statement(study: Study) -> Kernel:
 class StatedFlow(RuleFlow):
     """The flow of a statement's module from a state."""
 
-    module: StatedModule | None = None
+    module: StatedModule | GeneralModule | None = None
 
     @property
     def layout(self) -> Any:
@@ -83,7 +114,11 @@ class StatedFlow(RuleFlow):
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
         """Return the generalisation error of a flat state."""
-        return float(self.kernel.module.flat_observables(state, self.sizes, parameters))
+        assert self.module is not None
+        K, M = self.state.K, self.state.M
+        rooms = (np.empty((K, K)), np.empty((K, M))) if self.module.general else ()
+        observed = self.kernel.module.flat_observables
+        return float(observed(state, self.sizes, parameters, *rooms))
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what the rule adds to the state, at every row: overlaps as covariances."""
@@ -93,7 +128,7 @@ class StatedFlow(RuleFlow):
         assert self.module is not None
         for a, b in self.module.further:
             share = self.state.weight if b == FIXED else variance
-            found[f"{a}.{b}"] = fields[f"{a}.{b}"] @ share
+            found[f"{a}.{b}"] = fields[kept_name((a, b))] @ share
         return found
 
 
@@ -112,15 +147,25 @@ def stated_flow(study: Study, state: State, checkpoint: Checkpoint | None = None
         )
     module = module_of_study(study)
     kernel = kernel_of_statement(study)
-    numbers = {name: float(getattr(study.training, name)) for name in module.numbers}
+    own = list(module.layout["parameters"])[len(LAYOUT["parameters"]) :]
+    numbers = {name: _number(study, name) for name in own}
     rule = StudyRule(rule_of(study).rule, numbers, _started(module, study, state))
     return StatedFlow(study, kernel, state, checkpoint, rule, module)
 
 
-def _started(module: StatedModule, study: Study, state: State) -> dict[str, np.ndarray]:
+def _number(study: Study, name: str) -> float | np.ndarray:
+    """Return a parameter of a module beyond those of plain descent."""
+    if name in ("student_biases", "teacher_biases"):
+        return np.array(getattr(study, name))
+    return float(getattr(study.training, name))
+
+
+def _started(
+    module: StatedModule | GeneralModule, study: Study, state: State
+) -> dict[str, np.ndarray]:
     """Return the fields of a state beyond plain descent at α = 0: averages begin as the weights."""
     students = np.moveaxis(state.student_overlap, 0, -1)
     teachers = np.moveaxis(state.cross_overlap, 0, -1)
-    found = {f"{a}.{b}": teachers if b == FIXED else students for a, b in module.further}
+    found = {kept_name(pair): teachers if pair[1] == FIXED else students for pair in module.further}
     assert MOVING in module.families
     return {**found, "b": np.array(study.student_biases)}
