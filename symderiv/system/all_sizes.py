@@ -473,13 +473,16 @@ class _Sample:
         calls = {}
         for call in expression.atoms(AppliedUndef):
             if call not in self._known:
-                arguments = [mpmath.mpf(str(a.xreplace(self.numbers))) for a in call.args]
+                arguments = [self._number(a) for a in call.args]
                 try:
                     self._known[call] = self._functions[str(call.func)](mpmath.mp, *arguments)
                 except (ZeroDivisionError, ValueError):
                     self._known[call] = mpmath.nan
             calls[call] = sp.Float(str(self._known[call]), _DIGITS)
-        return mpmath.mpf(str(sp.N(expression.xreplace(calls).xreplace(self.numbers), _DIGITS)))
+        return self._number(expression.xreplace(calls))
+
+    def _number(self, expression: sp.Expr) -> mpmath.mpf:
+        return mpmath.mpf(str(sp.N(expression.xreplace(self.numbers), _DIGITS)))
 
     def _further(self, symbol: sp.Basic) -> None:
         """Give a number to a symbol that has none yet: a trace, the time."""

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FIXED", "INPUTS", "MOVING", "OfEigenspaces", "StatedModule", "stated_module"]
 
-INPUTS, MOVING, FIXED = "x", "J", "B"
-"""Names of the inputs, the students and the teachers in the statements of rules."""
+INPUTS, MOVING, FIXED, VELOCITY = "x", "J", "B", "U"
+"""Names of the inputs, the students, the teachers and velocities in the statements of rules."""
 
 
 class OfEigenspaces:

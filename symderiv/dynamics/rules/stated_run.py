@@ -18,6 +18,7 @@ from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.rules.stated_module import (
     FIXED,
     MOVING,
+    VELOCITY,
     OfEigenspaces,
     StatedModule,
     kept_name,
@@ -163,7 +164,10 @@ def _number(study: Study, name: str) -> float | np.ndarray:
 def _started(
     module: StatedModule | GeneralModule, study: Study, state: State
 ) -> dict[str, np.ndarray]:
-    """Return the fields of a state beyond plain descent at α = 0: averages begin as the weights."""
+    """Return the fields of a state beyond plain descent at α = 0.
+
+    Averages begin as the weights, velocities at rest.
+    """
     students = np.moveaxis(state.student_overlap, 0, -1)
     teachers = np.moveaxis(state.cross_overlap, 0, -1)
     found = {kept_name(pair): teachers if pair[1] == FIXED else students for pair in module.further}

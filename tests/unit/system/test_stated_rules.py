@@ -13,10 +13,18 @@ from symderiv.dynamics.rules.stated_run import stated_flow
 from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.initial import initial
+from symderiv.system.all_sizes import AllSizes
 
 INPUTS = sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600)
 SOBOLEV = {"sobolev_weight": 0.5}
 AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}
+
+
+def _error(flow: Flow) -> float:
+    """Return the generalisation error at the start, by the module of plain descent."""
+    state = flow.state
+    arrays = (state.Q, state.R, state.T, state.student_weights, state.teacher_weights)
+    return float(flow.kernel.module.generalization_error(*map(np.array, arrays)))
 
 
 def _problem(**given: Any) -> sd.Problem:
@@ -32,7 +40,7 @@ def _problem(**given: Any) -> sd.Problem:
         {"order": "small-learning-rate", "label_noise": 0.3},
         {"label_flip": 0.2, "label_noise": 0.5},
         {"keep": 0.7, "label_flip": 0.1},
-        {"input_noise": 0.4, "update_noise": 0.3},
+        {"input_noise": 0.4, "update_noise": 0.3, "students": 3, "teachers": 2},
         {
             "student_biases": [0.1, -0.3],
             "teacher_biases": 0.2,
@@ -73,6 +81,37 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
     np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-8)
     if given is AVERAGED:
         np.testing.assert_allclose(run.further["A.B"], np.swapaxes(other["B.A"], 1, 2), rtol=1e-8)
+
+
+def test_one_module_serves_all_numbers_of_units() -> None:
+    """Coefficients are read off at four students and two teachers; sizes beyond these agree too."""
+    study = _problem(students=5, teachers=3, label_noise=0.3, train_second_layer=True)._study
+    start = initial(study)
+    stated, plain = stated_flow(study, start.state), Flow(study, kernel_for(study), start.state)
+    slopes = []
+    for flow in (stated, plain):
+        slope = np.empty_like(flow.begin)
+        rates = flow.kernel.right_hand_side_for(5, 3)
+        rates(0.0, flow.begin, flow.sizes, flow.parameters, slope)
+        slopes.append(slope)
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=0, atol=1e-14)
+    assert abs(stated.error_at(stated.begin, stated.parameters) - _error(plain)) < 1e-14
+
+
+def test_units_that_are_not_alike_have_a_module_of_their_own() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w", 4), P.vectors("B", 2, fixed=True)
+    h = w @ x
+    P.descend((h[0] + 2 * h[1] + h[2] + h[3] - (B @ x).sum()) ** 2 / 2, {w: 0.1})
+    lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
+    first = next(iter(P.solver.closed.drift.values()))
+    rate = next(rate for (_, vector), rate in first.items() if vector.name == "B1")
+    assert lifting.lifted(rate, [("K", 0), ("M", 0)]) is not None
+    error = P.statement.lines[0]
+    with pytest.raises(sd.NotClosed, match="not treated alike"):
+        P.observe(error=error.loss)
+        lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
+        lifting.lifted(P.solver.closed.observables["error"], [])
 
 
 def test_keys_of_stated_rules_are_checked() -> None:
