@@ -17,7 +17,6 @@ from symderiv.dynamics.rules.rule_of import StudyRule, rule_of
 from symderiv.dynamics.rules.rule_run import RuleFlow
 from symderiv.dynamics.rules.stated_module import (
     FIXED,
-    MOVING,
     VELOCITY,
     OfEigenspaces,
     StatedModule,
@@ -110,8 +109,9 @@ class StatedFlow(RuleFlow):
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The sizes, with that of a slow scalar behind."""
-        return np.append(super().sizes, 1)
+        """The sizes; a module for given numbers of units has that of a slow scalar behind."""
+        assert self.module is not None
+        return super().sizes if self.module.general else np.append(super().sizes, 1)
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
         """Return the generalisation error of a flat state."""
@@ -170,6 +170,10 @@ def _started(
     """
     students = np.moveaxis(state.student_overlap, 0, -1)
     teachers = np.moveaxis(state.cross_overlap, 0, -1)
-    found = {kept_name(pair): teachers if pair[1] == FIXED else students for pair in module.further}
-    assert MOVING in module.families
+    found: dict[str, np.ndarray] = {}
+    for pair in module.further:
+        like = teachers if pair[1] == FIXED else students
+        found[kept_name(pair)] = np.zeros_like(like) if VELOCITY in pair else like
+    at_rest = np.zeros(state.K)
+    found |= {"v_velocity": at_rest, "b_velocity": at_rest}
     return {**found, "b": np.array(study.student_biases)}

@@ -108,9 +108,9 @@ def test_units_that_are_not_alike_have_a_module_of_their_own() -> None:
     rate = next(rate for (_, vector), rate in first.items() if vector.name == "B1")
     assert lifting.lifted(rate, [("K", 0), ("M", 0)]) is not None
     error = P.statement.lines[0]
+    P.observe(error=error.loss)
+    lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
     with pytest.raises(sd.NotClosed, match="not treated alike"):
-        P.observe(error=error.loss)
-        lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
         lifting.lifted(P.solver.closed.observables["error"], [])
 
 
