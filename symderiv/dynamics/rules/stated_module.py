@@ -1,7 +1,7 @@
 """A solver module written from a statement, in the layout of the modules of studies.
 
-The modules of plain descent and of the rules of :mod:`symderiv.learning` hold for all K and M. The
-module of a rule that is only a statement is written for the K and M of a study; its vectors hold
+Where a mean of a stated rule has no closed form its module is written for the K and M of a study
+(:mod:`symderiv.dynamics.rules.general_module` writes those for all K and M); its vectors hold
 the same fields, with the order parameters that the rule adds behind, so that integration, ensembles
 and results know no difference.
 """

@@ -1,8 +1,8 @@
 """Every learning rule as a statement: a few lines in the language of ``symderiv.statement``.
 
 This is all that a learning rule is. The derivation of :mod:`symderiv.learning` does not read it;
-that of :mod:`symderiv.system`, simulations and the check of generated modules do, so that each
-checks the other (``tests/unit/system/test_rules_as_statements.py``).
+that of :mod:`symderiv.system`, modules of stated rules, simulations and the check of generated
+modules do, so that each checks the other (``tests/unit/system/test_rules_as_statements.py``).
 """
 
 from __future__ import annotations
