@@ -32,6 +32,18 @@ _ALONE = {
 """Keys, and what does not go together with each of them, besides two of the motions."""
 
 
+_NOT_STATED = (
+    "task",
+    "training.schedule",
+    "training.batch",
+    "training.batch_ratio",
+    "training.normalise",
+    "training.loss",
+    "training.target",
+)
+"""What does not go together with rules that are nothing but their statement."""
+
+
 class Stated(Protocol):
     """What is looked at of a study."""
 
@@ -44,6 +56,10 @@ class Stated(Protocol):
     @property
     def rule_keys(self) -> tuple[str, ...]:
         """The keys by which the rule is another one than plain descent."""
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The keys by which the rule is nothing but its statement."""
 
     @property
     def data_model(self) -> DataModel | None:
@@ -90,6 +106,10 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
     if training.momentum_rate is not None and trained and len(heads) > 1:
         several = "network.train_second_layer and several heads of task"
         yield "training.momentum_rate", several
+    for key in study.stated:
+        for other in _NOT_STATED:
+            if other in given:
+                yield key, other
     if study.rule_keys and study.time.method == "implicit":
         yield "time.method", study.rule_keys[0]
 

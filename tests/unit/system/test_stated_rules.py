@@ -119,5 +119,7 @@ def test_keys_of_stated_rules_are_checked() -> None:
         _problem(consistency_weight=0.5)
     with pytest.raises(sd.InputError, match="has no meaning without"):
         _problem(averaging_rate=0.5)
+    with pytest.raises(sd.InputError, match="not derived together with"):
+        _problem(**SOBOLEV, schedule="1/(1 + alpha)")
     with pytest.raises(sd.InputError, match="did you mean sobolev_weight"):
         _problem(sobolev_wieght=0.5)
