@@ -10,7 +10,7 @@ import sympy as sp
 
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.stated_times import StatedTasks, schedule_of
-from symderiv.errors import NotClosed
+from symderiv.errors import NotClosed, NotYetError
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
@@ -27,7 +27,20 @@ AnySystem = TypeVar("AnySystem", bound=System)
 
 
 def system_of(study: Study) -> System:
-    """Return what a study says as a statement; see :func:`stated_in`."""
+    """Return what a study says as a statement; see :func:`stated_in`.
+
+    Raises:
+        NotYetError: Students keep the variance of their fields on inputs of several eigenvalues: a
+            sphere of statements keeps the norm, which is another rule there.
+    """
+    data = study.data_model
+    several = data is not None and np.ptp(data.average().eigenvalue) > 0.0
+    if study.training.normalise == "sphere" and several:
+        raise NotYetError(
+            "not stated for inputs of several eigenvalues: the rule keeps the variances Q_ii of "
+            'fields, and constrain(J, "sphere") keeps norms; use sd.Isotropic inputs',
+            argument="training.normalise",
+        )
     return stated_in(System(study.training.order), study)
 
 

@@ -123,3 +123,8 @@ def test_keys_of_stated_rules_are_checked() -> None:
         _problem(**SOBOLEV, schedule="1/(1 + alpha)")
     with pytest.raises(sd.InputError, match="did you mean sobolev_weight"):
         _problem(sobolev_wieght=0.5)
+
+
+def test_a_sphere_of_fields_is_not_stated_as_one_of_norms() -> None:
+    with pytest.raises(sd.NotYetError, match="keeps the variances"):
+        _ = _problem(normalise="sphere").system
