@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.state import State
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
+__all__ = ["check_stated", "named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
 
 AnySystem = TypeVar("AnySystem", bound=System)
 
 
 def system_of(study: Study) -> System:
-    """Return what a study says as a statement; see :func:`stated_in`.
+    """Return what a study says as a statement; see :func:`stated_in`."""
+    check_stated(study)
+    return stated_in(System(study.training.order), study)
+
+
+def check_stated(study: Study) -> None:
+    """Refuse a rule that the language does not say as it is.
 
     Raises:
         NotYetError: Students keep the variance of their fields on inputs of several eigenvalues: a
@@ -41,7 +47,6 @@ def system_of(study: Study) -> System:
             'fields, and constrain(J, "sphere") keeps norms; use sd.Isotropic inputs',
             argument="training.normalise",
         )
-    return stated_in(System(study.training.order), study)
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:

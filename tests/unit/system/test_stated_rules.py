@@ -13,6 +13,7 @@ from symderiv.dynamics.rules.stated_run import stated_flow
 from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.initial import initial
+from symderiv.errors import NotYetError
 from symderiv.system.all_sizes import AllSizes
 
 INPUTS = sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600)
@@ -126,5 +127,5 @@ def test_keys_of_stated_rules_are_checked() -> None:
 
 
 def test_a_sphere_of_fields_is_not_stated_as_one_of_norms() -> None:
-    with pytest.raises(sd.NotYetError, match="keeps the variances"):
+    with pytest.raises(NotYetError, match="keeps the variances"):
         _ = _problem(normalise="sphere").system
