@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import symderiv as sd
+from symderiv.dynamics.studies.study_tables import STATED_KEYS
 from symderiv.errors import InputError
 
 MOST_SECONDS = 0.9
@@ -62,6 +63,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "implicit": {"time": {"method": "implicit"}},
     "classes": {"inputs": CLASSES},
     "many teachers": {"students": 2, "teachers": 3},
+    **{key: dict.fromkeys((key, *others), 0.5) for key, others in STATED_KEYS.items()},
 }
 """Arguments of a problem, each a key of a rule or what rules have to go together with."""
 

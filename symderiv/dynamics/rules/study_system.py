@@ -10,6 +10,7 @@ import sympy as sp
 
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.stated_times import StatedTasks, schedule_of
+from symderiv.dynamics.studies.study_tables import STATED_KEYS
 from symderiv.errors import NotClosed, NotYetError
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -150,6 +151,7 @@ def numbers_of(
     eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
     scale = training.evaluation_scale
     eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
+    stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
     tasks = StatedTasks(study, P, examples) if study.task else None
     taught = study.teacher_weights if units is None else np.ones(M)
     taught = weights("c", taught) if tasks is None else tasks.teacher_weights
@@ -178,9 +180,7 @@ def numbers_of(
         momentum_rate=training.momentum_rate,
         batch=training.batch or 1,
         batch_ratio=training.batch_ratio,
-        sobolev_weight=rate("sobolev_weight", training.sobolev_weight),
-        consistency_weight=rate("consistency_weight", training.consistency_weight),
-        averaging_rate=rate("averaging_rate", training.averaging_rate or 0.0),
+        **{name: rate(name, getattr(training, name) or 0.0) for name in stated},
         input_variance=_variance(study),
         heads=(sp.S.One,) if tasks is None else tasks.heads,
         inputs=() if tasks is None else tasks.inputs,

@@ -206,7 +206,8 @@ class Study(Table):
     @property
     def stated(self) -> tuple[str, ...]:
         """The keys by which the rule is nothing but its statement."""
-        return tuple(key for key in STATED_KEYS if key in self.rule_keys)
+        keys = (f"training.{key}" for key in STATED_KEYS)
+        return tuple(key for key in keys if key in self.rule_keys)
 
     @cached_property
     def alpha(self) -> np.ndarray:

@@ -48,8 +48,12 @@ RULE_KEYS = {
     ),
 }
 """Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
-STATED_KEYS = ("training.sobolev_weight", "training.consistency_weight")
-"""Those that are nothing but lines of the rule's statement, from which all else follows."""
+STATED_KEYS: dict[str, tuple[str, ...]] = {
+    "sobolev_weight": (),
+    "consistency_weight": ("averaging_rate",),
+}
+"""Those of [training] that are nothing but lines of the rule's statement, from which all else
+follows, and the keys that each needs besides. They are numbers of the same names there."""
 
 
 class Network(Table, table="network"):

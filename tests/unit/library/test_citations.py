@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.studies.study_tables import RULE_KEYS
+from symderiv.dynamics.studies.study_tables import RULE_KEYS, STATED_KEYS
 from symderiv.library.citations import _data, _entries, cited
 from symderiv.verification.library import names
 
@@ -39,6 +39,12 @@ WITH: dict[str, dict[str, Any]] = {
     "training.evaluation_scale": {"keep": 0.5},
     "training.bias_learning_rate": {"train_biases": True},
 }
+
+
+for _key, _others in STATED_KEYS.items():
+    for _name in (_key, *_others):
+        GIVEN[f"training.{_name}"] = 0.5
+        WITH[f"training.{_name}"] = dict.fromkeys((_key, *_others), 0.5)
 
 
 def _keys_in(data: Any) -> set[str]:
