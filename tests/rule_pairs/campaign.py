@@ -12,7 +12,7 @@ import symderiv as sd
 from symderiv.dynamics.studies.study_tables import STATED_KEYS
 from symderiv.errors import InputError
 
-MOST_SECONDS = 0.9
+MOST_SECONDS = 2.0
 """Of CPU time, to state a problem or to refuse it."""
 
 TASKS = [{"until": 0.01, "teachers": [0]}, {"teachers": [1]}]

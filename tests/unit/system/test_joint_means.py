@@ -17,6 +17,9 @@ from symderiv.system.field_law import Law
 from symderiv.system.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 Z = sp.symbols("z1:8", real=True)
 K = sp.symbols("k1:6", real=True)
 COVARIANCE = np.array([[1.1, 0.4, -0.2], [0.4, 0.8, 0.3], [-0.2, 0.3, 0.9]])

@@ -13,6 +13,9 @@ import symderiv as sd
 from symderiv.dynamics.rules.study_system import named_state
 from symderiv.library.starts import start_of
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(6)
+
 BIASES = {"student_biases": [0.1, -0.3, 0.5], "teacher_biases": [0.2, -0.4]}
 RULES: dict[str, dict[str, Any]] = {
     "plain": {},

@@ -17,6 +17,9 @@ from symderiv.system.step_chain import Chain, Space
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_sgd import gram_of, roots_of, space_of
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 
 def _networks() -> tuple[sd.System, dict[str, Any]]:
     inputs = sd.Spectrum([1.6, 0.4, 1.0], weights=[0.5, 0.375, 0.125])

@@ -16,6 +16,9 @@ from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import NotYetError
 from symderiv.system.all_sizes import AllSizes
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(4)
+
 INPUTS = sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600)
 SOBOLEV = {"sobolev_weight": 0.5}
 AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}

@@ -11,6 +11,9 @@ import symderiv as sd
 from symderiv.errors import InputError, NotYetError
 from symderiv.system.symmetries import exchanges_of
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 
 def subspace_rule() -> tuple[sd.System, dict[str, Any]]:
     """Two neurons that learn the directions of two hidden signs."""

@@ -15,6 +15,9 @@ import symderiv as sd
 from symderiv.system.plain_reading import plain_step
 from symderiv.system.system_sgd import gram_of
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(4)
+
 Drawn = Callable[[np.random.Generator], tuple[dict[str, Any], dict[str, Any]]]
 
 

@@ -15,6 +15,9 @@ from symderiv.system.step_chain import Chain
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_sgd import space_of
 
+# SGD, compilation and quadrature: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 SYSTEMS = {
     "autoencoder": statements.autoencoder,
     "reinforcement": statements.reinforcement,
