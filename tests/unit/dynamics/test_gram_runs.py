@@ -13,6 +13,9 @@ from symderiv.dynamics.studies import initial as initial_state
 from symderiv.dynamics.studies.initial import drawn_state, initial
 from symderiv.errors import InputError
 
+# every form of a step is compiled once: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 # 20, 11 and 4 coordinates for the five vectors, and five without input
 STUDY = """
 [network]

@@ -10,6 +10,9 @@ import pytest
 from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.errors import InputError
 
+# every form of a step is compiled once: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 STUDY = """
 [network]
 activation = "{activation}"

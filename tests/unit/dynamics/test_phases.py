@@ -12,6 +12,9 @@ from symderiv.dynamics.rules.timetable import timetable
 from symderiv.dynamics.studies.state import State
 from symderiv.packing import Packing
 
+# every form of a step is compiled once: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 BASE = {
     "students": 2,
     "teachers": 3,

@@ -16,6 +16,9 @@ from symderiv.dynamics.storage.checkpoint import Checkpoint
 from symderiv.dynamics.studies.initial import RUNS, initial, stream
 from symderiv.errors import InputError, NotYetError
 
+# every form of a step is compiled once: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 N, K, M = 12, 3, 2
 EXAMPLES = 30
 LATENT = sd.HiddenManifold("sign", dimension=N, latent_dimension=6)

@@ -12,6 +12,9 @@ from symderiv.dynamics import parse_study, simulate
 from symderiv.dynamics.studies.initial import RUNS, initial, stream
 from symderiv.errors import InputError
 
+# every form of a step is compiled once: a part of them a day
+pytestmark = pytest.mark.turns(3)
+
 STUDY = """
 [network]
 activation = "erf"

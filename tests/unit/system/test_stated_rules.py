@@ -17,7 +17,7 @@ from symderiv.errors import NotYetError
 from symderiv.system.all_sizes import AllSizes
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(4)
+pytestmark = pytest.mark.turns(8)
 
 INPUTS = sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600)
 SOBOLEV = {"sobolev_weight": 0.5}

@@ -16,7 +16,7 @@ from symderiv.system.step_program import StepProgram
 from symderiv.system.system_sgd import space_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(8)
 
 SYSTEMS = {
     "autoencoder": statements.autoencoder,
