@@ -37,11 +37,17 @@ def check_stated(study: Study) -> None:
     """Refuse a rule that the language does not say as it is.
 
     Raises:
-        NotYetError: Students keep the variance of their fields on inputs of several eigenvalues: a
-            sphere of statements keeps the norm, which is another rule there.
+        NotYetError: There is a state and no law of inputs; or students keep the variance of their
+            fields on inputs of several eigenvalues: a sphere of statements keeps the norm, which is
+            another rule there.
     """
     data = study.data_model
-    several = data is not None and np.ptp(data.average().eigenvalue) > 0.0
+    if data is None:
+        raise NotYetError(
+            "not stated from a state file alone, which has no law of the inputs; give inputs",
+            argument="data",
+        )
+    several = np.ptp(data.average().eigenvalue) > 0.0
     if study.training.normalise == "sphere" and several:
         raise NotYetError(
             "not stated for inputs of several eigenvalues: the rule keeps the variances Q_ii of "

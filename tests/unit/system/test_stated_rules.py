@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,13 @@ def test_keys_of_stated_rules_are_checked() -> None:
 def test_a_sphere_of_fields_is_not_stated_as_one_of_norms() -> None:
     with pytest.raises(NotYetError, match="keeps the variances"):
         _ = _problem(normalise="sphere").system
+
+
+def test_a_state_alone_is_not_stated(tmp_path: Path) -> None:
+    problem = _problem()
+    initial(problem._study).state.save(tmp_path / "start.npz")
+    alone = sd.Problem(
+        "erf", students=2, teachers=1, learning_rate=0.5, state=tmp_path / "start.npz"
+    )
+    with pytest.raises(NotYetError, match="no law of the inputs"):
+        _ = alone.system
