@@ -56,10 +56,7 @@ class _Direct:
     def __init__(self, statement: Statement, state: Mapping[str, Any], step: float = STEP) -> None:
         self.statement, self.symbols, self.step = statement, statement.symbols, step
         self.inputs = {each.name: each for each in statement.inputs}
-        self.places = {
-            name: tuple(v for v in statement.vectors if v.family == name)
-            for name in dict.fromkeys(v.family for v in statement.vectors)
-        }
+        self.places = statement.families
         self.overlaps: dict[tuple[str, str], float] = {}
         for name in (name for name in state if "." in name):
             first, second = name.split(".")
@@ -69,8 +66,7 @@ class _Direct:
             ):
                 self.overlaps[a.name, b.name] = self.overlaps[b.name, a.name] = float(array[i, j])
         self.values = {s: sp.Float(v, 17) for s, v in self.symbols.parameters.items()}
-        for name in set(self.symbols.scalars.values()):
-            own = [s for s, n in self.symbols.scalars.items() if n == name]
+        for name, own in statement.scalars.items():
             self.values |= dict(zip(own, map(sp.Float, np.ravel(state[name])), strict=True))
 
     def overlap(self, first: SlowVector, second: SlowVector) -> float:
@@ -245,7 +241,7 @@ class _Direct:
                 first, second = name.split(".")
                 values = [final[a, b] for a in self.places[first] for b in self.places[second]]
             else:
-                own = [s for s, n in self.symbols.scalars.items() if n == name]
+                own = self.statement.scalars[name]
                 values = [mean[places[s], -1] if s in places else 0.0 for s in own]
             found[name] = np.reshape(values, np.shape(state[name]))
         return found

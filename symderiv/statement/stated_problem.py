@@ -6,9 +6,10 @@ one step, which the derivation and the simulation both read, follow from them he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import sympy as sp
 
@@ -18,6 +19,8 @@ from symderiv.statement.slopes import slope as slope_of
 from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression
 
 __all__ = ["Change", "Constraint", "Descent", "Inputs", "Statement", "Step", "Update"]
+
+Member = TypeVar("Member")
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,16 @@ class Statement:
         """
         return next((each.batch_ratio for each in self.inputs if each.batch_ratio), None)
 
+    @cached_property
+    def families(self) -> dict[str, tuple[SlowVector, ...]]:
+        """The vectors by the name under which they were declared, in order."""
+        return _grouped((vector, vector.family) for vector in self.vectors)
+
+    @cached_property
+    def scalars(self) -> dict[str, tuple[sp.Symbol, ...]]:
+        """The slow scalars by the name under which they were declared, in order."""
+        return _grouped(self.symbols.scalars.items())
+
     def step(self) -> Step:
         """Return the changes of one step.
 
@@ -164,6 +177,13 @@ class Statement:
                 else:
                     _add(scalars.setdefault(target, Change()), change)
         return Step(vectors, scalars, source)
+
+
+def _grouped(members: Iterable[tuple[Member, str]]) -> dict[str, tuple[Member, ...]]:
+    found: dict[str, tuple[Member, ...]] = {}
+    for member, name in members:
+        found[name] = (*found.get(name, ()), member)
+    return found
 
 
 def _name(key: SlowVector | sp.Symbol) -> str:

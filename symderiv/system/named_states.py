@@ -44,6 +44,7 @@ class Layout:
         self.closed = closed
         self.statement = closed.equations.statement
         self.symbols = self.statement.symbols
+        self.families, self.scalars = self.statement.families, self.statement.scalars
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -81,22 +82,6 @@ class Layout:
     def sizes(self) -> np.ndarray:
         """The sizes as compiled code takes them: no cone of fields is tested by the stepper."""
         return np.array([0, 0, self.classes, 1], dtype=np.int64)
-
-    @cached_property
-    def families(self) -> dict[str, tuple[SlowVector, ...]]:
-        """The vectors by the name of their family."""
-        found: dict[str, tuple[SlowVector, ...]] = {}
-        for vector in self.statement.vectors:
-            found[vector.family] = (*found.get(vector.family, ()), vector)
-        return found
-
-    @cached_property
-    def scalars(self) -> dict[str, tuple[sp.Symbol, ...]]:
-        """The slow scalars by the name under which they were declared."""
-        found: dict[str, tuple[sp.Symbol, ...]] = {}
-        for symbol, name in self.symbols.scalars.items():
-            found[name] = (*found.get(name, ()), symbol)
-        return found
 
     @cached_property
     def names(self) -> tuple[str, ...]:

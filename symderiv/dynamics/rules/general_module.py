@@ -93,8 +93,8 @@ class GeneralModule:
     def closed(self) -> Closed:
         """The equations of the first units of each family, from which all others follow."""
         equations = derived(self.statement)
-        first = {v for members in self.families.values() for v in members[:1]}
-        two = {v for members in self.families.values() for v in members[:2]}
+        first = {v for members in self.statement.families.values() for v in members[:1]}
+        two = {v for members in self.statement.families.values() for v in members[:2]}
         drift = {
             a: {key: rate for key, rate in rates.items() if key[1] in two}
             for a, rates in equations.drift.items()
@@ -103,30 +103,14 @@ class GeneralModule:
         noise = {
             (a, b): rates for (a, b), rates in equations.noise.items() if a in first and b in two
         }
-        firsts = {members[0] for members in self.scalars.values()}
+        firsts = {members[0] for members in self.statement.scalars.values()}
         scalars = {u: rate for u, rate in equations.scalars.items() if u in firsts}
         return closed(replace(equations, drift=drift, noise=noise, scalars=scalars))
-
-    @cached_property
-    def families(self) -> dict[str, tuple[SlowVector, ...]]:
-        """The vectors by family."""
-        found: dict[str, tuple[SlowVector, ...]] = {}
-        for vector in self.statement.vectors:
-            found[vector.family] = (*found.get(vector.family, ()), vector)
-        return found
-
-    @cached_property
-    def scalars(self) -> dict[str, tuple[sp.Symbol, ...]]:
-        """The slow scalars by name."""
-        found: dict[str, tuple[sp.Symbol, ...]] = {}
-        for symbol, name in self.statement.symbols.scalars.items():
-            found[name] = (*found.get(name, ()), symbol)
-        return found
 
     @property
     def moving(self) -> tuple[str, ...]:
         """Names of the families that move."""
-        return tuple(name for name in self.families if name != FIXED)
+        return tuple(name for name in self.statement.families if name != FIXED)
 
     @property
     def further(self) -> tuple[tuple[str, str], ...]:
@@ -168,7 +152,7 @@ class GeneralModule:
     def state(self) -> Vector:
         """The unknowns."""
         further = tuple(self.kept(pair) for pair in self.further)
-        slow = tuple(self.scalar(name) for name in self.scalars if name != "v")
+        slow = tuple(self.scalar(name) for name in self.statement.scalars if name != "v")
         return Vector("state", (*known.STATE.fields, *further, *slow))
 
     @cached_property
@@ -194,8 +178,8 @@ class GeneralModule:
         """The names of arrays in modules by those of coefficients."""
         pairs = [
             tuple(pair)
-            for n, a in enumerate(self.families)
-            for pair in ((a, b) for b in list(self.families)[n:])
+            for n, a in enumerate(self.statement.families)
+            for pair in ((a, b) for b in list(self.statement.families)[n:])
         ]
         found = {"c": known.V_TEACHER.name}
         for first, second in pairs:
@@ -287,8 +271,8 @@ class GeneralModule:
         """The drift of a family along another, times ρ_k or not."""
         found = {}
         for a in self.moving:
-            rates = self.closed.drift.get(self.families[a][0], {})
-            for e, members in self.families.items():
+            rates = self.closed.drift.get(self.statement.families[a][0], {})
+            for e, members in self.statement.families.items():
                 for scaled in (True, False):
                     value = {
                         n: sp.Add(
@@ -313,7 +297,7 @@ class GeneralModule:
         for n, a in enumerate(self.moving):
             for b in self.moving[n:]:
                 for scaled in (True, False):
-                    first, members = self.families[a][0], self.families[b][:2]
+                    first, members = self.statement.families[a][0], self.statement.families[b][:2]
                     value = {
                         n: sp.Add(
                             *(
@@ -532,7 +516,7 @@ class GeneralModule:
         return total
 
     def _scalar_rates(self) -> Iterator[Assignment]:
-        for name, members in self.scalars.items():
+        for name, members in self.statement.scalars.items():
             rate = self.closed.scalars.get(members[0], sp.S.Zero)
             formula = self._named(self.lifting.lifted(rate, [("K", 0)]))
             yield Assignment(sp.IndexedBase(f"d_{self.scalar(name).name}")[_I], formula)

@@ -70,17 +70,9 @@ class StatedModule:
         return self.closed.equations.statement
 
     @cached_property
-    def families(self) -> dict[str, tuple[SlowVector, ...]]:
-        """The vectors by family."""
-        found: dict[str, tuple[SlowVector, ...]] = {}
-        for vector in self.statement.vectors:
-            found[vector.family] = (*found.get(vector.family, ()), vector)
-        return found
-
-    @cached_property
     def further(self) -> tuple[tuple[str, str], ...]:
         """Pairs of families whose overlaps are order parameters beyond those of plain descent."""
-        names = [name for name in self.families if name != FIXED]
+        names = [name for name in self.statement.families if name != FIXED]
         pairs = [(a, b) for n, a in enumerate(names) for b in names[n:]]
         pairs += [(a, FIXED) for a in names]
         return tuple(pair for pair in pairs if pair not in ((MOVING, MOVING), (MOVING, FIXED)))
@@ -88,10 +80,7 @@ class StatedModule:
     @cached_property
     def scalars(self) -> dict[str, tuple[sp.Symbol, ...]]:
         """The slow scalars by name, output weights first."""
-        found: dict[str, tuple[sp.Symbol, ...]] = {"v": ()}
-        for symbol, name in self.statement.symbols.scalars.items():
-            found[name] = (*found.get(name, ()), symbol)
-        return found
+        return {"v": (), **self.statement.scalars}
 
     @cached_property
     def layout(self) -> dict[str, Any]:
@@ -165,15 +154,17 @@ class _StudyWriter(Writer):
         self.module = module
 
     def state_arrays(self) -> list[Array]:
-        families, (first, cross) = self.module.families, ((MOVING, MOVING), (MOVING, FIXED))
-        found = [self._entries(families[a], families[b]) for a, b in (first, cross)]
+        families = self.module.statement.families
+        found = [
+            self._entries(families[a], families[b]) for a, b in ((MOVING, MOVING), (MOVING, FIXED))
+        ]
         found.append(self._slow("v"))
         found += [self._entries(families[a], families[b]) for a, b in self.module.further]
         found += [self._slow(name) for name in self.module.scalars if name != "v"]
         return [array for each in found for array in each]
 
     def parameter_arrays(self) -> list[Array]:
-        teachers = self.module.families[FIXED]
+        teachers = self.module.statement.families[FIXED]
         covariances = [Array(_covariance(pair), ()) for pair in _all_pairs(teachers, teachers)]
         weights = [f"c{n + 1}" for n in range(len(teachers))]
         *_, first = [name for name, axes in LAYOUT["parameters"].items() if axes]

@@ -205,7 +205,7 @@ class RuleMeasures(_Measures):
 
     def _further(self, covariance: np.ndarray) -> dict[str, np.ndarray]:
         """Return the overlaps of families that only the statement has."""
-        families = list(dict.fromkeys(v.family for v in self.steps.program.vectors))
+        families = list(self.steps.program.statement.families)
         # teachers stand last in names of pairs, as in curves of the equations
         families.sort(key=lambda name: name == "B")
         more = [name for name in families if name not in _BEYOND]

@@ -187,22 +187,22 @@ class StudySteps:
 
     def places(self, family: str) -> list[int]:
         """Return the rows of a family of vectors."""
-        return [n for v, n in self.program.vectors.items() if v.family == family]
+        own = self.program.statement.families.get(family, ())
+        return [self.program.vectors[vector] for vector in own]
 
     def scalar_places(self, name: str) -> list[int]:
         """Return the places of slow scalars under a name."""
-        known = self.program.statement.symbols.scalars
-        return [n for n, symbol in enumerate(self.program.scalars) if known[symbol] == name]
+        own = self.program.statement.scalars.get(name, ())
+        return [self.program.scalars.index(symbol) for symbol in own]
 
     @cached_property
     def scalars(self) -> np.ndarray:
         """Where slow scalars start."""
         found = np.zeros(len(self.program.scalars))
-        for symbol, name in self.program.statement.symbols.scalars.items():
-            place = self.program.scalars.index(symbol)
-            unit = self.scalar_places(name).index(place)
+        for name in self.program.statement.scalars:
             source = self.study.student_biases if name == "b" else self.start.state.student_weights
-            found[place] = source[unit]
+            places = self.scalar_places(name)
+            found[places] = source[: len(places)]
         return found
 
     def roots(self, eigenvalue: np.ndarray) -> np.ndarray:
