@@ -17,17 +17,12 @@ import sympy as sp
 
 from symderiv.errors import DivergentError, NotClosed, NotYetError
 from symderiv.numerics.joint_mean import MOST_CONSTANTS
-from symderiv.system.field_law import Law
+from symderiv.statement.field_law import Law
+from symderiv.statement.stated_motion import Average
 from symderiv.system.joint_forms import directions, forms_of, in_terms_of
 from symderiv.system.polynomials import coefficients
 
-__all__ = ["Average", "Averages", "Slot", "has_no_closed_form"]
-
-
-class Average(sp.Function):  # type: ignore[misc]
-    """The mean over a fresh example, not yet taken."""
-
-    nargs = 1
+__all__ = ["Averages", "Slot", "has_no_closed_form"]
 
 
 X = sp.Symbol("x", real=True)

@@ -12,10 +12,10 @@ from sympy.core.function import AppliedUndef
 
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Overlap
+from symderiv.statement.stated_motion import ALL, Equations
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.averages import Averages
 from symderiv.system.slot_means import SlotMeans
-from symderiv.system.stated_motion import ALL, Equations
 
 __all__ = ["BEGIN", "Closed", "closed"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
-from symderiv.system.field_law import Law
+from symderiv.statement.field_law import Law
 
 __all__ = ["directions", "forms_of", "in_terms_of"]
 

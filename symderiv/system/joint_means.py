@@ -18,8 +18,8 @@ from symderiv_codegen import ScalarFunction, TemplateFunction
 
 from symderiv.errors import NotYetError
 from symderiv.numerics.joint_mean import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
+from symderiv.statement.field_law import Law
 from symderiv.system.averages import Slot, X
-from symderiv.system.field_law import Law
 from symderiv.system.polynomials import mean_over
 
 __all__ = ["LARGEST_VARIANCE", "MOST_NONLINEAR", "Joint", "JointMeans", "rule_for"]

@@ -8,10 +8,10 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
+from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, Mean, Overlap, Size, Time
+from symderiv.statement.stated_motion import Average
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
-from symderiv.system.averages import Average
-from symderiv.system.field_law import Law
 
 __all__ = ["Letters"]
 

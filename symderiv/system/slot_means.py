@@ -13,8 +13,8 @@ from symderiv.gaussian import covariance_symbols, expectation
 from symderiv.gaussian.distributions import reduced
 from symderiv.learning.lowering.regularity import has_edge
 from symderiv.learning.lowering.stable import stable
+from symderiv.statement.field_law import Law
 from symderiv.system.averages import MeanTable, Slot, X
-from symderiv.system.field_law import Law
 from symderiv.system.joint_means import JointMeans
 
 __all__ = ["MOST_FIELDS", "SlotMeans"]

@@ -90,8 +90,8 @@ class System(Language):
         Raises:
             NotClosed: The equations do not close.
         """
+        from symderiv.statement.stated_motion import derived
         from symderiv.system.closed_motion import closed
-        from symderiv.system.stated_motion import derived
         from symderiv.system.system_runs import Solver
 
         said = len(self._lines), len(self._constraints), len(self._observables)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from symderiv.errors import InputError, NotYetError
+from symderiv.statement.stated_motion import derived
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name
-from symderiv.system.stated_motion import derived
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemPoint", "VariedSystem"]

@@ -32,11 +32,11 @@ from symderiv.dynamics.rules.stated_module import FIXED, INPUTS, MOVING, kept_na
 from symderiv.dynamics.storage.kernels import Kernel, kept_module
 from symderiv.learning.lowering import solver_arrays as known
 from symderiv.numerics import GAUSSIAN
+from symderiv.statement.stated_motion import derived
 from symderiv.statement.stated_problem import Statement
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.all_sizes import AllSizes, index
 from symderiv.system.closed_motion import Closed, closed
-from symderiv.system.stated_motion import derived
 
 __all__ = ["FEW", "GeneralModule"]
 

@@ -19,6 +19,7 @@ from symderiv_codegen import Array, Procedure, Program, print_fast, print_readab
 from symderiv_kernels.layout import LAYOUT
 
 from symderiv.dynamics.storage.kernels import Kernel, kept_module
+from symderiv.statement.stated_motion import derived
 from symderiv.statement.stated_problem import Statement
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.closed_motion import (
@@ -30,7 +31,6 @@ from symderiv.system.closed_motion import (
     parameter_name,
     scalar_name,
 )
-from symderiv.system.stated_motion import derived
 
 if TYPE_CHECKING:
     from symderiv.statement.language import Language

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from symderiv.data import DataModel
+    from symderiv.data.model import Component
 
     Numbers = Sequence[float] | npt.NDArray[np.float64]
     Matrix = Sequence[Sequence[float]] | npt.NDArray[np.float64]
@@ -417,6 +418,10 @@ class GaussianMixture(InputModel, table="data"):
 
     def idle(self) -> tuple[str, ...]:
         return () if self.eigenvalues is None else ("means", "standardise", "seed")
+
+    def of_component(self, component: Component) -> Spectrum:
+        """Return the model of inputs that are of one component."""
+        return Spectrum(component.eigenvalue.tolist(), weights=component.weight.tolist())
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import mixed_spectra, mixture_manifold

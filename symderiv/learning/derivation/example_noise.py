@@ -16,7 +16,7 @@ from sympy.functions.special.tensor_functions import KroneckerDelta
 
 from symderiv.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.indexed_sums import Term, spread
+from symderiv.learning.derivation.indexed_sums import Term, contract, spread, terms, together
 
 Noise = Callable[[Term], list[Term]]
 
@@ -105,6 +105,12 @@ def without_noise(term: Term) -> list[Term]:
     for noise in NOISES:
         found = [part for each in found for part in noise(each)]
     return found
+
+
+def mean_over_example(expression: sp.Expr) -> sp.Expr:
+    """Return the mean over an example: its input, and what else is drawn for it."""
+    parts = (part for term in terms(expression) for part in without_noise(term))
+    return contract(spread(s.Average(together(parts))))
 
 
 def cumulant(order: int) -> sp.Expr:

@@ -22,12 +22,10 @@ from symderiv.learning.derivation.indexed_sums import (
     terms,
     together,
 )
-from symderiv.learning.derivation.network_outputs import PLAIN_OUTPUTS, Outputs
+from symderiv.learning.derivation.network_outputs import Outputs
 
 
-def by_covariance(
-    expression: sp.Expr, variable: sp.Indexed, outputs: Outputs = PLAIN_OUTPUTS
-) -> sp.Expr:
+def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
     """The derivative by Q_ij (one variable with Q_ji) or R_in, sums carried out where they can be.
 
     Args:
@@ -47,9 +45,7 @@ def by_covariance(
     return contract(together(parts))
 
 
-def by_weight(
-    expression: sp.Expr, variable: sp.Indexed, outputs: Outputs = PLAIN_OUTPUTS
-) -> sp.Expr:
+def by_weight(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
     """The derivative of a sum of terms with one mean each by an output weight or a bias."""
 
     def rule(whole: Term) -> Term:
@@ -66,9 +62,7 @@ def by_weight(
     return contract(spread(map_terms(expression, rule)))
 
 
-def _slopes(
-    factor: sp.Expr, variable: sp.Indexed, outputs: Outputs = PLAIN_OUTPUTS
-) -> Iterator[sp.Expr]:
+def _slopes(factor: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> Iterator[sp.Expr]:
     """Price's rule for one mean: a summand for each pair of its fields."""
     means = factor.atoms(s.Average)
     if not means:
@@ -134,7 +128,7 @@ def settled(expression: sp.Expr) -> sp.Expr:
 
 
 def prove_first_layer(
-    mean_loss: sp.Expr, student: sp.Expr, teacher: sp.Expr, outputs: Outputs = PLAIN_OUTPUTS
+    mean_loss: sp.Expr, student: sp.Expr, teacher: sp.Expr, outputs: Outputs
 ) -> None:
     """A_ij = (1 + δ_ij) ∂⟨ε⟩/∂Q_ij and B_in = ∂⟨ε⟩/∂R_in, with both sides written out.
 
@@ -152,9 +146,7 @@ def prove_first_layer(
     _agree(s.B[s.i, s.n], by_covariance(mean_loss, s.R[s.i, s.n], outputs), teacher)
 
 
-def prove_second_layer(
-    mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs = PLAIN_OUTPUTS
-) -> None:
+def prove_second_layer(mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs) -> None:
     """The mean of ∂ε/∂v_i is the derivative of ⟨ε⟩ by v_i.
 
     Raises:

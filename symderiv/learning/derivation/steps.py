@@ -88,10 +88,6 @@ class Updated:
     value: sp.Expr
 
 
-class Substituted(Equality):
-    """The update was put into a definition and multiplied out."""
-
-
 class Recognised(Equality):
     """Sums were given the names that they define."""
 
@@ -182,10 +178,6 @@ class InputPower:
     of: sp.Expr
     mean: sp.Expr
     variance: sp.Expr
-
-
-class Correlated(Equality):
-    """A mean with the squared length of the input, exact in N, by Stein's rule for both factors."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.narration.learning_latex import by_rates, coefficient_first, latex, sum_sign
+from symderiv.learning.narration.shown_steps import steps_of
 
 TITLES = MappingProxyType(
     {
@@ -73,15 +74,10 @@ _SLOW_ONES = {
     "v_velocity": "velocities of output weights",
     "b_velocity": "velocities of biases",
 }
-_NAMES = {
-    "student_overlap": "Sums over the eigenspace are overlaps and fields of the eigenspace.",
-    "student_moment": "Sums over eigenvalues are moments again, one order higher.",
-}
-_NAMES["cross_overlap"] = _NAMES["student_overlap"]
-for _each in ("momentum_overlap", "momentum_square", "momentum_cross"):
-    _NAMES[_each] = _NAMES["student_overlap"]
-_NAMES["cross_moment"] = _NAMES["student_moment"]
-
+_NAMES = dict.fromkeys(
+    ("student_moment", "cross_moment"),
+    "Sums over eigenvalues are moments again, one order higher.",
+)
 _NOISES = {
     "flip": "The target has its sign changed with probability $p_f$, by $f = -1$, else $f = 1$; "
     "$f^2 = 1$.",
@@ -102,10 +98,6 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
     ),
     steps.NoiseDefined: ("definition", _NOISES),
     steps.MomentNamed: ("definition", "A moment or joint cumulant of this noise."),
-    steps.Substituted: (
-        "substitution",
-        "The update is put into the definition and multiplied out.",
-    ),
     steps.Recognised: ("names", _NAMES),
     steps.UpdateNoiseAveraged: (
         "update noise",
@@ -124,11 +116,6 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
     steps.FieldCovariance: (
         "covariance",
         "A, B and Γ depend on the overlaps only through these sums.",
-    ),
-    steps.Correlated: (
-        "Stein",
-        "Stein's rule for both input components in $s_k$; the correlation with the forces is of "
-        "order 1/N.",
     ),
     steps.NoiseAveraged: (
         "label noise",
@@ -155,7 +142,7 @@ def sections(equations: Equations) -> tuple[Section, ...]:
     """The derivation of the equations under its headings."""
     return tuple(
         Section(TITLES[key], key, tuple(_told(step, equations) for step in found))
-        for key, found in equations.steps.items()
+        for key, found in steps_of(equations).items()
     )
 
 

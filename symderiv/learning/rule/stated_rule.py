@@ -1,8 +1,8 @@
 """Every learning rule as a statement: a few lines in the language of ``symderiv.statement``.
 
-This is all that a learning rule is. The derivation of :mod:`symderiv.learning` does not read it;
-that of :mod:`symderiv.system`, modules of stated rules, simulations and the check of generated
-modules do, so that each checks the other (``tests/unit/system/test_rules_as_statements.py``).
+This is all that a learning rule is: its equations are derived from it, with functions and numbers
+that have names only (:mod:`symderiv.learning.derivation.named_rule`), its steps are simulated from
+it, and generated modules are compared with averages of its steps.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.equivalent_rates import BATCH as EXAMPLES
 from symderiv.learning.derivation.equivalent_rates import (
@@ -14,7 +15,8 @@ from symderiv.learning.derivation.equivalent_rates import (
     heavy_ball,
     small_batch,
 )
-from symderiv.learning.derivation.motion import BATCH, batches
+from symderiv.learning.derivation.motion import BATCH
+from symderiv.learning.rule.learning_rule import LearningRule
 
 K, M, L = 2, 3, 2
 
@@ -74,7 +76,9 @@ def test_the_map_of_a_batch_is_that_of_vectors(numbers: dict[str, np.ndarray]) -
     J, B = numbers["J"], numbers["teachers"]
     moved = J - eta * variance * (numbers["A"] @ J + numbers["B"] @ B)
     before, after = _overlaps(numbers, J), _overlaps(numbers, moved)
-    derived = {str(field.base.label): rate for field, rate in batches().rates}
+    rule = LearningRule(batches=True)
+    motion = derive_equations(learning_problem("linear", rule=rule)).motion
+    derived = {str(field.base.label): rate for field, rate in motion.rates}
     for k in range(L):
         noise = eta**2 * numbers["eigenvalue"][k] * numbers["Gamma"] / 2.5
         for i in range(K):

@@ -14,22 +14,11 @@ import sympy as sp
 import symderiv.learning.derivation
 from symderiv.errors import FormulaError, SymderivError
 from symderiv.learning import derive_equations, learning_problem
-from symderiv.learning.derivation import example_fields as fields
-from symderiv.learning.derivation import example_means as means
-from symderiv.learning.derivation import (
-    learning_equations,
-    network_outputs,
-    price,
-    update,
-    weight_updates,
-)
+from symderiv.learning.derivation import price
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.self_averaging import (
-    fluctuation,
-    self_averaged,
-    with_input_power,
-)
-from symderiv.learning.narration import narrator
+from symderiv.learning.derivation.example_noise import mean_over_example
+from symderiv.learning.derivation.rule_equations import RuleEquations, equations_of
+from symderiv.learning.narration import narrator, shown_steps
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET, Loss
@@ -95,14 +84,16 @@ def by_overlaps(expression: sp.Expr, at: dict[sp.Idx, int]) -> sp.Expr:
 
 
 def mean_loss() -> sp.Expr:
-    return update.Example().mean_loss
+    return equations_of(PLAIN).mean_loss
 
 
 @pytest.mark.parametrize("at", [{s.i: 0, s.j: 1}, {s.i: 1, s.j: 1}, {s.i: 1, s.n: 0}])
 def test_prices_rule_is_the_derivative_of_means_that_are_known_exactly(at) -> None:
     indices = tuple(at)
     base = s.R if s.n in at else s.Q
-    found = by_overlaps(price.by_covariance(mean_loss(), base[indices]), at)
+    found = by_overlaps(
+        price.by_covariance(mean_loss(), base[indices], equations_of(PLAIN).outputs), at
+    )
     variable = base[tuple(at.values())]
     assert found == sp.expand(sp.diff(by_overlaps(mean_loss(), {}), variable)) != 0
 
@@ -121,110 +112,27 @@ def test_prices_rule_is_the_derivative_of_means_that_are_known_exactly(at) -> No
 def test_wrong_gradients_of_the_first_layer_are_refused(of_student, of_teacher) -> None:
     equations = derive_equations(LINEAR)
     right = equations.student_gradient, equations.teacher_gradient
-    price.prove_first_layer(mean_loss(), *right)
+    outputs = equations_of(PLAIN).outputs
+    price.prove_first_layer(mean_loss(), *right, outputs)
     with pytest.raises(SymderivError, match="differs from the derivative"):
-        price.prove_first_layer(mean_loss(), of_student(right[0]), of_teacher(right[1]))
+        price.prove_first_layer(mean_loss(), of_student(right[0]), of_teacher(right[1]), outputs)
 
 
 def test_wrong_gradients_of_the_second_layer_are_refused() -> None:
     right = derive_equations(LINEAR).second_layer_gradient
-    price.prove_second_layer(mean_loss(), right)
+    outputs = equations_of(PLAIN).outputs
+    price.prove_second_layer(mean_loss(), right, outputs)
     for wrong in (2 * right, right + s.v[s.i], -right):
         with pytest.raises(SymderivError, match=r"output_force.*differs"):
-            price.prove_second_layer(mean_loss(), wrong)
+            price.prove_second_layer(mean_loss(), wrong, outputs)
 
 
-def test_the_derivation_itself_stops_where_forces_are_not_those_of_the_loss(monkeypatch) -> None:
-    right = update.Example.force_by
-    for changed in (
-        lambda example, field: 2 * right(example, field),
-        lambda example, field: right(example, field) + s.StudentActivation(0, s.x[s.i]),
-    ):
-        monkeypatch.setattr(update.Example, "force_by", changed)
+def test_what_is_told_stops_where_coefficients_are_not_those_of_the_loss(monkeypatch) -> None:
+    right = equations_of(PLAIN).gradients
+    for changed in ((2 * right[0], right[1]), (right[0] + s.v[s.i], right[1])):
+        monkeypatch.setattr(RuleEquations, "gradients", changed)
         with pytest.raises(SymderivError, match=r"A\[i, j\] differs"):
-            learning_equations._of_all_activations.__wrapped__(PLAIN)
-
-
-def test_a_force_that_depends_on_the_input_itself_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(
-        network_outputs, "STUDENT", network_outputs.STUDENT + s.x[s.i] * s.xi[s.k, s.a]
-    )
-    with pytest.raises(SymderivError):
-        _ = update.Example().force
-
-
-def test_the_length_of_the_input_fluctuates_as_a_chi_square_does() -> None:
-    """s_k/ρ_k is χ²(n)/n, of variance 2/n."""
-    found = fluctuation(s.c)
-    assert found.mean == s.eigenvalue[s.c, s.k]
-    assert found.relative == 2 / s.multiplicity[s.k]
-
-
-def test_the_mean_with_the_length_of_the_input_is_exact_in_three_dimensions() -> None:
-    """One eigenvalue, one student and one teacher, a force x² y + 3 y² + x."""
-    N, rho, variance = 3, sp.Rational(7, 5), sp.Rational(9, 2)
-    J, phi = (2, -1, 3), (1, 4, sp.Rational(1, 2))
-    xi, y = sp.symbols("xi:3"), sp.Symbol("y")
-
-    def covariance(one: sp.Symbol, other: sp.Symbol) -> sp.Expr:
-        if one == other:
-            return variance if one == y else rho
-        if y in (one, other):
-            return phi[xi.index(one if other == y else other)] / sp.sqrt(N)
-        return sp.Integer(0)
-
-    x_name = sp.Symbol("x")
-    function = x_name**2 * y + 3 * y**2 + x_name
-    in_input = sum(a * b for a, b in zip(J, xi, strict=True)) / sp.sqrt(N)
-
-    def mean(f: sp.Expr) -> sp.Expr:
-        return mean_of(sp.expand(f.subs(x_name, in_input)), covariance, (*xi, y))
-
-    force = s.F[s.i]
-    product = s.ComponentAverage(s.xi_square[s.k] * force, s.c)
-    statement = with_input_power(product).xreplace(ONE_EACH).doit()
-    names = {s.x[0]: x_name, s.y[0]: y}
-
-    def value(f: sp.Expr, _: sp.Expr) -> sp.Expr:
-        by = [names[z] for z in f.args[1:]] if isinstance(f, s.Partial) else []
-        return mean(sp.diff(function, *by) if by else function)
-
-    overlap = {
-        s.student_overlap[s.k, 0, 0]: sum(a * a for a in J) / sp.Integer(N),
-        s.cross_overlap[s.c, s.k, 0, 0]: sum(a * b for a, b in zip(J, phi, strict=True)) / N,
-        s.teacher_overlap[s.c, s.c, s.k, 0, 0]: sum(b * b for b in phi) / N,
-        s.eigenvalue[s.c, s.k]: rho,
-        s.N: sp.Integer(N),
-    }
-    found = statement.replace(s.ComponentAverage, value).xreplace(overlap)
-    assert sp.expand(found - mean(sum(z**2 for z in xi) / N * function)) == 0
-    assert self_averaged(product) == s.eigenvalue[s.c, s.k] * s.ComponentAverage(force, s.c)
-
-
-def test_a_mean_that_grows_with_the_dimension_is_refused() -> None:
-    product = sp.sqrt(s.N) * s.F[s.i] * s.xi_square[s.k]
-    with pytest.raises(SymderivError, match="orders"):
-        self_averaged(s.ComponentAverage(product, s.c))
-
-
-def test_weights_whose_change_is_not_of_order_one_over_n_are_refused() -> None:
-    name = s.v[s.i]
-    for change in (s.eta * s.F[s.i], s.eta * s.F[s.i] / sp.sqrt(s.N), s.v[s.i] / s.N**2):
-        with pytest.raises(SymderivError, match="orders"):
-            weight_updates.order_one(name, change)
-    velocity = -s.eta_v * s.output_force[s.i] - s.kappa_v * name
-    moved = weight_updates.OUTPUT_WEIGHT.changes(LearningRule(), s.output_force[s.i])
-    assert moved == {name: velocity}
-
-
-def test_steins_rule_for_several_gaussian_factors_is_wicks() -> None:
-    """E[ξ_a² F]: with F = 1 in the place of the force its derivatives vanish."""
-    mean = s.ComponentAverage(s.xi[s.k, s.a] ** 2 * s.F[s.i], s.c)
-    once = means.rewrite(means.stein(mean), means.stein)
-    constant = once.replace(
-        s.ComponentAverage, lambda f, _: sp.Integer(0 if isinstance(f, s.Partial) else 1)
-    ).doit()
-    assert constant == fields.covariance(s.xi[s.k, s.a], s.xi[s.k, s.a], s.c)
+            shown_steps._of_all_activations.__wrapped__(LearningRule(update_noise=True))
 
 
 RIDGE = Loss("ridge", (OUTPUT - TARGET) ** 2 / 2 + OUTPUT**2 / 6 - OUTPUT / 5)
@@ -241,7 +149,7 @@ def test_another_loss_goes_through_the_same_steps() -> None:
     for at in ({s.i: 0, s.j: 1}, {s.i: 1, s.j: 1}):
         own, other = (by_overlaps(e.student_gradient, at) for e in (equations, squared))
         shift = {s.v_teacher[m]: 0 for m in range(M)}
-        linear_part = by_overlaps(means.mean_over_example(_second_slope()), at)
+        linear_part = by_overlaps(mean_over_example(_second_slope()), at)
         assert sp.expand(own - other - other.subs(shift) / 3 + linear_part / 5) == 0
     told = {section.key: section for section in narrator.sections(equations)}
     assert r"\frac{\partial \left\langle \epsilon \right\rangle}{\partial Q_{ij}}" in (
@@ -299,7 +207,7 @@ def test_a_loss_that_is_no_polynomial_has_gradients_of_its_mean() -> None:
     equations = derive_equations(
         LearningProblem(LINEAR.student, LINEAR.teacher, LearningRule(LOGISTIC))
     )
-    loss = update.Example(LearningRule(loss=LOGISTIC)).mean_loss
+    loss = equations.mean_loss
     at, v, h = (0.8, 0.5, 1.1), 0.9, 1e-4
 
     def difference(place: int) -> float:

@@ -1,24 +1,21 @@
-"""The update algebra: renaming, contraction, recognition, orders in 1/N."""
+"""The update algebra: renaming, contraction, means of noise."""
 
 from __future__ import annotations
 
 import pytest
 import sympy as sp
 
-from symderiv.errors import SymderivError
-from symderiv.learning.derivation import example_fields as fields
-from symderiv.learning.derivation import example_means as means
 from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.example_noise import mean_over_example
 from symderiv.learning.derivation.indexed_sums import (
     Term,
     at,
     contract,
     derivative,
-    orders,
     spread,
     terms,
 )
-from symderiv.learning.derivation.self_averaging import self_averaged
+from symderiv.learning.derivation.motion import one_component
 
 STUDENT = sp.Sum(s.v[s.p] * s.StudentActivation(0, s.x[s.p]), (s.p, 0, s.K - 1))
 
@@ -68,36 +65,11 @@ def test_an_empty_summand_counts_its_range() -> None:
     assert Term(s.v[s.i], ((s.p, 0, s.K - 1),)).expression() == s.K * s.v[s.i]
 
 
-def test_orders_are_exact_powers_and_anything_else_is_refused() -> None:
-    found = orders(s.eta / s.N + s.v[s.i] / s.N**2, s.N)
-    assert found == {sp.Integer(-1): s.eta, sp.Integer(-2): s.v[s.i]}
-    with pytest.raises(SymderivError, match="not a power"):
-        orders(1 / (1 + s.N), s.N)
-
-
-def test_overlaps_are_recognised_whatever_their_indices() -> None:
-    total = sp.Sum(s.J[s.q, s.k, s.b] * s.J[s.i, s.k, s.b], (s.b, 1, s.multiplicity[s.k]))
-    found = fields.recognise(3 * total, fields.OVERLAPS)
-    assert found == 3 * s.multiplicity[s.k] * s.student_overlap[s.k, s.i, s.q]
-
-
-def test_covariances_of_fields_follow_from_those_of_the_input() -> None:
-    x, y, c = s.x, s.y, s.c
-    assert fields.covariance(s.x_mode[s.k, s.i], x[s.j], c) == (
-        s.eigenvalue[c, s.k] * s.student_overlap[s.k, s.i, s.j]
-    )
-    assert fields.covariance(s.x_mode[s.k, s.i], y[s.n], c) == s.cross_overlap[c, s.k, s.i, s.n]
-    assert fields.covariance(s.y_mode[s.d, s.k, s.n], x[s.j], c) == (
-        s.eigenvalue[c, s.k] * s.cross_overlap[s.d, s.k, s.j, s.n]
-    )
-    assert fields.covariance(y[s.n], y[s.m], c) in (s.T[c, s.n, s.m], s.T[c, s.m, s.n])
-
-
 def test_powers_of_the_label_noise_have_the_moments_of_a_standard_normal() -> None:
     expression = (s.v[s.i] - s.sigma * s.zeta) ** 2
-    assert means.mean_over_example(sp.expand(expression)) == s.v[s.i] ** 2 + s.sigma**2
+    assert mean_over_example(sp.expand(expression)) == s.v[s.i] ** 2 + s.sigma**2
     for power, moment in enumerate((1, 0, 1, 0, 3, 0, 15)):
-        assert means.mean_over_example(s.zeta**power) == moment
+        assert mean_over_example(s.zeta**power) == moment
 
 
 @pytest.mark.parametrize("free", [s.v[s.p], s.v[s.p] * s.v[s.q], s.Q[s.p, s.q]])
@@ -116,20 +88,10 @@ def test_a_product_does_not_capture_free_indices_with_the_name_of_a_summed_one(f
         assert at_place(spread_out) == sp.expand(expected)
 
 
-def test_rules_leave_other_means_alone() -> None:
-    product = s.x_mode[s.k, s.i] * s.x[s.j]
-    for rule in (means.stein, means.named_slopes, means.named_noise, self_averaged):
-        mean = s.ComponentAverage(product, s.c)
-        assert rule(mean) == mean
-    three = s.ComponentAverage(s.F[s.i] * s.F[s.j] ** 2, s.c)
-    assert means.named_noise(three) == three
-    assert means.named_noise(s.ComponentAverage(s.F[s.i] ** 2, s.c)) == s.Gamma[s.c, s.i, s.i]
-
-
 def test_of_one_component_no_index_is_left() -> None:
-    mean = s.probability[s.c] * s.ComponentAverage(s.x[s.i] * s.T[s.c, s.n, s.m], s.c)
-    found = means.one_component(sp.Sum(mean, (s.c, 0, s.C - 1)))
-    assert found == s.Average(s.x[s.i]) * s.T[s.n, s.m]
+    mean = s.probability[s.c] * s.B[s.c, s.i, s.n] * s.T[s.c, s.n, s.m]
+    found = one_component(sp.Sum(mean, (s.c, 0, s.C - 1)))
+    assert found == s.B[s.i, s.n] * s.T[s.n, s.m]
 
 
 def test_indices_that_are_taken_get_letters_of_their_own() -> None:

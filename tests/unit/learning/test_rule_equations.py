@@ -13,7 +13,7 @@ from symderiv.dynamics.storage import run_files
 from symderiv.errors import SymderivError
 from symderiv.gaussian.functions import ShiftedSigns
 from symderiv.learning import derive_equations, learning_problem
-from symderiv.learning.derivation import example_means, example_noise, noisy_inputs
+from symderiv.learning.derivation import example_noise
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.derivation.moment_hierarchy import spectral_moment
@@ -87,7 +87,7 @@ def test_a_wrong_cumulant_is_noticed(monkeypatch) -> None:
 
 def test_even_powers_of_a_sign_are_one() -> None:
     flip, zeta = s.flip, s.zeta
-    mean = example_means.mean_over_example(sp.expand((flip * s.y[s.n] + s.sigma * zeta) ** 3))
+    mean = example_noise.mean_over_example(sp.expand((flip * s.y[s.n] + s.sigma * zeta) ** 3))
     third, first = s.Average(s.y[s.n] ** 3), s.Average(s.y[s.n])
     assert sp.expand(mean - s.mean_flip * (third + 3 * s.sigma**2 * first)) == 0
     assert example_noise.MOMENTS[s.mean_flip] == 1 - 2 * s.label_flip
@@ -132,10 +132,18 @@ def test_every_feature_is_in_the_equations_and_is_told(everything: Equations) ->
 
 
 def test_noise_on_inputs_adds_its_variance_wherever_an_input_is_meant() -> None:
-    rho = s.eigenvalue[s.k]
-    assert noisy_inputs.seen_variance(rho) == rho + s.input_noise**2
-    found = noisy_inputs.added(3 * rho * s.Q[s.i, s.j])
-    assert sp.expand(found - 3 * (rho + s.input_noise**2) * s.Q[s.i, s.j]) == 0
+    rho, own = s.eigenvalue[s.k], s.student_overlap[s.k, s.i, s.j]
+    noisy, plain = (
+        derive_equations(learning_problem("linear", rule=LearningRule(input_noise=there)))
+        for there in (True, False)
+    )
+    seen = {rho: rho + s.input_noise**2}
+    assert noisy.seen_covariance == plain.student_covariance.xreplace(seen)
+    assert noisy.student_covariance == plain.student_covariance
+    for of in ("student_overlap", "cross_overlap"):
+        more, without = (getattr(each.spectral, of) for each in (noisy, plain))
+        assert sp.expand(more.doit() - without.xreplace(seen).doit()) == 0
+        assert more.has(own) == (of == "student_overlap")
 
 
 def test_velocities_forget_and_are_followed() -> None:

@@ -20,9 +20,10 @@ from unit.system.statements import gram
 import symderiv as sd
 from benchmarks.direct_rates import direct_mean
 from symderiv.errors import NotClosed
+from symderiv.statement.field_law import Law
 from symderiv.statement.register import Overlap
-from symderiv.system.averages import Average, Averages
-from symderiv.system.field_law import Law
+from symderiv.statement.stated_motion import Average
+from symderiv.system.averages import Averages
 from symderiv.system.joint_means import Joint
 from symderiv.system.slot_means import SlotMeans
 

@@ -10,8 +10,8 @@ import sympy as sp
 
 import symderiv as sd
 from symderiv.errors import NotClosed
+from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, Overlap
-from symderiv.system.field_law import Law
 
 HALF, FIFTH = sp.Rational(1, 2), sp.Rational(1, 5)
 MATRIX = [[1, HALF, 0, 0], [HALF, 1, FIFTH, 0], [0, FIFTH, 1, 0], [0, 0, 0, 1]]

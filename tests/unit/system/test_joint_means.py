@@ -11,9 +11,9 @@ from scipy import integrate
 
 import symderiv as sd
 from symderiv.errors import NotYetError
+from symderiv.statement.field_law import Law
 from symderiv.system import joint_means
 from symderiv.system.averages import Slot, X
-from symderiv.system.field_law import Law
 from symderiv.system.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
 

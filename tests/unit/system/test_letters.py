@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.system.averages import Average
-from symderiv.system.field_law import Law
+from symderiv.statement.field_law import Law
+from symderiv.statement.stated_motion import Average
 from symderiv.system.letters import Letters
 
 

@@ -10,8 +10,8 @@ from unit.system import statements
 
 import symderiv as sd
 from symderiv.errors import SymderivError
+from symderiv.statement.stated_motion import Average
 from symderiv.system import census as census_of
-from symderiv.system.averages import Average
 
 ALL = {
     "autoencoder": statements.autoencoder,

@@ -26,17 +26,23 @@ from dataclasses import dataclass, field, replace
 import sympy as sp
 
 from symderiv.errors import NotClosed, NotYetError
+from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import Change, Statement, Step
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
-from symderiv.system.averages import Average
-from symderiv.system.field_law import Law
 
-__all__ = ["ALL", "Equations", "average_of", "derived", "drift_of"]
+__all__ = ["ALL", "Average", "Equations", "average_of", "derived", "drift_of"]
 
 ALL = ""
 """The name of the identity in the place of the name of inputs."""
+
+
+class Average(sp.Function):  # type: ignore[misc]
+    """The mean over a fresh example, not yet taken."""
+
+    nargs = 1
+
 
 Pair = tuple[SlowVector, SlowVector]
 Key = tuple[str, SlowVector]

@@ -266,8 +266,6 @@ def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
         NotClosed: The components are no Gaussian laws of the inputs, or those of examples of an
             episode.
     """
-    from symderiv.dynamics.studies.input_models import Spectrum
-
     if getattr(inputs.model, "model", "") != "gaussian-mixture":
         return ()
     built = inputs.model.build(Path())
@@ -284,7 +282,7 @@ def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
     parts = []
     for number, part in enumerate(built.components, start=1):
         name = f"{inputs.name}__{number}"
-        model = Spectrum(part.eigenvalue.tolist(), weights=part.weight.tolist())
+        model = inputs.model.of_component(part)
         atoms = tuple(
             FreshInput(atom.symbols, name, atom.position, atom.copy, f"{atom.name}__{number}")
             for atom in inputs.atoms

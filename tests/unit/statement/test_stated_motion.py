@@ -13,8 +13,8 @@ from unit.system.statements import gram
 import symderiv as sd
 from benchmarks.direct_rates import direct_rates
 from symderiv.errors import NotClosed
+from symderiv.statement.stated_motion import derived
 from symderiv.system.census import census
-from symderiv.system.stated_motion import derived
 
 HALF, THIRD = sp.Rational(1, 2), sp.Rational(1, 3)
 Stated = tuple[sd.System, dict[str, Any]]

@@ -1,0 +1,219 @@
+"""A learning rule stated for a few units with functions that have names only.
+
+Activations and the loss stay names, and so do all numbers of the rule. What follows from such a
+statement holds for all activations and losses, and by exchanges of units for all numbers of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.rule.loss import OUTPUT, TARGET
+from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
+from symderiv.statement.language import Language
+from symderiv.statement.register import Field
+from symderiv.statement.stated_motion import Average
+from symderiv.statement.stated_problem import Descent, Statement
+from symderiv.statement.vector_expressions import SlowVector
+
+__all__ = ["FEW", "NamedRule", "Unit"]
+
+FEW = {"K": 4, "M": 2}
+"""So many units stand for any number: means have four units of the student at most, free ones
+included, and two of the teacher."""
+
+Unit = tuple[str, int]
+"""The range of a unit, "K" or "M", and its number from 0."""
+
+_X = sp.Symbol("x", real=True)
+
+
+class NamedLoss(sp.Function):  # type: ignore[misc]
+    """``NamedLoss(a, b, s, t)``: ℓ differentiated a times by s and b times by t, at outputs.
+
+    Where the target is the sign of a sum, t is the sum.
+    """
+
+    nargs = 4
+    is_real = True
+
+    @classmethod
+    def eval(cls, a: sp.Expr, b: sp.Expr, s_: sp.Expr, t: sp.Expr) -> sp.Expr | None:
+        """Name a target that is the sign of a sum by the sum."""
+        signs = t.atoms(sp.sign)
+        if not signs:
+            return None
+        (sign,) = signs
+        return cls(a, b, s_, sign.args[0])
+
+    def fdiff(self, argindex: int = 3) -> sp.Expr:
+        """Return the derivative by one of the outputs."""
+        a, b, *outputs = self.args
+        return type(self)(a + (argindex == 3), b + (argindex == 4), *outputs)
+
+
+class _Named:
+    """An activation that is a name."""
+
+    def __init__(self, function: type[s.StudentActivation]) -> None:
+        self.expression = function(0, _X)
+
+    def __call__(self, fields: Any) -> Any:
+        return np.array([self.expression.xreplace({_X: each}) for each in fields], dtype=object)
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """A rule as a statement for a few units.
+
+    Args:
+        rule: Which features there are.
+        statement: The statement.
+        entries: What symbols of the statement are entries of.
+        sizes: So many students "K" and teachers "M".
+    """
+
+    rule: LearningRule
+    statement: Statement
+    entries: Mapping[sp.Symbol, sp.Expr]
+    sizes: Mapping[str, int]
+
+    @property
+    def explicit(self) -> bool:
+        """Whether slopes of the loss are written out, because they are linear in the outputs."""
+        return self.rule.loss.quadratic and self.rule.target == "sum"
+
+    def families(self) -> dict[str, tuple[SlowVector, ...]]:
+        """Return the vectors by family."""
+        found: dict[str, tuple[SlowVector, ...]] = {}
+        for vector in self.statement.vectors:
+            found[vector.family] = (*found.get(vector.family, ()), vector)
+        return found
+
+    @property
+    def descent(self) -> Descent:
+        """The line that says which loss descends."""
+        return next(line for line in self.statement.lines if isinstance(line, Descent))
+
+    def in_arrays(self, expression: sp.Expr) -> sp.Expr:
+        """Return what is averaged over in entries of arrays, products multiplied out.
+
+        Slopes of a quadratic loss are written out, as they are linear in the outputs. Fields of
+        inputs with the student's noise are named as those of the inputs.
+        """
+        found = expression.replace(Average, lambda inside: inside)
+        found = found.replace(NamedLoss, self._slope)
+        found = found.xreplace(dict.fromkeys(self._noisy(found), 0)).xreplace(self.entries)
+        output = self._label
+        if output is not None:
+            found = found.xreplace({output.xreplace(self.entries): s.label})
+            found = sp.expand(found).xreplace({s.label**2: sp.S.One})
+        return sp.expand(found)
+
+    def _slope(self, a: sp.Expr, b: sp.Expr, output: sp.Expr, target: sp.Expr) -> sp.Expr:
+        if not self.explicit:
+            return s.LossSlope(a, b)
+        slope = sp.diff(self.rule.loss.expression, (OUTPUT, a), (TARGET, b))
+        return slope.xreplace({OUTPUT: output, TARGET: target})
+
+    def _noisy(self, expression: sp.Expr) -> list[sp.Symbol]:
+        meaning = self.statement.symbols.meaning
+        return [
+            symbol
+            for symbol in expression.free_symbols
+            if isinstance(each := meaning.get(symbol), Field) and each.input.source != "x"
+        ]
+
+    @property
+    def _label(self) -> sp.Expr | None:
+        """The sign that is taught."""
+        if self.rule.target == "sum":
+            return None
+        (found,) = self.statement.observables["error"].atoms(sp.sign)
+        return found
+
+
+def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
+    """Return a rule as a statement with named functions and parameters.
+
+    Args:
+        rule: Which features there are.
+        sizes: So many students "K" and teachers "M".
+    """
+    P = Language("full")
+    entries: dict[sp.Symbol, sp.Expr] = {}
+
+    def number(symbol: sp.Symbol, present: bool = True) -> Any:
+        return P.parameter(symbol.name, 1) if present else 0
+
+    def array(name: str, base: sp.IndexedBase, size: int, present: bool = True) -> Any:
+        if not present:
+            return [0] * size
+        symbols = [P.parameter(f"{name}{n + 1}", 1) for n in range(size)]
+        entries.update({symbol: base[n] for n, symbol in enumerate(symbols)})
+        return np.array(symbols, dtype=object)
+
+    K, M = sizes["K"], sizes["M"]
+    problem: Any = SimpleNamespace(
+        student=_Named(s.StudentActivation),
+        teacher=_Named(s.TeacherActivation),
+        loss=SimpleNamespace(expression=NamedLoss(0, 0, OUTPUT, TARGET)),
+        rule=rule,
+    )
+    numbers = RuleNumbers(
+        K=K,
+        M=M,
+        teacher_weights=array("teacher", s.v_teacher, M),
+        teacher_biases=array("teacher_bias", s.teacher_bias, M, rule.biases),
+        student_biases=None if rule.trained_biases else array("bias", s.bias, K, rule.biases),
+        learning_rate=number(s.eta),
+        second_layer_learning_rate=number(s.eta_v),
+        bias_learning_rate=number(s.eta_b) if rule.trained_biases else 0,
+        weight_decay=number(s.kappa, not rule.batches),
+        second_layer_weight_decay=number(s.kappa_v, not rule.batches),
+        label_noise=number(s.sigma),
+        label_flip=sp.Rational(1, 3) if rule.flips else 0,
+        input_noise=number(s.input_noise, rule.input_noise),
+        update_noise=number(s.update_noise, rule.update_noise),
+        keep=sp.Rational(1, 3) if rule.dropout else 1,
+        evaluation_scale=number(s.evaluation_scale, rule.dropout) or 1,
+        momentum_rate=number(s.gamma) if rule.momentum else None,
+        batch_ratio=P.parameter("batch_ratio", 1) if rule.batches else None,
+        input_variance=P.parameter("input_variance", 1) if rule.normalise == "gradient" else 1,
+    )
+    state_rule(P, problem, numbers, _Any())
+    statement = P.statement
+    for symbol, name in statement.symbols.scalars.items():
+        base = {"v": s.v, "b": s.bias, "v_velocity": s.v_velocity, "b_velocity": s.b_velocity}[name]
+        entries[symbol] = base[int(str(symbol)[len(name) :]) - 1]
+    for symbol, meaning in statement.symbols.meaning.items():
+        if isinstance(meaning, Field) and meaning.input.source == "x":
+            place = meaning.vector.index
+            base = {"J": s.x, "B": s.y}.get(meaning.vector.family)
+            if base is not None:
+                entries[symbol] = base[place]
+        elif str(symbol).startswith("kept"):
+            entries[symbol] = s.mask[int(str(symbol)[4:]) - 1]
+    return NamedRule(rule, statement, entries, sizes)
+
+
+class _Any:
+    """Inputs with any spectrum."""
+
+    model = "any"
+
+
+def judged_and_taught(error: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return what the student is judged by, and what is taught, from (s - t)²/2."""
+    (square,) = error.atoms(sp.Pow) & set(sp.Mul.make_args(error))
+    terms = sp.Add.make_args(square.base)
+    student = sp.Add(*(term for term in terms if not term.has(s.TeacherActivation)))
+    return student, student - square.base

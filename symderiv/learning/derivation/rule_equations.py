@@ -1,0 +1,374 @@
+"""What follows from the statement of a learning rule, all units of a family at a time.
+
+The equations of a few units (:mod:`symderiv.statement.stated_motion`) are taken as they are; their
+coefficients are summed over all units and get names, A, B and Γ, in which overlaps move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import sympy as sp
+
+from symderiv.errors import InputError, SymderivError
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.example_noise import mean_over_example, pair_written_out
+from symderiv.learning.derivation.indexed_sums import at, contract, spread
+from symderiv.learning.derivation.motion import (
+    GRADIENT_SIZE,
+    SEEN,
+    Motion,
+    Rates,
+    on_the_sphere,
+    one_component,
+    overlap_rate,
+    state_overlap,
+)
+from symderiv.learning.derivation.named_rule import NamedRule, named_rule
+from symderiv.learning.derivation.network_outputs import Outputs
+from symderiv.learning.derivation.summed_units import paired, summed
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.statement import stated_motion
+from symderiv.statement.register import Mean
+from symderiv.statement.slopes import slope
+from symderiv.statement.stated_motion import ALL
+from symderiv.statement.vector_expressions import SlowVector
+
+__all__ = ["CROSS", "STUDENTS", "RuleEquations", "equations_of", "written_out"]
+
+
+@lru_cache(maxsize=8)
+def equations_of(rule: LearningRule) -> RuleEquations:
+    """Return what follows from a rule, part by part.
+
+    Raises:
+        InputError: The rule asks for two motions at once.
+    """
+    _one_motion(rule)
+    return RuleEquations(named_rule(rule))
+
+
+STUDENTS = sp.Sum(
+    s.weight[s.k] * s.eigenvalue[s.k] * s.student_overlap[s.k, s.i, s.j], (s.k, 0, s.L - 1)
+)
+"""Q_ij from the overlaps of the eigenspaces."""
+CROSS = sp.Sum(s.weight[s.k] * s.cross_overlap[s.k, s.i, s.n], (s.k, 0, s.L - 1))
+"""R_in from the overlaps of the eigenspaces."""
+
+
+def one_of_all(drift: sp.Expr) -> sp.Expr:
+    """Return what of a drift is the same for all examples."""
+    return sp.Add(*(term for term in sp.Add.make_args(drift) if not term.has(s.d)))
+
+
+def written_out(rate: sp.Expr) -> sp.Expr:
+    """Return a rate with ρ_k + σ_x² for the eigenvalues of what the student sees."""
+    return rate.xreplace(
+        {
+            each: s.eigenvalue[each.indices] + s.input_noise**2
+            for each in rate.atoms(sp.Indexed)
+            if each.base == SEEN
+        }
+    )
+
+
+def _one_motion(rule: LearningRule) -> None:
+    asked = [
+        name
+        for name, there in (
+            ("momentum_rate", rule.momentum),
+            ("batch_ratio", rule.batches),
+            ("normalise", rule.normalise != "none"),
+        )
+        if there
+    ]
+    if len(asked) > 1:
+        raise InputError(f"not derived together with {asked[1]}; remove one", argument=asked[0])
+
+
+@dataclass(frozen=True)
+class RuleEquations:
+    """What follows from a named rule, all units of a family at a time."""
+
+    named: NamedRule
+
+    @cached_property
+    def equations(self) -> stated_motion.Equations:
+        """The equations of a few units; constraints act on the motion of all units below."""
+        return stated_motion.derived(replace(self.named.statement, constraints=()))
+
+    @cached_property
+    def units(self) -> dict[str, tuple[SlowVector, ...]]:
+        """The vectors by family, ``F`` those that gain the steps down the gradient."""
+        found = self.named.families()
+        velocity = self.named.descent.velocity
+        return {**found, "F": tuple(velocity.get(each, each) for each in found["J"])}
+
+    # what an example gives
+
+    def of_all(self, value: sp.Expr) -> sp.Expr:
+        """Return something that belongs to no unit, summed over all units."""
+        return summed(self.named.in_arrays(value), (), self.named.sizes).lettered({})
+
+    def of_one(self, value: sp.Expr) -> sp.Expr:
+        """Return something that belongs to the first student, as of student i."""
+        first = ("K", 0)
+        return summed(self.named.in_arrays(value), (first,), self.named.sizes).lettered(
+            {first: s.i}
+        )
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs for an example."""
+        _, _, student, target = self.named.descent.loss.args
+        return Outputs(self.of_all(student), self.of_all(target))
+
+    @cached_property
+    def force(self) -> sp.Expr:
+        """F_i = ∂ℓ/∂x_i."""
+        first = self.units["F"][0]
+        inputs = {
+            each.name: value for each, value in self.equations.step.vectors[first].inputs.items()
+        }
+        return self.of_one(-inputs["x"] / self.rate)
+
+    # means
+
+    @cached_property
+    def error(self) -> sp.Expr:
+        """ε_g."""
+        return mean_over_example(self.of_all(self.equations.observables["error"]))
+
+    @cached_property
+    def mean_loss(self) -> sp.Expr:
+        """⟨ε⟩."""
+        return mean_over_example(self.of_all(self.named.descent.loss))
+
+    @cached_property
+    def rate(self) -> sp.Expr:
+        """The learning rate of the students."""
+        return self.named.descent.rates[self.units["J"][0]]
+
+    def _drift(self, along: SlowVector, inputs: str) -> sp.Expr:
+        """Return what −η multiplies in the drift of the first student."""
+        found = self.equations.drift[self.units["F"][0]].get((inputs, along), sp.S.Zero)
+        return self.named.in_arrays(-found / self.rate)
+
+    @cached_property
+    def gradients(self) -> tuple[sp.Expr, sp.Expr]:
+        """A_ij and B_in."""
+        slopes = self.student_slope, self.teacher_slope
+        student, teacher = (pair_written_out(mean_over_example(each)) for each in slopes)
+        return student, teacher
+
+    @cached_property
+    def student_slope(self) -> sp.Expr:
+        """∂F_i/∂x_j of an example."""
+        first, second, *_ = self.units["J"]
+        return paired(self._drift(second, "x"), self._drift(first, "x"), self.named.sizes)
+
+    @cached_property
+    def teacher_slope(self) -> sp.Expr:
+        """∂F_i/∂y_n of an example."""
+        units = ("K", 0), ("M", 0)
+        value = summed(self._drift(self.units["B"][0], "x"), units, self.named.sizes)
+        return value.lettered(dict(zip(units, (s.i, s.n), strict=True)))
+
+    @cached_property
+    def forces_squared(self) -> sp.Expr:
+        """F_i F_j of an example."""
+        same, different = (self.noise_between(other, "x") for other in (0, 1))
+        return paired(different, same, self.named.sizes)
+
+    def noise_between(self, other: int, inputs: str) -> sp.Expr:
+        """Return what η² multiplies in the noise of the first student and another, N over b."""
+        first, second = self.units["F"][0], self.units["F"][other]
+        found = self.equations.noise_of(first, second).get(inputs, sp.S.Zero)
+        return self.named.in_arrays(found / self.rate**2 * (self._batch or 1))
+
+    @cached_property
+    def _batch(self) -> sp.Expr | None:
+        return self.named.statement.batch_ratio
+
+    @cached_property
+    def noise(self) -> sp.Expr:
+        """Γ_ij."""
+        return mean_over_example(self.forces_squared)
+
+    # motion
+
+    @cached_property
+    def named_rate(self) -> sp.Expr:
+        """The learning rate, the root mean square of a step by its name."""
+        return s.eta / GRADIENT_SIZE if self.rate.has(*self._averages) else self.rate
+
+    @cached_property
+    def _averages(self) -> tuple[sp.Symbol, ...]:
+        return tuple(self.named.statement.symbols.of(Mean)) or (sp.Dummy(),)
+
+    @property
+    def _seen(self) -> sp.Expr:
+        """ρ_k of the inputs as the student sees them, of component d.
+
+        Raises:
+            SymderivError: What follows from their noise is not what follows from inputs.
+        """
+        if not self.named.rule.input_noise:
+            return s.eigenvalue[s.d, s.k]
+        square = s.input_noise**2
+        own = self.units["J"][0]
+        if self._drift(own, "n") != sp.expand(square * self._drift(own, "x")):
+            raise SymderivError("noise of inputs does not drift as inputs do")
+        if self.noise_between(1, "n") != sp.expand(square * self.noise_between(1, "x")):
+            raise SymderivError("noise of inputs is not as that of inputs")
+        return SEEN[s.d, s.k]
+
+    @cached_property
+    def drifts(self) -> dict[str, dict[str, sp.Expr]]:
+        """D of every family that moves."""
+        found: dict[str, dict[str, sp.Expr]] = {}
+        for name, members in self.units.items():
+            for (inputs, along), rate in self.equations.drift.get(members[0], {}).items():
+                if inputs == ALL and name != "F":
+                    own = found.setdefault(name, {})
+                    alone = sp.KroneckerDelta(s.i, s.j) * self.named.in_arrays(rate)
+                    own[along.family] = own.get(along.family, sp.S.Zero) + alone
+        mover = found.setdefault(self.units["F"][0].family, {})
+        descent = -self.named_rate
+        mover["J"] = mover.get("J", sp.S.Zero) + descent * s.A[s.d, s.i, s.j] * self._seen
+        mover["B"] = descent * s.B[s.d, s.i, s.n] * s.eigenvalue[s.d, s.k]
+        return found
+
+    @cached_property
+    def _added(self) -> sp.Expr:
+        """The noise of two vectors that gain the steps."""
+        found = self.named_rate**2 * s.Gamma[s.d, s.i, s.j] * self._seen
+        if self._batch is not None:
+            found /= self._batch
+        return found + sp.KroneckerDelta(s.i, s.j) * self._update_noise
+
+    @cached_property
+    def _update_noise(self) -> sp.Expr:
+        """What noise of updates adds to the square of a vector."""
+        first = self.units["F"][0]
+        others = self.equations.noise_of(first, first)
+        return sp.Add(*(rate for name, rate in others.items() if name not in ("x", "n")))
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The families whose overlaps are followed."""
+        plain = ("J", "J"), ("J", "B")
+        return (*plain, ("U", "J"), ("U", "U"), ("U", "B")) if "U" in self.units else plain
+
+    @cached_property
+    def overlaps(self) -> dict[sp.Indexed, sp.Expr]:
+        """The rates of all overlaps, for several components of the data."""
+        moving = self.units["F"][0].family
+        return {
+            state_overlap(*pair): overlap_rate(
+                *pair,
+                self.drifts,
+                self._added if pair == (moving, moving) else sp.S.Zero,
+                self._batch is not None,
+            )
+            for pair in self.pairs
+        }
+
+    @cached_property
+    def changes(self) -> dict[sp.Indexed, sp.Expr]:
+        """N times what one example adds to overlaps, as N tends to infinity, not averaged."""
+        moving = self.units["F"][0].family
+        steady = {
+            name: {e: one_of_all(drift) for e, drift in drifts.items()}
+            for name, drifts in self.drifts.items()
+        }
+        force = -self.named_rate * s.F[s.i]
+        mode = {"J": s.x_mode[s.k, s.i], "U": s.u_mode[s.k, s.i], "B": s.y_mode[s.c, s.k, s.n]}
+        found = {}
+        for (first, second), of in zip(self.pairs, self.overlaps, strict=True):
+            total = overlap_rate(first, second, steady, sp.S.Zero)
+            last = mode[second] if second == "B" else at(mode[second], {s.i: s.j})
+            if first == moving:
+                total += force * last
+            if second == moving:
+                total += at(force, {s.i: s.j}) * mode[first]
+            if first == second == moving:
+                total += force * at(force, {s.i: s.j}) * s.xi_square[s.k]
+                total += sp.KroneckerDelta(s.i, s.j) * self._update_noise
+            found[of] = total
+        return found
+
+    @cached_property
+    def of_one_component(self) -> dict[sp.Indexed, sp.Expr]:
+        """The same for data of a single component."""
+        found = {one_component(of): one_component(rate) for of, rate in self.overlaps.items()}
+        return {of: written_out(rate) for of, rate in found.items()}
+
+    @cached_property
+    def forces(self) -> dict[str, sp.Expr]:
+        """The derivatives of the mean loss by output weights and biases."""
+        return {
+            name: mean_over_example(self.of_one(force))
+            for name, (_, force) in self._gradients.items()
+        }
+
+    @cached_property
+    def _gradients(self) -> dict[str, tuple[sp.Expr, sp.Expr]]:
+        """The learning rate and the derivative of the loss of scalars that descend, by name."""
+        descent, names = self.named.descent, self.named.statement.symbols.scalars
+        firsts: dict[str, sp.Symbol] = {}
+        for u in descent.rates:
+            if u in names:
+                firsts.setdefault(names[u], u)
+        return {name: (descent.rates[u], slope(descent.loss, u)) for name, u in firsts.items()}
+
+    @cached_property
+    def slow(self) -> dict[str, Rates]:
+        """The rates of output weights and biases, and of their velocities, by name."""
+        entries = {"v": (s.v, s.v_velocity, s.dv), "b": (s.bias, s.b_velocity, s.db)}
+        found: dict[str, Rates] = {}
+        for name, (rate, force) in self._gradients.items():
+            weight, velocity, gradient = (base[s.i] for base in entries[name])
+            names = self.named.statement.symbols.scalars
+            rates = {}
+            for of, family in ((weight, name), (velocity, f"{name}_velocity")):
+                first = next((u for u, each in names.items() if each == family), None)
+                if first is None:
+                    continue
+                total = self.equations.step.scalars[first].scalar
+                descends = total.has(rate)
+                rest = sp.expand(total + rate * force) if descends else total
+                rates[of] = self.of_one(rest) - (rate * gradient if descends else 0)
+            found[name] = rates
+        return found
+
+    @cached_property
+    def motion(self) -> Motion:
+        """The motion of all fields of the state, in its order."""
+        overlaps = self.of_one_component
+        slow = {of: rate for rates in self.slow.values() for of, rate in rates.items()}
+        places = (*overlaps,)[:2], s.v[s.i], s.bias[s.i], (*overlaps,)[2:], s.v_velocity[s.i]
+        order = [of for place in places for of in (place if isinstance(place, tuple) else (place,))]
+        order += [of for of in slow if of not in order]
+        rates = {of: {**overlaps, **slow}[of] for of in order if of in {**overlaps, **slow}}
+        if self.named.statement.constraints:
+            return on_the_sphere(rates, STUDENTS)
+        before = ((GRADIENT_SIZE, self._size),) if self.rate != self.named_rate else ()
+        return Motion(tuple(rates.items()), before, self._batch is not None)
+
+    @property
+    def _size(self) -> sp.Expr:
+        """The root mean square of a step.
+
+        Raises:
+            SymderivError: It is not that of the forces.
+        """
+        (average,) = self._averages
+        square = mean_over_example(self.of_all(self.equations.averages[average]))
+        own = sp.Sum(s.Gamma[s.i, s.i], (s.i, 0, s.K - 1))
+        if spread(square - contract(spread(sp.Sum(at(self.noise, {s.j: s.i}), (s.i, 0, s.K - 1))))):
+            raise SymderivError("the mean square of a step is not that of its forces")
+        power = sp.Sum(s.eigenvalue[s.k] * s.weight[s.k], (s.k, 0, s.L - 1))
+        variance = sp.Symbol("input_variance", real=True)
+        return (s.eta / self.rate).xreplace({average: own, variance: power})

@@ -1,0 +1,155 @@
+"""Expressions that are written out for a few units, as sums over all units.
+
+A rule treats the units of a family alike, so that what follows from it only changes its letters
+when units are exchanged. An expression of some units is then a sum over how many further units its
+terms contain: those of most of them are summed over all units, coinciding ones included, and what
+that counts too much is left for terms of fewer. Nothing is decided by numbers: functions are names,
+and a product of two of them at one unit is what the product at two becomes there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv.errors import SymderivError
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.indexed_sums import Term, free_letter, together
+
+__all__ = ["Summed", "Unit", "paired", "summed"]
+
+Unit = tuple[str, int]
+"""The range of a unit, "K" or "M", and its number from 0."""
+
+_OF_TEACHERS = {"y", "v_teacher", "teacher_biases"}
+_PREFERRED = {"K": s.p, "M": s.m}
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A sum over units, piece by piece.
+
+    Args:
+        pieces: Summands with the units that stand for those that are summed over.
+        sizes: How many units of each range expressions are written out for.
+    """
+
+    pieces: tuple[tuple[sp.Expr, tuple[Unit, ...]], ...]
+    sizes: Mapping[str, int]
+
+    def written(self, renamed: Mapping[Unit, int] | None = None) -> sp.Expr:
+        """Return the sum written out, with other numbers of units in the place of some."""
+        return sp.expand(
+            sp.Add(
+                *(
+                    _renamed(summand, {**(renamed or {}), **dict(zip(bound, numbers, strict=True))})
+                    for summand, bound in self.pieces
+                    for numbers in itertools.product(*(range(self.sizes[u[0]]) for u in bound))
+                )
+            )
+        )
+
+    def lettered(self, free: Mapping[Unit, sp.Idx]) -> sp.Expr:
+        """Return the sum with letters in the place of numbers."""
+        found = []
+        for summand, bound in self.pieces:
+            letters: dict[Unit, sp.Idx] = dict(free)
+            for unit in bound:
+                used = set(letters.values()) | {s.i, s.j} - {_PREFERRED["K"]}
+                letters[unit] = free_letter(_PREFERRED[unit[0]], used)
+            limits = tuple(
+                (letters[unit], 0, (s.K if unit[0] == "K" else s.M) - 1) for unit in bound
+            )
+            for term in sp.Add.make_args(_renamed(summand, letters)):
+                found.append(Term(term, limits))
+        return together(found)
+
+
+def summed(expression: sp.Expr, free: Iterable[Unit], sizes: Mapping[str, int]) -> Summed:
+    """Return an expression of some units as a sum over all others.
+
+    Args:
+        expression: Written out for a few units, products multiplied out.
+        free: The units that it is an expression of.
+        sizes: How many units of each range it is written out for.
+
+    Raises:
+        SymderivError: Units are not treated alike, or there are more in a term than are written.
+    """
+    own, left = set(free), sp.expand(expression)
+    pieces: list[tuple[sp.Expr, tuple[Unit, ...]]] = []
+    known: set[tuple[Unit, ...]] = set()
+    while left != 0:
+        groups: dict[frozenset[Unit], list[sp.Expr]] = {}
+        for term in sp.Add.make_args(left):
+            groups.setdefault(frozenset(_units(term) - own), []).append(term)
+        most = Counter(unit[0] for unit in max(groups, key=len))
+        chosen = tuple(unit for name in most for unit in _first(name, most[name], own, sizes))
+        if frozenset(chosen) not in groups or chosen in known:
+            raise SymderivError(f"units are not treated alike in {expression}")
+        known.add(chosen)
+        piece = _one_of_each(groups[frozenset(chosen)], chosen), chosen
+        pieces.append(piece)
+        left = sp.expand(left - Summed((piece,), sizes).written())
+    return Summed(tuple(pieces), sizes)
+
+
+def paired(different: sp.Expr, same: sp.Expr, sizes: Mapping[str, int]) -> sp.Expr:
+    """Return a coefficient of the units i and j, with δ_ij before what one unit has besides.
+
+    Args:
+        different: Of the units 0 and 1, written out for a few.
+        same: Of the unit 0 twice.
+        sizes: How many units it is written out for.
+    """
+    first, second = ("K", 0), ("K", 1)
+    general = summed(different, (first, second), sizes)
+    rest = summed(same - general.written({second: 0}), (first,), sizes)
+    delta = sp.KroneckerDelta(s.i, s.j)
+    alone = sp.expand(delta * rest.lettered({first: s.i}))
+    return general.lettered({first: s.i, second: s.j}) + alone
+
+
+def _units(expression: sp.Expr) -> set[Unit]:
+    return {_unit(element) for element in expression.atoms(sp.Indexed)}
+
+
+def _unit(element: sp.Indexed) -> Unit:
+    return ("M" if str(element.base.label) in _OF_TEACHERS else "K"), int(element.indices[0])
+
+
+def _first(name: str, count: int, own: set[Unit], sizes: Mapping[str, int]) -> list[Unit]:
+    return [(name, n) for n in range(sizes[name]) if (name, n) not in own][:count]
+
+
+def _renamed(expression: sp.Expr, renamed: Mapping[Unit, object]) -> sp.Expr:
+    return expression.xreplace(
+        {
+            element: element.base[renamed.get(_unit(element), element.indices[0])]
+            for element in expression.atoms(sp.Indexed)
+        }
+    )
+
+
+def _one_of_each(terms: list[sp.Expr], units: tuple[Unit, ...]) -> sp.Expr:
+    """Return one of the terms that differ by exchanges of units, with its share."""
+    exchanges = list(_exchanges(units))
+    waiting, found = list(terms), sp.S.Zero
+    while waiting:
+        term = waiting.pop(0)
+        images = {_renamed(term, exchange) for exchange in exchanges}
+        alike = [each for each in waiting if each in images]
+        waiting = [each for each in waiting if each not in images]
+        found += sp.Rational(1 + len(alike), len(exchanges)) * term
+    return found
+
+
+def _exchanges(units: tuple[Unit, ...]) -> Iterator[dict[Unit, int]]:
+    by_range = [[u for u in units if u[0] == name] for name in dict.fromkeys(u[0] for u in units)]
+    for orders in itertools.product(*(itertools.permutations(part) for part in by_range)):
+        pairs = zip(itertools.chain(*by_range), itertools.chain(*orders), strict=True)
+        yield {unit: other[1] for unit, other in pairs}

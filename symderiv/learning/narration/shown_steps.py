@@ -1,0 +1,371 @@
+r"""The steps by which the equations of a rule follow from its statement, section by section.
+
+The equations themselves are those of :mod:`symderiv.learning.derivation.learning_equations`; here
+they are taken apart again: definitions, the update, what an example changes, means and orders.
+Coefficients are proved to be derivatives of the mean loss by a way of their own, Price's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from symderiv.gaussian import derivative as slope
+from symderiv.learning.derivation import price, steps
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.example_noise import (
+    MOMENTS,
+    kept_definitions,
+)
+from symderiv.learning.derivation.indexed_sums import derivative, spread
+from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.mean_factors import with_integral_names
+from symderiv.learning.derivation.moment_hierarchy import moment_equations
+from symderiv.learning.derivation.motion import SEEN, one_component
+from symderiv.learning.derivation.named_rule import judged_and_taught
+from symderiv.learning.derivation.rule_equations import RuleEquations, equations_of, written_out
+from symderiv.learning.derivation.steps import LearningStep
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.rule.loss import OUTPUT, TARGET
+
+__all__ = ["steps_of"]
+
+Steps = tuple[LearningStep, ...]
+
+_COORDINATE = (s.a, 1, s.multiplicity[s.k])
+
+
+def steps_of(equations: Equations) -> dict[str, Steps]:
+    """Return the derivation of equations by section key.
+
+    Raises:
+        SymderivError: A coefficient is not the derivative of the mean loss that it has to be.
+    """
+    found = dict(_of_all_activations(equations.problem.rule))
+    if slope(equations.problem.student.expression).has(sp.DiracDelta):
+        found["noise"] += (steps.Divergent(s.Gamma[s.i, s.i]),)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _of_all_activations(rule: LearningRule) -> dict[str, Steps]:
+    told = _Told(rule)
+    found = {
+        "setup": tuple(told.setup()),
+        "update": tuple(told.update()),
+        "generalization_error": tuple(told.error()),
+        "drift": tuple(told.drift()),
+        "noise": tuple(told.noise()),
+        "second_layer": tuple(told.slow("v")),
+    }
+    if rule.trained_biases:
+        found["biases"] = tuple(told.slow("b"))
+    if not rule.batches:
+        found["order_parameters"] = tuple(told.changes())
+        found["equations"] = tuple(told.equations())
+    if not rule.plain_motion:
+        found["motion"] = tuple(told.motion())
+    elif not rule.momentum:
+        rates = [*told.derived.of_one_component.values()][:2]
+        found["moment_equations"] = moment_equations(*rates)[1]
+    return {key: found[key] for key in _ORDER if key in found}
+
+
+_ORDER = (
+    "setup",
+    "update",
+    "order_parameters",
+    "generalization_error",
+    "drift",
+    "noise",
+    "second_layer",
+    "equations",
+    "biases",
+    "motion",
+    "moment_equations",
+)
+
+
+class _Told:
+    """Tells of a rule."""
+
+    def __init__(self, rule: LearningRule) -> None:
+        self.rule = rule
+        self.derived: RuleEquations = equations_of(rule)
+        self.potential = s.epsilon_g
+        if spread(self.derived.mean_loss - self.derived.error).has(s.Average):
+            self.potential = s.Average(s.epsilon)
+        self.rho = SEEN if rule.input_noise else s.eigenvalue
+
+    # definitions
+
+    def setup(self) -> Iterator[LearningStep]:
+        """What is given."""
+        xi, inner = s.xi[s.k, s.a], sp.Sum(s.J[s.i, s.k, s.a] * s.xi[s.k, s.a], _COORDINATE)
+        if self.rule.input_noise:
+            noisy = xi + s.input_noise * s.input_epsilon[s.k, s.a]
+            yield steps.NoisyInputs(noisy, written_out(SEEN[s.c, s.k]))
+        yield steps.Defined(s.x[s.i], sp.Sum(inner, (s.k, 0, s.L - 1)) / sp.sqrt(s.N))
+        variance = written_out(self.rho[s.k]) * sp.KroneckerDelta(s.a, s.b)
+        yield steps.InputsAssumed(
+            (
+                steps.Equality(s.Average(xi * s.xi[s.k, s.b]), variance),
+                steps.Equality(s.Average(xi * s.y[s.n]), s.phi[s.n, s.k, s.a] / sp.sqrt(s.N)),
+            )
+        )
+        yield from self._noises()
+        yield steps.Defined(s.delta, self.derived.outputs.student - self._target)
+        yield steps.LossDefined(_in_difference(self.rule.loss.expression), self._judged)
+        components = sp.Sum(s.probability[s.c] * s.ComponentAverage(s.f, s.c), (s.c, 0, s.C - 1))
+        yield steps.Mixed(s.Average(s.f), components)
+
+    @property
+    def _target(self) -> sp.Expr:
+        if self.rule.target == "sum":
+            return self.derived.outputs.target
+        return (s.flip if self.rule.flips else 1) * s.label + s.sigma * s.zeta
+
+    @property
+    def _judged(self) -> sp.Expr:
+        """ε_g by its definition, by δ where label noise is all that is between them."""
+        rule = self.rule
+        if rule.target == "sum" and not (rule.flips or rule.dropout):
+            return s.Average((s.delta + s.sigma * s.zeta) ** 2) / 2
+        observed = self.derived.named.statement.observables["error"]
+        judged, taught = judged_and_taught(observed)
+        return s.Average((self.derived.of_all(judged) - self.derived.of_all(taught)) ** 2) / 2
+
+    def _noises(self) -> Iterator[LearningStep]:
+        """What is drawn for an example besides input and label noise."""
+        if self.rule.target == "sign":
+            yield steps.Defined(s.label, sp.sign(self.derived.outputs.target, evaluate=False))
+        if self.rule.flips:
+            yield steps.NoiseDefined(s.Average(s.flip), s.mean_flip)
+            yield steps.MomentNamed(s.mean_flip, MOMENTS[s.mean_flip])
+        if self.rule.dropout:
+            yield steps.NoiseDefined(s.Average(s.mask[s.i]), s.keep)
+            named = [(each, MOMENTS[each]) for each in s.kept_cumulants]
+            for name, value in (*named, *kept_definitions()):
+                yield steps.MomentNamed(name, value)
+
+    # one example
+
+    @property
+    def _slope(self) -> sp.Expr:
+        """∂ℓ/∂s, in δ where it depends on that alone."""
+        return _in_difference(sp.diff(self.rule.loss.expression, OUTPUT))
+
+    def _by_chain_rule(self, variable: sp.Indexed) -> sp.Expr:
+        return self._slope * derivative(self.derived.outputs.student, variable)
+
+    def update(self) -> Iterator[LearningStep]:
+        """The force and the new weights."""
+        gradient = s.Partial(s.epsilon, s.x[s.i])
+        chain = self._by_chain_rule(s.x[s.i])
+        yield steps.ForceFound(s.F[s.i], gradient, chain, self.derived.force)
+        weight, velocity = s.J[s.i, s.k, s.a], s.U[s.i, s.k, s.a]
+        eta = s.eta if self.rule.batches else self.derived.named_rate
+        down = eta * s.F[s.i] * s.xi[s.k, s.a] / sp.sqrt(s.N)
+        added = s.update_noise * s.update_zeta[s.i, s.k, s.a] / sp.sqrt(s.N)
+        added = added if self.rule.update_noise else sp.S.Zero
+        decay = sp.S.Zero if self.rule.batches else s.kappa / s.N * weight
+        if self.rule.momentum:
+            moved = velocity - down - s.gamma / s.N * velocity + added
+            yield steps.Updated(velocity, moved, moved)
+            moved = weight + velocity / s.N - decay
+            yield steps.Updated(weight, moved, moved)
+        else:
+            whole = weight - eta * s.Partial(s.epsilon, weight) - decay + added
+            yield steps.Updated(weight, whole, weight - down - decay + added)
+        yield from self._slow_update(s.v[s.i], s.v_velocity[s.i], s.eta_v, s.kappa_v)
+        if self.rule.trained_biases:
+            yield from self._slow_update(s.bias[s.i], s.b_velocity[s.i], s.eta_b, sp.S.Zero)
+
+    def _slow_update(
+        self, weight: sp.Indexed, velocity: sp.Indexed, rate: sp.Expr, decay: sp.Expr
+    ) -> Iterator[LearningStep]:
+        written = s.F[s.i] if weight == s.bias[s.i] else self._by_chain_rule(weight)
+        steps_down = [rate / s.N * each for each in (s.Partial(s.epsilon, weight), written)]
+        decay = sp.S.Zero if self.rule.batches else decay / s.N * weight
+        if not self.rule.momentum:
+            yield steps.Updated(weight, *(weight - step - decay for step in steps_down))
+            return
+        moved = [velocity - s.gamma / s.N * velocity - step for step in steps_down]
+        yield steps.Updated(velocity, *moved)
+        yield steps.Updated(weight, *(weight + each / s.N - decay for each in moved))
+
+    # order parameters
+
+    def changes(self) -> Iterator[LearningStep]:
+        """What one example adds to overlaps."""
+        J, U, xi = s.J, s.U, s.xi[s.k, s.a]
+        phi = s.phi[s.c, s.n, s.k, s.a]
+        products = [
+            (s.student_overlap[s.k, s.i, s.j], J[s.i, s.k, s.a] * J[s.j, s.k, s.a]),
+            (s.cross_overlap[s.c, s.k, s.i, s.n], J[s.i, s.k, s.a] * phi),
+        ]
+        linear = [
+            (s.x_mode[s.k, s.i], J[s.i, s.k, s.a] * xi),
+            (s.y_mode[s.c, s.k, s.n], phi * xi),
+        ]
+        if self.rule.momentum:
+            products += [
+                (s.momentum_overlap[s.k, s.i, s.j], U[s.i, s.k, s.a] * J[s.j, s.k, s.a]),
+                (s.momentum_square[s.k, s.i, s.j], U[s.i, s.k, s.a] * U[s.j, s.k, s.a]),
+                (s.momentum_cross[s.c, s.k, s.i, s.n], U[s.i, s.k, s.a] * phi),
+            ]
+            linear.append((s.u_mode[s.k, s.i], U[s.i, s.k, s.a] * xi))
+        for name, value in products:
+            yield steps.Defined(name, _over_coordinates(value))
+        for name, value in linear:
+            yield steps.Defined(name, sp.sqrt(s.N) * _over_coordinates(value))
+        yield steps.Defined(s.xi_square[s.k], _over_coordinates(xi**2))
+        for of, change in self.derived.changes.items():
+            if change.has(s.update_noise):
+                yield steps.UpdateNoiseAveraged(s.Change(of), sp.expand(change / s.N))
+            yield steps.Ordered(s.Change(of), change)
+
+    def equations(self) -> Iterator[LearningStep]:
+        """The means of these."""
+        special = self.derived.of_one_component
+        for of, change in self.derived.changes.items():
+            rate = s.Rate(of)
+            label = s.d if of.has(s.c) else s.c
+            yield steps.Averaged(rate, _over_components(change, label))
+            yield steps.MeansTaken(rate, written_out(self.derived.overlaps[of]))
+            yield steps.OneComponent(s.Rate(one_component(of)), special[one_component(of)])
+        student = s.weight[s.k] * self.rho[s.c, s.k] * s.student_overlap[s.k, s.i, s.j]
+        cross = s.weight[s.k] * s.cross_overlap[s.c, s.k, s.i, s.n]
+        for field, value in ((s.x[s.j], student), (s.y[s.n], cross)):
+            mean = s.ComponentAverage(s.x[s.i] * field, s.c)
+            yield steps.FieldCovariance(mean, written_out(sp.Sum(value, (s.k, 0, s.L - 1))))
+
+    # means
+
+    def error(self) -> Iterator[LearningStep]:
+        """ε_g."""
+        yield steps.SquareAveraged(s.epsilon_g, self.derived.error)
+        yield from _integrals_named(s.epsilon_g, self.derived.error)
+
+    def drift(self) -> Iterator[LearningStep]:
+        """A_ij and B_in: the coefficients that Stein's rule leaves, proved to be gradients."""
+        derived, rho = self.derived, self.rho
+        student, teacher = s.x_mode[s.k, s.i], s.y_mode[s.c, s.k, s.n]
+        for field, other, label, value in (
+            (student, s.x[s.j], s.c, rho[s.c, s.k] * s.student_overlap[s.k, s.i, s.j]),
+            (student, s.y[s.n], s.c, s.cross_overlap[s.c, s.k, s.i, s.n]),
+            (teacher, s.x[s.j], s.d, rho[s.d, s.k] * s.cross_overlap[s.c, s.k, s.j, s.n]),
+            (teacher, s.y[s.m], s.d, s.teacher_overlap[s.c, s.d, s.k, s.n, s.m]),
+        ):
+            mean = s.ComponentAverage(field * other, label)
+            yield steps.ModeCovariance(mean, written_out(value))
+        yield _stein()
+        by_q, by_r = (s.Partial(self.potential, by) for by in (s.Q[s.i, s.j], s.R[s.i, s.n]))
+        coefficients = derived.gradients
+        for name, value in zip((s.A[s.i, s.j], s.B[s.i, s.n]), coefficients, strict=True):
+            yield steps.CoefficientAveraged(name, value)
+        price.prove_first_layer(derived.mean_loss, *coefficients, derived.outputs)
+        for by in (by_q, by_r):
+            found = price.by_covariance(derived.mean_loss, by.args[1], derived.outputs)
+            yield steps.Priced(by, found)
+        second = s.Average(s.Partial(s.epsilon, s.x[s.i], s.x[s.j]))
+        yield steps.GradientsProved(
+            steps.Equality(s.A[s.i, s.j], second),
+            1 + sp.KroneckerDelta(s.i, s.j),
+            by_q,
+            steps.Equality(s.B[s.i, s.n], by_r),
+        )
+
+    def noise(self) -> Iterator[LearningStep]:
+        """Γ_ij, and the length of the input beside it."""
+        name, forces, power = s.Gamma[s.i, s.j], s.F[s.i] * s.F[s.j], s.xi_square[s.k]
+        rho, n = written_out(self.rho[s.k]), s.multiplicity[s.k]
+        fourth = 3 * rho**2  # of one coordinate, by Wick's rule
+        variance = sp.factor((fourth - rho**2) / n)
+        mean = s.Average(forces * power)
+        yield steps.Defined(name, s.Average(forces))
+        yield steps.InputPower(power, rho, variance)
+        yield steps.SelfAveraged(mean, rho * name, sp.cancel(variance / rho**2))
+        yield steps.NoiseAveraged(name, self.derived.noise)
+        yield from _integrals_named(name, self.derived.noise)
+
+    def slow(self, name: str) -> Iterator[LearningStep]:
+        """The mean force on output weights or biases, a derivative, and their rates."""
+        derived = self.derived
+        force, rates = derived.forces[name], derived.slow[name]
+        if name == "v":
+            price.prove_second_layer(derived.mean_loss, force, derived.outputs)
+            mean, named = s.Average(self._by_chain_rule(s.v[s.i])), s.dv[s.i]
+            shown = by = s.Partial(self.potential, s.v[s.i])
+        else:
+            price.prove_biases(derived.mean_loss, force, derived.outputs)
+            shown = mean = s.Average(s.F[s.i])
+            by, named = s.Partial(s.Average(s.epsilon), s.bias[s.i]), s.db[s.i]
+        yield steps.ForceAveraged(mean, force, by)
+        if name == "v":
+            yield from _integrals_named(by, force)
+        for of, rate in rates.items():
+            yield steps.Ordered(of, rate.xreplace({named: shown}))
+
+    def motion(self) -> Iterator[LearningStep]:
+        """What a rule makes of the rates."""
+        motion = self.derived.motion
+        kind = s.Change if motion.by_steps else s.Rate
+        if motion.by_steps:
+            rho = written_out(self.rho[s.k])
+            weight = sp.Sum(s.A[s.i, s.p] * s.J[s.p, s.k, s.a], (s.p, 0, s.K - 1))
+            taught = sp.Sum(s.B[s.i, s.m] * s.phi[s.m, s.k, s.a], (s.m, 0, s.M - 1))
+            gradient = sp.IndexedBase(sp.Symbol("gradient", real=True))[s.i, s.k, s.a]
+            yield steps.MeanGradient(gradient, rho * weight + taught)
+        for each in motion.before:
+            yield steps.Defined(*each)
+        for of, value in motion.rates:
+            yield steps.Moved(kind(of), value)
+
+
+def _over_coordinates(product: sp.Expr) -> sp.Expr:
+    """Return the mean over an eigenspace."""
+    return sp.Sum(product, _COORDINATE) / s.multiplicity[s.k]
+
+
+def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
+    """Return the mean of a change over an example, as one over its component."""
+    found = []
+    for term in sp.Add.make_args(sp.expand(change)):
+        factors = sp.Mul.make_args(term)
+        random = sp.Mul(*(f for f in factors if s.is_random(f)))
+        rest = sp.Mul(*(f for f in factors if not s.is_random(f)))
+        mean = sp.Sum(s.probability[label] * s.ComponentAverage(random, label), (label, 0, s.C - 1))
+        found.append(rest if random == 1 else rest * mean)
+    return sp.Add(*found)
+
+
+def _in_difference(expression: sp.Expr) -> sp.Expr:
+    """Return an expression in s and t in δ = s - t where it depends on that alone."""
+    found = sp.expand(expression.xreplace({OUTPUT: TARGET + s.delta}))
+    return expression if found.has(TARGET) else found
+
+
+def _stein() -> steps.Stein:
+    """Return ⟨z F_i⟩ for any Gaussian field z, its coefficients by their names."""
+    sums = tuple(
+        steps.SteinSum(
+            (letter, 0, letter.upper),
+            s.ComponentAverage(s.z * field[letter], s.c),
+            coefficient[s.c, s.i, letter],
+        )
+        for letter, field, coefficient in ((s.j, s.x, s.A), (s.n, s.y, s.B))
+    )
+    named = tuple(
+        steps.Equality(name, s.Average(s.Partial(s.F[s.i], field)))
+        for name, field in ((s.A[s.i, s.j], s.x[s.j]), (s.B[s.i, s.n], s.y[s.n]))
+    )
+    return steps.Stein(s.ComponentAverage(s.z * s.F[s.i], s.c), sums, named)
+
+
+def _integrals_named(of: sp.Expr, value: sp.Expr) -> Iterable[LearningStep]:
+    named = with_integral_names(value)
+    return () if named == value else (steps.IntegralsNamed(of, named),)
