@@ -6,7 +6,7 @@ python docs/manual/store_systems.py agents   those named
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,20 +188,10 @@ FIGURES_OF = {
 }
 
 
-def example(name: str) -> Any:
-    """A module of ``examples/systems``."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def draw(name: str, path: Path) -> float:
     """Draw the figure of a statement; the largest distance of SGD, in 3 errors + 0.5/√N."""
     figure = FIGURES_OF[name]
-    system = example(name).statement(**figure.arguments)
+    system = runpy.run_path(str(EXAMPLES / f"{name}.py"))["statement"](**figure.arguments)
     points = np.linspace(0, figure.end, 11)[1:]
     # eight times between two points
     alpha = np.linspace(0, figure.end, 81)

@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
-from symderiv.progress import Tell
+from symderiv.progress import Progress, progress_bar
 from symderiv.report.run_quantities import measured, quantity_of
 from symderiv.sweeps.study_map import Measure, StudyMap, map_of
 from symderiv.sweeps.system_grid import SweptSystem
@@ -26,7 +26,7 @@ def mapped(
     study: Study | SweptSystem,
     quantity: Quantity,
     over: Mapping[str, Sequence[Any]],
-    tell: Tell,
+    progress: Progress,
     *,
     curve: str = "generalization_error",
     **options: Any,
@@ -48,7 +48,9 @@ def mapped(
     words = measure.words.replace("generalisation error", curve.replace("_", " "))
     if isinstance(study, Study):
         words = measure.words
-    return map_of(study, replace(measure, words=words, curve=curve), over, tell=tell, **options)
+    measure = replace(measure, words=words, curve=curve)
+    with progress_bar(progress) as tell:
+        return map_of(study, measure, over, tell=tell, **options)
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:

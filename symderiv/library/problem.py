@@ -683,18 +683,17 @@ class Problem(Shown):
         from symderiv.sweeps.sweep import run_sweep
 
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
-        with progress_bar(progress) as update:
-            return run_sweep(
-                self._study,
-                over or {},
-                store,
-                scheduler=scheduler,
-                workers=workers,
-                fresh=fresh,
-                force=force,
-                tell=update,
-                notice=notice or (lambda message: None),
-            )
+        return run_sweep(
+            self._study,
+            over or {},
+            store,
+            scheduler=scheduler,
+            workers=workers,
+            fresh=fresh,
+            force=force,
+            progress=progress,
+            notice=notice,
+        )
 
     def map(
         self,
@@ -732,19 +731,18 @@ class Problem(Shown):
         """
         from symderiv.library.mapped import mapped
 
-        with progress_bar(progress) as update:
-            return mapped(
-                self._study,
-                quantity,
-                over,
-                update,
-                resolution=resolution,
-                coarse=coarse,
-                change=change,
-                kinds=kinds,
-                check=check,
-                checkpoint=checkpoint,
-            )
+        return mapped(
+            self._study,
+            quantity,
+            over,
+            progress,
+            resolution=resolution,
+            coarse=coarse,
+            change=change,
+            kinds=kinds,
+            check=check,
+            checkpoint=checkpoint,
+        )
 
     def sweep_files(
         self,

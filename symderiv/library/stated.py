@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.errors import InputError
-from symderiv.progress import Progress, progress_bar
+from symderiv.progress import Progress
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
@@ -67,19 +67,17 @@ class System(stated_system.System):
         """
         from symderiv.sweeps.sweep import run_sweep
 
-        swept = self._swept(end, initial, solving)
-        with progress_bar(progress) as update:
-            return run_sweep(
-                swept,
-                over,
-                Path(output),
-                scheduler=scheduler,
-                workers=workers,
-                fresh=fresh,
-                force=force,
-                tell=update,
-                notice=notice or (lambda message: None),
-            )
+        return run_sweep(
+            self._swept(end, initial, solving),
+            over,
+            Path(output),
+            scheduler=scheduler,
+            workers=workers,
+            fresh=fresh,
+            force=force,
+            progress=progress,
+            notice=notice,
+        )
 
     def map(
         self,
@@ -132,20 +130,19 @@ class System(stated_system.System):
                 f"{curve!r} is not one of {', '.join(observables)}", argument="observable"
             )
         keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
-        with progress_bar(progress) as update:
-            return mapped(
-                swept,
-                quantity,
-                keyed,
-                update,
-                curve=curve,
-                resolution=resolution,
-                coarse=coarse,
-                change=change,
-                kinds=kinds,
-                check=check,
-                checkpoint=checkpoint,
-            )
+        return mapped(
+            swept,
+            quantity,
+            keyed,
+            progress,
+            curve=curve,
+            resolution=resolution,
+            coarse=coarse,
+            change=change,
+            kinds=kinds,
+            check=check,
+            checkpoint=checkpoint,
+        )
 
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]

@@ -253,7 +253,8 @@ def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Pict
         "error": "Generalisation error over log α (left) and α (right). "
         f"Lines: order-parameter equations{dots}{band}.",
         "overlaps": f"Student overlaps Q and student-teacher overlaps R{dots}.",
-        "exponent": "Local exponent of the generalisation error; a plateau lies in the grey band.",
+        "exponent": "Local exponent −d ln ε_g / d ln α of the generalisation error. Plateaus lie "
+        "in the grey band; lines that leave at the top reach larger exponents.",
     }
     return [
         Picture(

@@ -120,6 +120,7 @@ def error_figure(cases: Sequence[Case]) -> Figure:
             if drawable:
                 # an empty logarithmic axis cannot be drawn
                 axis.set(xscale=scale, yscale="log")
+        figure.align_xlabels(axes)
         axes[0, 0].set_ylabel(r"generalisation error $\epsilon_g$")
         _add_legend(figure, _legend(axes[0, 0], cases), "outside lower center", columns=4)
         return figure

@@ -33,15 +33,29 @@ def print_summary(console: Console, title: str, found: Sequence[Findings]) -> No
         for warning in one.case.curve.warnings:
             show(console, Text(f"warning  {warning}", style="yellow"))
     content = feature_table(found)
-    table = Rows(
-        title=content.title, title_justify="left", header_style="bold", box=None, padding=(0, 1)
-    )
-    for index, head in enumerate(content.heads):
-        table.add_column(head, justify="left" if index == 0 else "right")
-    for row in content.rows:
-        table.add_row(*row)
-    show(console)
-    show(console, table)
+    lines = [content.heads, *content.rows]
+    title = content.title
+    for columns in _side_by_side(lines, console.width):
+        table = Rows(title=title, title_justify="left", header_style="bold", box=None)
+        for place in columns:
+            justify: Any = "right" if place else "left"
+            table.add_column(content.heads[place], justify=justify, overflow="fold")
+        for row in content.rows:
+            table.add_row(*(row[place] for place in columns))
+        show(console)
+        show(console, table)
+        title = ""
+
+
+def _side_by_side(lines: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """Return the columns of as few tables as show every cell whole, the first column in each."""
+    widths = [max(map(len, column)) + 2 for column in zip(*lines, strict=True)]
+    tables = [[0]]
+    for place in range(1, len(widths)):
+        if len(tables[-1]) > 1 and sum(widths[n] for n in (*tables[-1], place)) > width:
+            tables.append([0])
+        tables[-1].append(place)
+    return tables
 
 
 def agreement_json(found: Sequence[Findings]) -> dict[str, Any]:

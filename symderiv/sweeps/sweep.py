@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.outputs import OutputFolder, resolved
-from symderiv.progress import Task, Tell
+from symderiv.progress import Progress, Task, Tell, progress_bar
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, Layout, layout_of
 from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
@@ -54,8 +54,8 @@ def run_sweep(
     workers: int | None = None,
     fresh: bool = False,
     force: bool = False,
-    tell: Tell = lambda task, fraction: None,
-    notice: Notice = lambda message: None,
+    progress: Progress = False,
+    notice: Notice | None = None,
 ) -> Sweep:
     """Integrate every point of a grid that the store does not hold yet.
 
@@ -68,7 +68,7 @@ def run_sweep(
             left out.
         fresh: compute everything again.
         force: replace a sweep of another study, or a store that says nothing of itself any more.
-        tell: told how far it is, with rate, remaining time and failures.
+        progress: shows or is told how far it is, with rate, remaining time and failures.
         notice: called with a line where the sweep runs, and for what is computed again.
 
     Raises:
@@ -82,8 +82,9 @@ def run_sweep(
     if path.is_symlink():
         # what it leads to is widened, the link stays
         path = resolved(path)
+    notice = notice or (lambda message: None)
     with ExitStack() as stack:
-        client = None
+        tell, client = stack.enter_context(progress_bar(progress)), None
         if scheduler is not None and not os.path.lexists(path):
             # a sweep that cannot be computed is not begun; of one that is there all may be known
             client = stack.enter_context(running_cluster(scheduler))

@@ -20,6 +20,7 @@ from unit.report.synthetic import case, plateau_curve
 from symderiv.cli import build_app, main
 from symderiv.report.claims import findings
 from symderiv.report.job import StudyResult
+from symderiv.report.page import feature_table
 from symderiv.report.summary import print_summary
 from symderiv.terminal import Rows, bars, show, spinner, terminal
 
@@ -181,6 +182,19 @@ def test_findings_of_a_study_keep_brackets() -> None:
     print_summary(console, "title " + HOSTILE, [findings(one) for one in cases])
     for text in ("title", "warned", "1.0", "2.0"):
         assert f"{text} {HOSTILE}" in written.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_every_number_of_a_study_stands_whole_in_the_terminal(width: int) -> None:
+    found = [findings(case(f"L = {k}", {"L": k}, plateau_curve(50.0 / k))) for k in (1, 16)]
+    written = io.StringIO()
+    print_summary(Console(file=written, width=width), "title", found)
+    words = written.getvalue().split()
+    content = feature_table(found)
+    assert all(
+        part in words for row in (content.heads, *content.rows) for part in " ".join(row).split()
+    )
+    assert "…" not in written.getvalue()
 
 
 def test_helps_hold_nothing_that_would_be_taken_for_markup() -> None:

@@ -13,8 +13,8 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import re
+import runpy
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -154,13 +154,10 @@ _LONGEST = 2600
 def _system(name: str, options: Iterable[str] = ()) -> sd.System:
     """The statement of an example."""
     path = Path(__file__).parents[3] / "examples" / "systems" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     pairs = (line.strip(": ").split(": ", 1) for line in options)
-    system: sd.System = module.statement(**{key: _value(value) for key, value in pairs})
+    system: sd.System = runpy.run_path(str(path))["statement"](
+        **{key: _value(value) for key, value in pairs}
+    )
     return system
 
 

@@ -7,7 +7,7 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -78,6 +78,17 @@ def _check(order: int, units: int, T: sp.Rational, D: sp.Rational) -> None:
         )
 
 
+def _balls_of(exact: Iterable[sp.Rational]) -> Callable[[int], tuple[arb, arb, arb, arb]]:
+    """Return T1, D1, T2, D2 as functions of a working precision in bits."""
+
+    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
+        with working_bits(bits):
+            first, second, third, fourth = map(rational_ball, exact)
+        return first, second, third, fourth
+
+    return moments
+
+
 def teacher_of_moments(
     units: int, T1: sp.Rational, D1: sp.Rational, T2: sp.Rational, D2: sp.Rational
 ) -> HomogeneousTeacher:
@@ -94,11 +105,6 @@ def teacher_of_moments(
     _check(2, units, T2, D2)
     exact = (T1, D1, T2, D2)
 
-    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
-        with working_bits(bits):
-            first, second, third, fourth = (rational_ball(value) for value in exact)
-        return first, second, third, fourth
-
     def modes(bits: int) -> Modes:
         with working_bits(bits):
             one = arb(1)
@@ -107,7 +113,7 @@ def teacher_of_moments(
 
     isotropic = T1 == T2 and D1 == D2
     words = "isotropic inputs" if isotropic else "moments of orders 1 and 2"
-    return HomogeneousTeacher(units, moments, modes if isotropic else None, words)
+    return HomogeneousTeacher(units, _balls_of(exact), modes if isotropic else None, words)
 
 
 def teacher_of_modes(
@@ -153,11 +159,6 @@ def teacher_of_modes(
     _check(1, units, exact[0], exact[1])
     _check(2, units, exact[2], exact[3])
 
-    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
-        with working_bits(bits):
-            first, second, third, fourth = (rational_ball(value) for value in exact)
-        return first, second, third, fourth
-
     def modes(bits: int) -> Modes:
         with working_bits(bits):
             pairs = [
@@ -171,7 +172,7 @@ def teacher_of_modes(
                 tuple(a - b / (units - 1) for a, b in pairs),
             )
 
-    return HomogeneousTeacher(units, moments, modes, f"{len(eigenvalues)} modes")
+    return HomogeneousTeacher(units, _balls_of(exact), modes, f"{len(eigenvalues)} modes")
 
 
 def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> HomogeneousTeacher:
