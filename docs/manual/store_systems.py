@@ -158,7 +158,11 @@ FIGURES_OF = {
         30.0,
     ),
     "differences": Figure(
-        (("w.B", (), r"$w\cdot B/N$"), ("w.w", (), r"$w\cdot w/N$")),
+        (
+            ("error", (), "error of the value"),
+            ("surprise", (), "surprise"),
+            ("w.B", (), r"$w\cdot B/N$"),
+        ),
         {"w.w": 0.3, "w.B": 0.0, "B.B": 1.0},
         20.0,
     ),

@@ -51,6 +51,28 @@ def test_the_steps_of_a_statement_have_the_moments_that_the_direct_rates_say() -
     assert np.all(4 * error < np.abs(mean))
 
 
+def test_temporal_differences_learn_the_value_and_not_the_next_state() -> None:
+    """N = 400, steps written out: the error of the value falls, the surprise grows, as derived."""
+    N, eta, discount, c, runs = 400, 0.3, 0.8, 0.6, 3
+    random, measured = np.random.default_rng(7), []
+    for _ in range(runs):
+        B, w = np.linalg.qr(random.normal(size=(N, 2)))[0].T * np.sqrt(N) * [[1.0], [0.3**0.5]]
+        for _ in range(12 * N):
+            x, fresh = random.normal(size=(2, N))
+            after = c * x + 0.8 * fresh
+            w = w + eta * (B @ x + discount * (w @ after) - w @ x) * x / N
+        Q, R, value = w @ w / N, w @ B / N, 1 / (1 - discount * c)
+        surprise = 1 + Q * (1 + discount**2 - 2 * discount * c) - 2 * R * (1 - discount * c)
+        measured.append([(Q - 2 * value * R + value**2) / 2, surprise / 2])
+    P = systems.opened("differences").statement()
+    run = P.solve(alpha=[0.0, 12.0], initial={"w.w": 0.3, "w.B": 0.0, "B.B": 1.0})
+    for found, name in zip(np.transpose(measured), ("error", "surprise"), strict=True):
+        error = 3 * found.std(ddof=1) / np.sqrt(runs) + 0.5 / np.sqrt(N)
+        assert abs(found.mean() - run[name][1]) <= error
+    assert run["error"][1] < run["error"][0] / 5
+    assert run["surprise"][1] > run["surprise"][0]
+
+
 def test_a_run_of_sgd_follows_a_statement() -> None:
     case = next(each for each in CASES if each.name == "contrastive pairs")
     assert distance(case, case.statement(), 1000) <= systems.LARGEST
