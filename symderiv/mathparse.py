@@ -403,17 +403,34 @@ def _group(tokens: list[str], start: int) -> tuple[str, int]:
     return "".join(tokens[start + 1 :]), len(tokens)
 
 
+_TAKES = {r"\frac": 2, r"\sqrt": 1, r"\bar": 1, "^": 1, "_": 1}
+
+
+def _arguments(tokens: list[str]) -> set[int]:
+    r"""Return the places of braces that commands such as ``\frac`` would miss."""
+    found: set[int] = set()
+    for position, token in enumerate(tokens):
+        place = position + 1
+        for _ in range(_TAKES.get(token, 0)):
+            while place < len(tokens) and tokens[place].isspace():
+                place += 1
+            found.add(place)
+            place = _group(tokens, place)[1]
+    return found
+
+
 def _unwrapped(tokens: list[str]) -> list[str]:
-    r"""The tokens without the braces of every ``{\left( ... \right)}``."""
+    r"""The tokens without the braces of every ``{\left( ... \right)}`` that is no argument."""
     dropped: set[int] = set()
     braces: list[int] = []
+    arguments = _arguments(tokens)
     for position, token in enumerate(tokens):
         if token == "{":
             braces.append(position)
         elif token == "}" and braces:
             start = braces.pop()
             inside = tokens[start + 1 : position]
-            if _is_one_pair(inside):
+            if start not in arguments and _is_one_pair(inside):
                 dropped |= {start, position}
     return [token for position, token in enumerate(tokens) if position not in dropped]
 

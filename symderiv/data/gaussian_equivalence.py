@@ -294,10 +294,10 @@ def _closed_square(name: str) -> _OfCovariance:
     import sympy as sp
 
     from symderiv.expressions import activation
-    from symderiv.gaussian import i2_self
+    from symderiv.gaussian import i2
 
     g = activation(name).expression
-    value = i2_self(g, g).value
+    value = i2(g, g, fields=(0, 0)).value
     (variance,) = value.free_symbols or {sp.Symbol("c11")}
     made = sp.lambdify(variance, value, modules=["scipy", "numpy"])
     return lambda a, b, c: float(made(a))

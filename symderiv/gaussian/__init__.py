@@ -10,10 +10,6 @@ from symderiv.gaussian.existence import Existence, existence
 from symderiv.gaussian.functions import OwenT, SignMean4
 from symderiv.gaussian.student_integrals import (
     i2,
-    i2_by_covariance,
-    i2_by_variance,
-    i2_self,
-    i2_self_by_variance,
     i3,
     i4,
     integrand,
@@ -30,10 +26,6 @@ __all__ = [
     "existence",
     "expectation",
     "i2",
-    "i2_by_covariance",
-    "i2_by_variance",
-    "i2_self",
-    "i2_self_by_variance",
     "i3",
     "i4",
     "integrand",

@@ -1,4 +1,4 @@
-r"""The integrals of student-teacher learning: I2, I3, I4 and their Price derivatives."""
+r"""The integrals of student-teacher learning: I2, I3, I4."""
 
 from __future__ import annotations
 
@@ -107,35 +107,3 @@ def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[
     fields = FIELDS[: len(slots)]
     factors = [g.subs(variable_of(g), field) for g, field in zip(slots, fields, strict=True)]
     return sp.Mul(*factors), fields
-
-
-def i2_by_covariance(
-    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *, folded: bool = False
-) -> Expectation:
-    r"""∂I2/∂C12 = E[g1'(u) g2'(v)] (Price's theorem), u and v different fields."""
-    return _product([derivative(g1), derivative(g2)], cov, None, folded)
-
-
-def i2_by_variance(
-    g1: sp.Expr, g2: sp.Expr, cov: sp.Matrix | None = None, *, folded: bool = False
-) -> Expectation:
-    r"""∂I2/∂C11 = E[g1''(u) g2(v)]/2 (Price's theorem)."""
-    return _product([derivative(derivative(g1)) / 2, g2], cov, None, folded)
-
-
-def i2_self(
-    g1: sp.Expr, g2: sp.Expr, variance: sp.Expr | None = None, *, folded: bool = False
-) -> Expectation:
-    r"""E[g1(u) g2(u)], u of the given variance (c11 by default)."""
-    cov = None if variance is None else sp.Matrix([[variance]])
-    return _product([g1, g2], cov, (0, 0), folded)
-
-
-def i2_self_by_variance(
-    g1: sp.Expr, g2: sp.Expr, variance: sp.Expr | None = None, *, folded: bool = False
-) -> Expectation:
-    r"""d/dC11 E[g1(u) g2(u)] = E[(g1 g2)''(u)]/2."""
-    x = variable_of(g1)
-    product = g1 * g2.subs(variable_of(g2), x)
-    cov = None if variance is None else sp.Matrix([[variance]])
-    return _product([derivative(derivative(product)) / 2], cov, None, folded)

@@ -37,7 +37,7 @@ def exact_decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-def times_of(name: str, alpha: float | Iterable[float]) -> list[float]:
+def times_of(alpha: float | Iterable[float]) -> list[float]:
     """Times as a list.
 
     Raises:
@@ -47,10 +47,10 @@ def times_of(name: str, alpha: float | Iterable[float]) -> list[float]:
     try:
         times = [float(time) for time in given]
     except (TypeError, ValueError):
-        raise InputError("must be numbers", argument=name) from None
+        raise InputError("must be numbers", argument="alpha") from None
     for time in times:
         if not (math.isfinite(time) and time >= 0.0):
-            raise InputError(f"{time!r} is not a finite number >= 0", argument=name)
+            raise InputError(f"{time!r} is not a finite number >= 0", argument="alpha")
     if not times:
-        raise InputError("give at least one time", argument=name)
+        raise InputError("give at least one time", argument="alpha")
     return times

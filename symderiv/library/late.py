@@ -137,7 +137,7 @@ def late_learning(
     chosen = read_activation(activation)
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
-    times = None if alpha is None else times_of("alpha", alpha)
+    times = None if alpha is None else times_of(alpha)
     moments = {"T1": exact("T1", T1), "D1": exact("D1", D1)}
     order: Literal["full", "small-learning-rate"] = "full" if full else "small-learning-rate"
 

@@ -101,7 +101,7 @@ def linear(
         from symderiv.analysis.linear.many_digits import check_digits
 
         check_digits(digits, working_digits)
-    times = times_of("alpha", alpha)
+    times = times_of(alpha)
     deviation = 1.0 + _variance(student_std)
     inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
 

@@ -215,11 +215,11 @@ _STATUS = {
 }
 
 
-def order_figure(data: xarray.Dataset, most: int = 4) -> Figure:
-    """Q, R and, where they are trained, the output weights v of some points."""
+def order_figure(data: xarray.Dataset) -> Figure:
+    """Q, R and, where they are trained, the output weights v of at most four points."""
     size = data["status"].size
     cases = []
-    for index in np.unique(np.linspace(0, size - 1, min(most, size)).round().astype(int)):
+    for index in np.unique(np.linspace(0, size - 1, min(4, size)).round().astype(int)):
         at = np.unravel_index(int(index), data["status"].shape)
         places = dict(zip(swept(data), map(int, at), strict=True))
         one = data[["alpha", "generalization_error", "Q", "R", "T", "v"]].isel(places).load()

@@ -228,7 +228,8 @@ class Language:
         """Declare a number that sweeps, sensitivities and protocols can vary.
 
         Args:
-            name: Its name.
+            name: Its name. Equations print ``learning_rate``, ``weight_decay``, ``label_noise`` and
+                the other names of learning rules as η, κ, σ, …
             value: Its value if nothing else is said; None if it must be given.
         """
         default = sp.nan if value is None else as_expression(value, f"the value of {name}")

@@ -106,6 +106,10 @@ class Symbols:
         self._taken[name] = what
         return name
 
+    def knows(self, name: str) -> bool:
+        """Return whether a name stands for something already."""
+        return name in self._taken
+
     def declared(self, vectors: Iterable[SlowVector]) -> None:
         """Note the order of declaration of vectors."""
         for vector in vectors:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sympy as sp
 
 from symderiv.errors import InputError, NotClosed
-from symderiv.statement.register import Field, Latent, Overlap, Size, Symbols
+from symderiv.statement.register import Field, Overlap, Size, Symbols
 from symderiv.statement.slopes import slope as slope_of
 from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression
 
@@ -276,8 +276,3 @@ def _checked(
             statement=line.text,
         )
     return slope
-
-
-def latents_of(symbols: Symbols) -> Mapping[sp.Symbol, Latent]:
-    """Return the latents by symbol."""
-    return symbols.of(Latent)

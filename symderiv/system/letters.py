@@ -15,6 +15,23 @@ from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
 __all__ = ["Letters"]
 
+_PARAMETERS = {
+    "learning_rate": (r"\eta", ""),
+    "second_layer_learning_rate": (r"\eta", "v"),
+    "bias_learning_rate": (r"\eta", "b"),
+    "weight_decay": (r"\kappa", ""),
+    "second_layer_weight_decay": (r"\kappa", "v"),
+    "label_noise": (r"\sigma", ""),
+    "input_noise": (r"\sigma", "x"),
+    "update_noise": (r"\sigma", "J"),
+    "momentum_rate": (r"\gamma", ""),
+    "averaging_rate": (r"\gamma", "A"),
+    "sobolev_weight": (r"\lambda", ""),
+    "consistency_weight": (r"\lambda", "A"),
+    "batch_ratio": ("c", ""),
+}
+"""The usual letter of a parameter of that name, and its index."""
+
 
 class Letters(LatexPrinter):  # type: ignore[misc]
     """Prints fields as h_{w_1}, overlaps as Q_{w_1 w_2}, averages in angle brackets."""
@@ -25,7 +42,16 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         self._alone = len(law.statement.inputs) == 1 and len(law.statement.inputs[0].atoms) == 1
 
     def name(self, text: str) -> str:
-        """Return the name of a vector, an input or a scalar with its number as an index."""
+        """Return the name of a vector, an input or a scalar with its number as an index.
+
+        Parameters with names of the field, such as ``learning_rate``, have its letters, unless the
+        statement gives such a letter to something else.
+        """
+        head = text.rstrip("0123456789")
+        letter, index = _PARAMETERS.get(head, ("", ""))
+        if letter and not self.law.symbols.knows(letter.removeprefix("\\")):
+            indices = ",".join(filter(None, (index, text[len(head) :])))
+            return f"{letter}_{{{indices}}}" if indices else letter
         found = re.fullmatch(r"([A-Za-z]+)_?(\d*)(.*)", text)
         if not found or found[3]:
             return rf"\mathrm{{{text.replace('_', chr(92) + '_')}}}"

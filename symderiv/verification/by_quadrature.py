@@ -70,9 +70,6 @@ def check_by_quadrature(
     formula: sp.Expr,
     mean: Callable[[sp.Matrix, int], Value],
     covariance: sp.Matrix,
-    *,
-    seed: int = 0,
-    suggest: bool = True,
 ) -> Check:
     """Compare a formula with an expectation that is known as a number at each covariance.
 
@@ -80,8 +77,6 @@ def check_by_quadrature(
         formula: In the symbols of the covariance.
         mean: The number at a covariance without symbols, to so many digits.
         covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
-        seed: Of the random points.
-        suggest: Look for a small change that repairs a wrong formula.
 
     Raises:
         InputError: The formula has other symbols; the expectation does not exist.
@@ -91,7 +86,7 @@ def check_by_quadrature(
     if unknown:
         raise InputError(f"the formula has {', '.join(unknown)}, the covariance has not")
     sides = _Sides(formula, mean, covariance.rows)
-    tried = list(_chosen(covariance, seed))
+    tried = list(_chosen(covariance))
     comparisons: list[Comparison] = []
     skipped: list[tuple[Point, str]] = []
     inside: list[Point] = []
@@ -121,18 +116,18 @@ def check_by_quadrature(
         digits=sides.digits,
         method="quadrature with proved bounds; the formula in balls",
     )
-    if check.counterexample is None or not suggest or not inside:
+    if check.counterexample is None or not inside:
         return check
     suggestion = repaired(formula, lambda other: sides.agree(other, inside), sides.ratio(inside))
     return replace(check, suggestion=suggestion)
 
 
-def _chosen(covariance: sp.Matrix, seed: int) -> Iterator[Point]:
+def _chosen(covariance: sp.Matrix) -> Iterator[Point]:
     """Fewer points than for closed forms, inside the cone first; small ones in many dimensions."""
     many = covariance.rows > 3
     left = dict(_KINDS_IN_FOUR if many and len(covariance.free_symbols) > 3 else _KINDS)
     singular = _SINGULAR[many]
-    for point in points(covariance, seed):
+    for point in points(covariance):
         if point.degenerate:
             singular -= 1
             if singular >= 0:

@@ -134,7 +134,6 @@ def check_formula(
     expectation: Callable[[sp.Matrix], Expectation],
     covariance: sp.Matrix,
     *,
-    seed: int = 0,
     suggest: bool = True,
 ) -> Check:
     """Compare a formula with an expectation at many exact covariances.
@@ -143,7 +142,6 @@ def check_formula(
         formula: In the symbols of the covariance.
         expectation: The expectation at a covariance, symbolic or numeric.
         covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
-        seed: Of the random points.
         suggest: Look for a small change that repairs a wrong formula.
 
     Raises:
@@ -154,7 +152,7 @@ def check_formula(
     if unknown:
         raise InputError(f"the formula has {', '.join(unknown)}, the covariance has not")
     sides = _Sides(formula, expectation, covariance)
-    tried = points(covariance, seed)
+    tried = points(covariance)
     inside = [point for point in tried if not point.degenerate]
     comparisons: list[Comparison] = []
     skipped: list[tuple[Point, str]] = []

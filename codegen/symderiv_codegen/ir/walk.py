@@ -92,11 +92,6 @@ def free_names(expression: sp.Basic) -> set[str]:
     return set().union(*(free_names(child) for child in children))
 
 
-def arrays_read(expression: sp.Basic) -> set[sp.Indexed]:
-    """Every array element that occurs in the expression."""
-    return {node for node in subexpressions(expression) if isinstance(node, sp.Indexed)}
-
-
 def array_name(element: sp.Indexed) -> str:
     """The name of the array an element belongs to."""
     return str(element.base.label)

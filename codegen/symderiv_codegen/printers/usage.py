@@ -17,7 +17,6 @@ def with_example(
     ranges: Sequence[str],
     example: Example,
     outputs: Sequence[tuple[str, ...]],
-    names: tuple[str, str] = ("right_hand_side", "observables"),
 ) -> str:
     """A module with lines that run when the file does; its header says the new digest.
 
@@ -27,7 +26,6 @@ def with_example(
         ranges: Names of the ranges, in the order of sizes.
         example: Numbers.
         outputs: Shapes of the arrays that the observables write.
-        names: Of the right-hand side and of the observables.
     """
     sizes = ", ".join(str(example.sizes[name]) for name in ranges)
     lines = [f"    sizes = np.array([{sizes}])"]
@@ -39,8 +37,6 @@ def with_example(
     usage = resources.files(__package__).joinpath("runtime_module.txt").read_text(encoding="utf-8")
     for word, value in (
         ("    NUMBERS", "\n".join(lines)),
-        ("RHS", names[0]),
-        ("SEEN", names[1]),
         ("OUTPUTS", ", ".join(f"np.empty({shape})" for shape in shapes)),
         ("STEPS", str(example.steps)),
         ("END", repr(example.end)),

@@ -13,7 +13,7 @@ from sphinx.writers.html5 import HTML5Translator
 from symderiv import mathtext
 
 _LOG = logging.getLogger(__name__)
-_ROWS = re.compile(r"\\\\|\\begin|\\left[^|(\[]")
+_ROWS = re.compile(r"\\\\|\\begin|\\left(?!\\langle)[^|(\[]")
 
 # characters of a line beside the two sidebars
 _LINE = 72

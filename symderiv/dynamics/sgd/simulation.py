@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -99,7 +98,7 @@ class Simulation(Curves):
             rows.append(("generalization_error", f"{ends} (mean, standard error)"))
         return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
 
-    def contents(self, attributes: Mapping[str, str | float | int] | None = None) -> Contents:
+    def contents(self) -> Contents:
         """What ``SIM.nc`` holds; see :func:`write_simulation`."""
         variables: dict[str, np.ndarray] = {"alpha": self.alpha, "examples": self.examples}
         for name in ("Q", "R", "v", "generalization_error", *self.further):
@@ -114,7 +113,6 @@ class Simulation(Curves):
             "method": self.method,
             "dimension": self.dimension,
             **self.attributes,
-            **(attributes or {}),
         }
         K, M = self.R.shape[-2:]
         L = self.initial.L if self.initial else 1
@@ -122,16 +120,11 @@ class Simulation(Curves):
         return Contents(variables, axes, kept)
 
 
-def write_simulation(
-    path: str | Path | Output,
-    result: Simulation,
-    *,
-    attributes: Mapping[str, str | float | int] | None = None,
-) -> Path:
+def write_simulation(path: str | Path | Output, result: Simulation) -> Path:
     """Write a simulation as ``SIM.nc``: means and, as ``…_standard_error``, their errors.
 
     The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
     in front. See :func:`~symderiv.dynamics.storage.run_files.write` for ``path`` and the errors
     raised.
     """
-    return write(path, result.contents(attributes))
+    return write(path, result.contents())

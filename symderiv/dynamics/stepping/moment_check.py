@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from symderiv.dynamics.studies.initial import Initial, initial
+from symderiv.dynamics.studies.initial import initial
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.precision import MomentTrajectory, Rates, moment_trajectory
 
 
-def solve_moments(
-    study: Study, *, digits: int = 12, backend: str = "arb", start: Initial | None = None
-) -> MomentTrajectory:
+def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
     """Integrate a study by the moment hierarchy with its Cayley-Hamilton closure.
 
     Its cost grows with the digits that the moments lose, so it is meant for checks at up to some
@@ -19,8 +17,7 @@ def solve_moments(
 
     Args:
         study: A study without [sweep].
-        digits, backend: See :func:`~symderiv.precision.moment_trajectory`.
-        start: Its initial state; None makes it.
+        digits: See :func:`~symderiv.precision.moment_trajectory`.
 
     Raises:
         InputError: The study cannot be run as it is.
@@ -29,7 +26,6 @@ def solve_moments(
     if study.sweep:
         raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
     study.only_plain("the moment form")
-    state = (start or initial(study)).state
     training = study.training
     rates = Rates(
         training.learning_rate,
@@ -40,11 +36,10 @@ def solve_moments(
         training.order == "full",
     )
     return moment_trajectory(
-        state,
+        initial(study).state,
         rates,
         study.alpha,
         study.student_activation,
         study.teacher_activation,
         digits=digits,
-        backend=backend,
     )

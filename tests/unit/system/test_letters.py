@@ -70,10 +70,24 @@ def test_an_expression_is_printed_in_the_letters_of_the_field(name: str) -> None
         ("hidden3", r"\mathrm{hidden}_{3}"),
         ("a_b_c", r"\mathrm{a\_b\_c}"),
         ("w_1x", r"\mathrm{w\_1x}"),
+        ("weight_decay", r"\kappa"),
+        ("update_noise2", r"\sigma_{J,2}"),
+        # eta is another parameter of that system, c a latent
+        ("learning_rate", r"\mathrm{learning\_rate}"),
+        ("batch_ratio", r"\mathrm{batch\_ratio}"),
     ],
 )
 def test_names_are_letters_with_indices_or_words(name: str, wanted: str) -> None:
     assert Written().letters.name(name) == wanted
+
+
+def test_a_problem_prints_its_rates_as_letters() -> None:
+    problem = sd.Problem("linear", students=1, teachers=1, learning_rate=0.3, weight_decay=0.1)
+    text = problem.system.equations.to_text()
+    assert "J₁ at the rate η." in text
+    assert "- κ J₁/√N" in text
+    assert "learning_rate" not in text
+    assert "weight_decay" not in text
 
 
 VECTORS: dict[str, tuple[Callable[[Written], Any], str]] = {
