@@ -284,13 +284,14 @@ def _bold(letter: str, *, italic: bool) -> str:
 
 
 def _space_function_names(parent: Any) -> None:
-    """A thin space before a function name that follows a factor, as TeX would set it."""
+    """Put thin spaces between names of several letters and other factors, as TeX does."""
     children = list(parent)
     if parent.tag not in ("math", "mrow", "mtd", "mstyle"):
         return
     for index in range(len(children) - 1, 0, -1):
-        before = children[index - 1]
-        if _is_name(children[index]) and before.tag not in ("mo", "mspace"):
+        before, after = children[index - 1], children[index]
+        follows = _is_name(after) and before.tag not in ("mo", "mspace")
+        if follows or (_is_name(before) and after.tag not in ("mo", "mspace", "mrow")):
             space = ElementTree.Element("mspace", {"width": "0.167em"})
             parent.insert(index, space)
 

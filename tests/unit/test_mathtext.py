@@ -125,3 +125,9 @@ def test_a_fraction_of_one_average_keeps_its_braces_where_brackets_are_opened() 
     text = " ".join(map(mathtext.text_formula, lines))
     assert text == mathtext.text_formula(whole)
     assert text.count("(⟨a²⟩)/2 √((b + c))") == 12
+
+
+def test_words_stand_apart_from_the_factors_beside_them() -> None:
+    space = '<mspace width="0.167em" />'
+    assert mathtext.mathml(r"\eta \operatorname{gain} h").count(space) == 2
+    assert space not in mathtext.mathml(r"\operatorname{erf}{\left(x \right)}")

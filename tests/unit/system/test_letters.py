@@ -65,16 +65,16 @@ def test_an_expression_is_printed_in_the_letters_of_the_field(name: str) -> None
         ("w12", "w_{12}"),
         ("eta", r"\eta"),
         ("alpha2", r"\alpha_{2}"),
-        ("enc_1", r"\mathrm{enc}_{1}"),
-        ("hidden", r"\mathrm{hidden}"),
-        ("hidden3", r"\mathrm{hidden}_{3}"),
-        ("a_b_c", r"\mathrm{a\_b\_c}"),
-        ("w_1x", r"\mathrm{w\_1x}"),
+        ("enc_1", r"\operatorname{enc}_{1}"),
+        ("hidden", r"\operatorname{hidden}"),
+        ("hidden3", r"\operatorname{hidden}_{3}"),
+        ("a_b_c", r"\operatorname{a\_b\_c}"),
+        ("w_1x", r"\operatorname{w\_1x}"),
         ("weight_decay", r"\kappa"),
         ("update_noise2", r"\sigma_{J,2}"),
         # eta is another parameter of that system, c a latent
-        ("learning_rate", r"\mathrm{learning\_rate}"),
-        ("batch_ratio", r"\mathrm{batch\_ratio}"),
+        ("learning_rate", r"\operatorname{learning\_rate}"),
+        ("batch_ratio", r"\operatorname{batch\_ratio}"),
     ],
 )
 def test_names_are_letters_with_indices_or_words(name: str, wanted: str) -> None:
@@ -95,7 +95,7 @@ VECTORS: dict[str, tuple[Callable[[Written], Any], str]] = {
     "nothing": (lambda s: 0 * s.x, "0"),
     "a difference": (lambda s: s.x - s.eta * s.B, r"x - \eta \frac{B}{\sqrt N}"),
     "minus": (lambda s: -s.x - s.B, r"- x - \frac{B}{\sqrt N}"),
-    "a number": (lambda s: 2 * s.enc, r"2 \frac{\mathrm{enc}_{1}}{\sqrt N}"),
+    "a number": (lambda s: 2 * s.enc, r"2 \frac{\operatorname{enc}_{1}}{\sqrt N}"),
     "a sum as a factor": (
         lambda s: (s.eta - s.u[0]) * s.x + s.w[1],
         r"\left(\eta - u_{1}\right) x + \frac{w_{2}}{\sqrt N}",
