@@ -57,7 +57,9 @@ class Letters(LatexPrinter):  # type: ignore[misc]
             return rf"\operatorname{{{text.replace('_', chr(92) + '_')}}}"
         letters = found[1]
         greek = sp.latex(sp.Symbol(letters))
-        head = greek if len(letters) == 1 or greek.startswith("\\") else rf"\operatorname{{{letters}}}"
+        head = (
+            greek if len(letters) == 1 or greek.startswith("\\") else rf"\operatorname{{{letters}}}"
+        )
         return f"{head}_{{{found[2]}}}" if found[2] else head
 
     def _print_Symbol(self, expr: sp.Symbol, style: str = "") -> str:
