@@ -19,9 +19,8 @@ from numba import njit, types
 
 import symderiv as sd
 from symderiv.compiled import MATRIX, VECTOR
-from symderiv.system.step_chain import Chain
-from symderiv.system.step_program import StepProgram
-from symderiv.system.system_sgd import space_of
+from symderiv.system.step_chain import Chain, space_of
+from symderiv.system.step_form import program_of
 
 _FREE = {"reassoc", "contract"}
 
@@ -96,7 +95,7 @@ def step_times(N: int = 1024, K: int = 2, M: int = 2) -> dict[str, float]:
     g = sd.activation("erf")
     gap = (g(J @ x).sum() - g(B @ x).sum()) / math.sqrt(M)
     P.descend(gap**2 / 2, {J: P.parameter("eta", 0.5)})
-    program = StepProgram(P.statement)
+    program = program_of(P.statement)
     random = np.random.Generator(np.random.SFC64(1))
     vectors = random.standard_normal((K + M, N))
     space = replace(space_of(program, np.array([N])), together=0)

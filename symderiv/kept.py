@@ -59,11 +59,12 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     return digest.hexdigest()
 
 
-def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def kept(*rooms: str, also: tuple[Path, ...] = ()) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep what a function returns, in this process and on disk.
 
     Args:
         rooms: of ``symderiv/``, whose sources the result depends on beside the function's module.
+        also: other folders of such sources.
 
     The function's arguments must be hashable and be told apart by their ``repr``; what it returns
     must survive pickling. Errors are not kept.
@@ -74,7 +75,9 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def found(*args: P.args, **kwargs: P.kwargs) -> T:
             if not is_on():
                 return function(*args, **kwargs)
-            path = _place(function, rooms, repr((args, sorted(kwargs.items()))))
+            path = _place(
+                function, sources_digest(*rooms, also=also), repr((args, sorted(kwargs.items())))
+            )
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
                 content = path.read_bytes()
                 if is_sealed(content):
@@ -91,13 +94,13 @@ def kept(*rooms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def _place(function: Callable[..., object], rooms: tuple[str, ...], arguments: str) -> Path:
+def _place(function: Callable[..., object], sources: str, arguments: str) -> Path:
     digest = hashlib.sha256()
     for part in (
         "with its name",
         __version__,
         ".".join(map(str, sys.version_info[:3])),
-        sources_digest(*rooms),
+        sources,
         _own_text(function),
         f"{function.__module__}.{function.__qualname__}",
         arguments,

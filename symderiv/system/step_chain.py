@@ -11,10 +11,9 @@ import numpy as np
 
 from symderiv.dynamics.studies.initial import stream
 from symderiv.errors import InputError, NotYetError
-from symderiv.statement.register import Latent
 from symderiv.system.step_program import StepProgram
 
-__all__ = ["BLOCK_NUMBERS", "Chain", "Pace", "Space"]
+__all__ = ["BLOCK_NUMBERS", "Chain", "Pace", "Space", "space_of"]
 
 # Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
 # as drawing ten thousand.
@@ -188,6 +187,13 @@ class Space:
         return span if method == "gram" or (method == "auto" and cheaper) else self
 
 
+def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
+    """Return all coordinates of eigenspaces of so many."""
+    moving = set(program.moving.tolist())
+    order = sorted(range(program.rows), key=lambda n: n in moving)
+    return Space(counts, tuple(order), len(program.atoms), batch=batch)
+
+
 def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     """Return rows with these inner products, of as many columns as vectors or coordinates."""
     length = np.sqrt(np.diag(gram))
@@ -276,7 +282,7 @@ class Chain:
         self.vectors[: len(start[0])], self.scalars[: len(start[1])] = start
         whole = self.pace.batch > 1
         self._gathered = np.zeros((program.rows, width) if whole else (0, 0))
-        self._sums = np.zeros(len(program.expressions) if whole else 0)
+        self._sums = np.zeros(program.results if whole else 0)
         self.generators = tuple(stream(*source, *p) for p in _PURPOSES)
         # blocks do not show in the numbers: short runs need not draw a whole one
         many = max(1, min(BLOCK_NUMBERS // (space.inputs * width), most))
@@ -288,10 +294,10 @@ class Chain:
         if roots.size:
             self.weigh(roots)
         values = np.zeros(program.slots + len(program.parameters) + 1)
-        values[program.slots : -1] = [parameters[str(p)] for p in program.parameters]
+        values[program.slots : -1] = [parameters[name] for name in program.parameters]
         self._tables = (*program.tables, space.table)
-        self._lists = (program.constraints, program.moving)
-        self._room = (values, np.zeros(len(program.expressions)), np.zeros_like(self.vectors))
+        self._lists = (program.constraints, program.moving, np.array(program.lengths))
+        self._room = (values, np.zeros(program.results), np.zeros_like(self.vectors))
 
     def weigh(self, roots: np.ndarray) -> None:
         """Take inputs whose eigenvalues have these roots, shape (A, L), from here on."""
@@ -346,27 +352,25 @@ class Chain:
     @cached_property
     def _laws(self) -> tuple[list[int], list[tuple[int, np.ndarray, np.ndarray]]]:
         """Columns of Gaussian latents; of others columns, values and sums of probabilities."""
-        meaning = self.program.statement.symbols.meaning
-        gaussian, others = [], []
-        for n, symbol in enumerate(self.program.latents):
-            latent = meaning[symbol]
-            assert isinstance(latent, Latent)
-            if isinstance(latent.law, str):
+        gaussian: list[int] = []
+        others: list[tuple[int, np.ndarray, np.ndarray]] = []
+        for n, law in enumerate(self.program.laws):
+            if not law:
                 gaussian.append(n)
                 continue
-            values = np.array([float(v) for v, _ in latent.values])
-            upto = np.cumsum([float(p) for _, p in latent.values])[:-1]
-            others.append((n, values, upto))
+            values, chances = np.array(law).T
+            others.append((n, values, np.cumsum(chances)[:-1]))
         return gaussian, others
 
     def learn(self, begin: int, end: int) -> int:
         """Learn the examples ``begin`` to ``end`` of the block; the first that diverged, or −1."""
         from symderiv.system.step_kernel import learn
 
-        pace, N, together = self.pace, self.space.dimension, max(1, self.space.together)
+        program, pace, N = self.program, self.pace, self.space.dimension
+        together = max(1, self.space.together)
         bad = learn(
-            self.program.changes,
-            np.array([begin, end, self.made, together, pace.batch, len(self.program.scalars)]),
+            program.changes,
+            np.array([begin, end, self.made, together, pace.batch, len(program.scalars)]),
             np.array([N, pace.force, pace.drift, pace.scalar, pace.clock, pace.memory, pace.once]),
             (self.vectors, self.scalars, self._gathered, self._sums),
             (self._inputs, self._latents),

@@ -163,7 +163,10 @@ def _project(
         values[f] = total / root
         f += 1
     for p in range(overlaps.shape[0]):
-        w, v = overlaps[p, 0], overlaps[p, 1]
+        w, v, known = overlaps[p, 0], overlaps[p, 1], overlaps[p, 2]
+        if known < p:
+            values[fields.shape[0] + p] = values[fields.shape[0] + known]
+            continue
         total = 0.0
         for i in range(N):
             total += vectors[w, i] * vectors[v, i]
@@ -210,12 +213,21 @@ def _drift(
 
 @compiled(
     types.boolean(
-        RIGHT_HAND_SIDE, INTEGERS, types.int64, MATRIX, types.int64, VECTOR, VECTOR, VECTOR
+        RIGHT_HAND_SIDE,
+        INTEGERS,
+        types.int64,
+        types.int64,
+        MATRIX,
+        types.int64,
+        VECTOR,
+        VECTOR,
+        VECTOR,
     )
 )
 def _changes_at(
     changes: Callable[..., None],
-    places: np.ndarray,
+    sizes: np.ndarray,
+    first: int,
     e: int,
     latents: np.ndarray,
     visible: int,
@@ -225,10 +237,10 @@ def _changes_at(
 ) -> bool:
     """Call the function of the changes for an example; whether all numbers are finite."""
     for u in range(visible):
-        values[places[0] + u] = scalars[u]
+        values[first + u] = scalars[u]
     for c in range(latents.shape[1]):
-        values[places[0] + visible + c] = latents[e, c]
-    changes(0.0, results, places[1:], values, results)
+        values[first + visible + c] = latents[e, c]
+    changes(0.0, results, sizes, values, results)
     finite = True
     for r in range(results.size):
         finite = finite and math.isfinite(results[r])
@@ -267,7 +279,7 @@ def _add(
         types.Tuple((MATRIX, MATRIX)),
         types.Tuple((MATRIX, MATRIX, MATRIX)),
         types.UniTuple(_TABLE, 7),
-        types.Tuple((INTEGERS, INTEGERS)),
+        types.UniTuple(INTEGERS, 3),
         types.Tuple((VECTOR, VECTOR, MATRIX)),
     ),
     fastmath=_FREE,
@@ -280,7 +292,7 @@ def learn(
     drawn: tuple[np.ndarray, np.ndarray],
     law: tuple[np.ndarray, np.ndarray, np.ndarray],
     tables: tuple[np.ndarray, ...],
-    lists: tuple[np.ndarray, np.ndarray],
+    lists: tuple[np.ndarray, np.ndarray, np.ndarray],
     room: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Learn examples of a block; return the number of the first that diverged, or −1.
@@ -301,12 +313,14 @@ def learn(
         law: The inputs are the product of a triangular matrix, shape (A, A), with the normals,
             times roots of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed
             by on spheres, shape (1, N).
-        tables: Rows (vector, input) of fields, (vector, vector) of overlaps, (vector, input,
-            whether once in a step) of forces, (vector, vector) of drifts, (scalar, its velocity or
-            −1) of scalars that move, (vector, its velocity) of vectors that have one; (first, end)
-            of the coordinates of eigenspaces that inputs leave the span in.
+        tables: Rows (vector, input) of fields, (vector, vector, the first row of the same) of
+            overlaps, (vector, input, whether once in a step) of forces, (vector, vector) of drifts,
+            (scalar, its velocity or −1) of scalars that move, (vector, its velocity) of vectors
+            that have one; (first, end) of the coordinates of eigenspaces that inputs leave the span
+            in.
         lists: Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere,
-            and a positive number that orthonormal vectors have in common. Vectors that move.
+            and a positive number that orthonormal vectors have in common. Vectors that move. Sizes
+            that ``changes`` takes.
         room: Values of fields, overlaps, scalars, latents, parameters and time, of which the
             parameters are given; results: F of the forces, G of the drifts and g; shape (V, N).
     """
@@ -314,14 +328,14 @@ def learn(
     x, latents = drawn
     mixing, roots, metric = law
     fields, overlaps, forces, drifts, targets, velocities, spaces = tables
-    constraints, moving = lists
+    constraints, moving, sizes = lists
     values, results, changed = room
     V, N = vectors.shape
     A = mixing.shape[0]
     dimension = units[0]
     batch, visible = counts[4], counts[5]
     F, G = forces.shape[0], drifts.shape[0]
-    places = np.array([fields.shape[0] + overlaps.shape[0], values.size, 1])
+    first = fields.shape[0] + overlaps.shape[0]
     amounts = np.zeros(F)
     squares = np.zeros(V)
     spherical = False
@@ -344,7 +358,7 @@ def learn(
             _correlate(x, top, mixing, roots)
         _project(vectors, x, top, fields, overlaps, dimension, values)
         values[-1] = units[4] * (made - turn)
-        if not _changes_at(changes, places, e, latents, visible, scalars, values, results):
+        if not _changes_at(changes, sizes, first, e, latents, visible, scalars, values, results):
             return e
         for f in range(F):
             amounts[f] = units[1] * results[f] / batch

@@ -15,11 +15,12 @@ from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
 from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.step_chain import Chain, Pace, Space
+from symderiv.system.step_chain import Chain, Pace, Space, space_of
+from symderiv.system.step_form import program_of
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemSimulation", "simulated", "space_of"]
+__all__ = ["SystemSimulation", "simulated"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,7 +104,7 @@ def simulated(
         raise InputError("must be at least 1", argument="runs")
     state, constants = layout.packed(given, parameters)
     values = layout.parameter_values(parameters)
-    program = StepProgram(statement)
+    program = program_of(statement)
     counts = np.diff(layout.class_bounds(dimension))
     ratio = statement.batch_ratio
     pace = Pace.usual(dimension)
@@ -135,13 +136,6 @@ def simulated(
     return SystemSimulation(done, by_name, dimension, used, cause)
 
 
-def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
-    """Return all coordinates of eigenspaces of so many."""
-    moving = set(program.moving.tolist())
-    order = sorted(range(program.rows), key=lambda n: n in moving)
-    return Space(counts, tuple(order), len(program.atoms), batch=batch)
-
-
 def _numbers(statement: Statement, values: Mapping[str, float]) -> dict[Any, float]:
     return {symbol: values[str(symbol)] for symbol in statement.symbols.parameters}
 
@@ -169,7 +163,7 @@ def measured(solver: Solver, space: Space, chain: Chain) -> np.ndarray:
     views = packing.views(flat)
     gram = space.overlaps(chain.vectors)
     for a, b in solver.closed.moving:
-        views[overlap_name((a, b))][:] = gram[:, names[a], names[b]]
+        views[overlap_name((a, b))][:] = gram[:, names[a.name], names[b.name]]
     for n, symbol in enumerate(layout.symbols.scalars):
         views[scalar_name(symbol)][0] = chain.scalars[n]
     return flat
@@ -187,6 +181,6 @@ def roots_of(program: StepProgram, eigenvalues: Mapping[str, np.ndarray]) -> np.
     classes = len(next(iter(eigenvalues.values())))
     result = np.ones((len(program.atoms), classes))
     for atom, place in program.atoms.items():
-        if atom.source in eigenvalues:
-            result[place] = np.sqrt(eigenvalues[atom.source])
+        if program.sources[atom] in eigenvalues:
+            result[place] = np.sqrt(eigenvalues[program.sources[atom]])
     return result

@@ -39,8 +39,7 @@ from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError, NotYetError
 from symderiv.expressions import activation
 from symderiv.limits import check_memory
-from symderiv.system.step_chain import Space
-from symderiv.system.system_sgd import space_of
+from symderiv.system.step_chain import Space, space_of
 
 __all__ = ["recorded_chain", "simulate", "with_sampler"]
 
@@ -271,11 +270,11 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
 def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
     """All vectors as they start: averages of students begin as the students."""
     found = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
-    for vector, place in steps.program.vectors.items():
+    for place, vector in enumerate(steps.program.members.values()):
         if vector.family != "B":
-            found[place] = vectors.student[vector.index or 0]
+            found[place] = vectors.student[vector.index]
         elif isinstance(vectors, Vectors):
-            found[place] = vectors.teacher[vector.index or 0]
+            found[place] = vectors.teacher[vector.index]
     return found
 
 
@@ -288,8 +287,8 @@ def _in_span(steps: StudySteps, span: Space, alive: np.ndarray) -> np.ndarray:
     T = state.teacher_overlap[alive] / rho**2
     whole = np.block([[Q, R], [np.swapaxes(R, 1, 2), T]])
     units = [
-        (vector.index or 0) + (state.K if vector.family == "B" else 0)
-        for vector in steps.program.vectors
+        vector.index + (state.K if vector.family == "B" else 0)
+        for vector in steps.program.members.values()
     ]
     return span.drawn_vectors(whole[:, units][:, :, units], np.random.default_rng(0))
 

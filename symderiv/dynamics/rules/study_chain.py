@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
-from symderiv.dynamics.rules.rule_functions import schedule_of
 from symderiv.dynamics.rules.study_steps import RATES, StudySteps
 from symderiv.dynamics.studies.initial import RUNS, LatentVectors, stream
 from symderiv.system.step_chain import Chain, Space
@@ -62,13 +62,19 @@ class StudyChain(Chain):
         self._scales = None if one else np.sqrt(np.repeat(eigenvalues, np.diff(space.bounds), 1))
         self.measure_spheres(eigenvalues[-1])
         self.generators = (*self.generators, stream(seed, RUNS, index, _TASKS))
-        self._schedule = schedule_of(steps.study.training.schedule)
         self._root_mean_square, self._rms = root_mean_square, np.ones(1)
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """The arrays that steps change."""
         return {**super().weights, "rms": self._rms}
+
+    @cached_property
+    def _schedule(self) -> Callable[[np.ndarray], np.ndarray]:
+        """What multiplies rates at times; formulas take SymPy, which plain runs do without."""
+        from symderiv.dynamics.rules.rule_functions import schedule_of
+
+        return schedule_of(self.steps.study.training.schedule)
 
     def draw(self) -> None:
         """Draw the random numbers of a block, and look up what changes in time."""
@@ -80,9 +86,9 @@ class StudyChain(Chain):
         examples = first + np.arange(self.block)
         phases = self.steps.tasks.phase_of(examples, self.steps.dimension)
         if self._scales is not None:
-            place = next(n for a, n in self.program.atoms.items() if a.source == "x")
+            place = self.program.atoms["x"]
             self._inputs[place :: self.space.inputs] *= self._scales[phases]
-        columns = {str(symbol): n for n, symbol in enumerate(self.program.drawn)}
+        columns = {name: n for n, name in enumerate(self.program.drawn)}
         if self.steps.varies:
             self._draw_rates(examples, columns)
         if self.steps.study.task:

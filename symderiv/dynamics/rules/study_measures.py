@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.dynamics.rules.plain_errors import PlainErrors
-from symderiv.dynamics.rules.rule_functions import activation_functions, loss_functions
-from symderiv.dynamics.rules.rule_means import Means, Student, Teaching
 from symderiv.dynamics.rules.study_steps import StudySteps
 from symderiv.dynamics.storage.kernels import Kernel
 from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.dynamics.studies.initial import LatentVectors
 from symderiv.system.step_chain import Chain
+
+if TYPE_CHECKING:
+    from symderiv.dynamics.rules.rule_means import Means, Student
 
 __all__ = ["PlainMeasures", "RuleMeasures"]
 
@@ -123,6 +124,10 @@ class RuleMeasures(_Measures):
         return self._means_at(self.steps.start.state.T)
 
     def _means_at(self, T: np.ndarray) -> Means:
+        # with SymPy and SciPy, which plain runs do without
+        from symderiv.dynamics.rules.rule_functions import activation_functions, loss_functions
+        from symderiv.dynamics.rules.rule_means import Means, Teaching
+
         study, training = self.steps.study, self.steps.study.training
         g, derivative = activation_functions(study.student_activation)
         loss, slope = loss_functions(training.loss)
@@ -154,6 +159,8 @@ class RuleMeasures(_Measures):
         return found
 
     def _student(self, chain: Chain, phase: int = -1) -> Student:
+        from symderiv.dynamics.rules.rule_means import Student
+
         training, own = self.steps.study.training, self.steps.scalar_places("b")
         covariance = self.covariances(chain, self.eigenvalues[phase])
         Q = self.block(covariance, "J", "J")
@@ -205,7 +212,7 @@ class RuleMeasures(_Measures):
 
     def _further(self, covariance: np.ndarray) -> dict[str, np.ndarray]:
         """Return the overlaps of families that only the statement has."""
-        families = list(self.steps.program.statement.families)
+        families = list(dict.fromkeys(v.family for v in self.steps.program.members.values()))
         # teachers stand last in names of pairs, as in curves of the equations
         families.sort(key=lambda name: name == "B")
         more = [name for name in families if name not in _BEYOND]

@@ -8,26 +8,21 @@ numbers that come with every example.
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
-import sympy as sp
 
-from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.rule_tasks import Tasks, tasks_of
-from symderiv.dynamics.rules.stated_module import OfEigenspaces
 from symderiv.dynamics.studies.initial import Initial, LatentVectors, coordinates_of
 from symderiv.dynamics.studies.study import Study
-from symderiv.expressions import activation
-from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
-from symderiv.statement.language import Language
-from symderiv.statement.stated_problem import Descent
+from symderiv.kept import kept
 from symderiv.system.step_chain import Pace
-from symderiv.system.step_program import StepProgram
+from symderiv.system.step_program import StepForm, StepProgram
 
 __all__ = ["RATES", "StudySteps"]
 
@@ -35,7 +30,9 @@ RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
 """Parameters that schedules multiply."""
 
 
-_SIZES = (
+SECOND_LAYER_DECAY = "second_layer_weight_decay"
+
+SIZES = (
     "weight_decay",
     "label_noise",
     "input_noise",
@@ -43,8 +40,18 @@ _SIZES = (
     "sobolev_weight",
     "consistency_weight",
     "averaging_rate",
-    "second_layer_weight_decay",
+    SECOND_LAYER_DECAY,
 )
+"""Numbers of a rule that are parameters of its steps."""
+
+_FOUND = importlib.util.find_spec("symderiv_codegen")  # which takes long to import
+
+# Rooms that the text of a step depends on.
+_ROOMS = ("expressions", "numerics", "learning", "statement", "system", "dynamics/rules")
+_CODEGEN = tuple(Path(each) for each in _FOUND.submodule_search_locations or ()) if _FOUND else ()
+
+# Probabilities, and what they are where nothing is drawn.
+_CHANCES = {"keep": 1.0, "label_flip": 0.0}
 
 
 @dataclass(frozen=True)
@@ -52,24 +59,24 @@ class Form:
     """What the program of a step depends on; all other numbers are its parameters.
 
     Args:
-        rule: The learning rule.
         activations: Of students and teachers, as typed.
-        units: K, M and the number of heads.
-        present: Names of what is not zero.
+        loss, target: As typed.
+        heads: Their number.
+        present: Names of what is not zero, in order.
         trains: Whether output weights and biases are trained.
-        label_flip, keep: Probabilities.
         comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
             there are velocities.
+        sphere: Whether students keep their length.
     """
 
-    rule: LearningRule
     activations: tuple[str, str]
-    units: tuple[int, int, int]
-    present: frozenset[str]
+    loss: str
+    target: Literal["sum", "sign"]
+    heads: int
+    present: tuple[str, ...]
     trains: tuple[bool, bool]
-    label_flip: float
-    keep: float
     comes: tuple[bool, bool, bool, bool]
+    sphere: bool
 
 
 @dataclass(frozen=True)
@@ -137,40 +144,50 @@ class StudySteps:
     def form(self) -> Form:
         """All that the program of a step depends on."""
         study, training, network = self.study, self.study.training, self.study.network
-        rule = rule_of(study).rule
-        if rule.normalise == "gradient":
-            rule = replace(rule, normalise="none")
-        present = {name for name in _SIZES[:-1] if getattr(training, name)}
+        present = [name for name in SIZES[:-1] if getattr(training, name)]
         if study.second_layer_weight_decay and network.train_second_layer:
-            present.add("second_layer_weight_decay")
+            present.append(SECOND_LAYER_DECAY)
         if np.any(study.teacher_biases):
-            present.add("teacher_bias")
+            present.append("teacher_bias")
         if np.any(study.student_biases) and not network.train_biases:
-            present.add("student_bias")
+            present.append("student_bias")
+        present += [name for name, off in _CHANCES.items() if getattr(training, name) != off]
         return Form(
-            rule,
             (study.student_activation, study.teacher_activation),
-            (study.K, study.M, self.tasks.heads),
-            frozenset(present),
+            training.loss,
+            training.target,
+            self.tasks.heads,
+            tuple(present),
             (network.train_second_layer, network.train_biases),
-            training.label_flip,
-            training.keep,
             (self.varies, bool(study.task), self.latent, self.remembers),
+            training.normalise == "sphere",
         )
 
-    @property
+    @cached_property
     def program(self) -> StepProgram:
         """The compiled step, one for all numbers."""
-        return _program(self.form)
+        study, few = self.study, _few(self.form.heads)
+        form, letters = step_of(self.form, few), [f"U{count}" for count in few]
+        sizes = dict(zip(letters, (study.K, study.M), strict=True))
+        if not set(letters) <= set(form.counts):
+            # units that are not treated alike are written out, each by itself
+            form, sizes = step_of(self.form, (study.K, study.M)), {}
+        keep, flip = (Fraction(str(getattr(study.training, name))) for name in _CHANCES)
+        laws = {
+            "kept#": ((0.0, float(1 - keep)), (1.0, float(keep))),
+            "flip": ((-1.0, float(flip)), (1.0, float(1 - flip))),
+        }
+        own = {block: laws.get(block.parts[0], law) for block, law in form.laws.items()}
+        return StepProgram(replace(form, laws=own), {**form.counts, **sizes})
 
     @cached_property
     def values(self) -> dict[str, float]:
         """The values of its parameters."""
         study, training, state = self.study, self.study.training, self.start.state
         eta_b = training.bias_learning_rate
-        found = {name: float(getattr(training, name) or 0.0) for name in _SIZES[:-1]}
+        found = {name: float(getattr(training, name) or 0.0) for name in SIZES[:-1]}
         found |= {
-            _SIZES[-1]: study.second_layer_weight_decay,
+            SECOND_LAYER_DECAY: study.second_layer_weight_decay,
             RATES[0]: training.learning_rate,
             RATES[1]: study.second_layer_learning_rate,
             RATES[2]: training.learning_rate if eta_b is None else eta_b,
@@ -187,22 +204,23 @@ class StudySteps:
 
     def places(self, family: str) -> list[int]:
         """Return the rows of a family of vectors."""
-        own = self.program.statement.families.get(family, ())
-        return [self.program.vectors[vector] for vector in own]
+        members = self.program.members.values()
+        return [n for n, each in enumerate(members) if each.family == family]
 
     def scalar_places(self, name: str) -> list[int]:
         """Return the places of slow scalars under a name."""
-        own = self.program.statement.scalars.get(name, ())
-        return [self.program.scalars.index(symbol) for symbol in own]
+        units = {f"{name}{unit + 1}" for unit in range(self.study.K)}
+        return [n for n, each in enumerate(self.program.scalars) if each in units]
 
     @cached_property
     def scalars(self) -> np.ndarray:
         """Where slow scalars start."""
         found = np.zeros(len(self.program.scalars))
-        for name in self.program.statement.scalars:
-            source = self.study.student_biases if name == "b" else self.start.state.student_weights
-            places = self.scalar_places(name)
-            found[places] = source[: len(places)]
+        names = ["v", *(f"head_weights{h + 1}_" for h in range(self.tasks.heads))]
+        starts = dict.fromkeys(names, self.start.state.student_weights)
+        for name, weights in {**starts, "b": self.study.student_biases}.items():
+            if places := self.scalar_places(name):
+                found[places] = weights
         return found
 
     def roots(self, eigenvalue: np.ndarray) -> np.ndarray:
@@ -210,73 +228,20 @@ class StudySteps:
         if np.all(eigenvalue == 1.0):
             return np.zeros((0, 0))
         found = np.ones((len(self.program.atoms), eigenvalue.size))
-        for atom, place in self.program.atoms.items():
-            if atom.source == "x":
-                found[place] = np.sqrt(eigenvalue)
+        found[self.program.atoms["x"]] = np.sqrt(eigenvalue)
         return found
 
 
-@lru_cache(maxsize=32)
-def _program(form: Form) -> StepProgram:
-    """The step of a form: the statement of one example, compiled when it is first run."""
-    P, trained = Language(most=1000), form.trains[0]
-    K, M, count = form.units
-    heads, several = _named(P, "head", count), count > 1
-    v: Any = None if trained else _named(P, "v", K)
-    own: list[Any] = []
-    if trained and several:
-        own = [P.scalars(f"head_weights{h + 1}_", K) for h in range(count)]
-        v = sum(head * np.asarray(each) for head, each in zip(heads, own, strict=True))
-    sizes = {name: P.parameter(name, 1) for name in _SIZES if name in form.present}
-    decay_v = sizes.get(_SIZES[-1], 0)
-    if several:
-        sizes.pop(_SIZES[-1], None)
-    rates = {name: P.parameter(name, 1) for name in RATES}
-    biases: dict[str, Any] = {
-        f"{who}_biases": _named(P, f"{who}_bias", n)
-        if f"{who}_bias" in form.present
-        else np.zeros(n)
-        for who, n in (("student", K), ("teacher", M))
-    }
-    if form.trains[1]:
-        biases["student_biases"] = None
-    g, h = (activation(each) for each in form.activations)
-    numbers = RuleNumbers(
-        K=K,
-        M=M,
-        teacher_weights=_named(P, "c", M),
-        student_weights=v,
-        label_flip=form.label_flip,
-        keep=form.keep,
-        **rates,
-        **sizes,
-        **biases,
-    )
-    state_rule(P, LearningProblem(g, h, form.rule), numbers, OfEigenspaces())
-    if own:
-        loss = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
-        for head, each in zip(heads, own, strict=True):
-            P.descend(loss, {each: rates[RATES[1]]})
-            if decay_v != 0:
-                P.update({each: -decay_v * head * each})
-    return StepProgram(P.statement, _given(P, form), form.comes[-1])
+def _few(heads: int) -> tuple[int, int]:
+    """Return so many students and teachers as stand for any number; heads are written out."""
+    K, M = [count for count in (4, 3, 5) if count != heads][:2]
+    return K, M
 
 
-def _named(P: Language, name: str, count: int) -> np.ndarray:
-    """Declare parameters of a name, numbered."""
-    return np.array([P.parameter(f"{name}{n + 1}", 1) for n in range(count)], dtype=object)
+@kept(*_ROOMS, also=_CODEGEN)
+def step_of(form: Form, units: tuple[int, int]) -> StepForm:
+    """Return the compiled step of a form, stated for so many students and teachers."""
+    from symderiv.dynamics.rules.study_statement import stated_step
+    from symderiv.system.step_form import form_of
 
-
-def _given(P: Language, form: Form) -> tuple[sp.Symbol, ...]:
-    """The numbers that come with every example, in order."""
-    (_, M, heads), (varies, tasks, latent, _) = form.units, form.comes
-    named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
-    names = [*(RATES if varies else ())]
-    if tasks:
-        names += [f"c{n + 1}" for n in range(M)] + [f"head{h + 1}" for h in range(heads)]
-    found = [named[name] for name in names]
-    if latent:
-        vectors = {each.name: each for each in P.statement.vectors}
-        x = P.statement.inputs[0].atoms[0]
-        found += [P.statement.symbols.product(vectors[f"B{n + 1}"], x) for n in range(M)]
-    return tuple(found)
+    return form_of(*stated_step(form, units), form.comes[-1])

@@ -14,7 +14,7 @@ from unit.system import statements
 import symderiv as sd
 from symderiv.errors import InputError
 from symderiv.system.step_chain import Chain, Space
-from symderiv.system.step_program import StepProgram
+from symderiv.system.step_form import program_of
 from symderiv.system.system_sgd import gram_of, roots_of, space_of
 
 # SGD, compilation and quadrature: a part of them a day
@@ -101,7 +101,7 @@ def test_with_the_coordinates_of_real_inputs_overlaps_are_those_of_the_vectors(
 ) -> None:
     make, N, _ = CASES[name]
     P, state = make()
-    program, layout = StepProgram(P.statement), P.solver.layout
+    program, layout = program_of(P.statement), P.solver.layout
     packed, constants = layout.packed(state, {})
     counts = np.diff(layout.class_bounds(N))
     gram, random = gram_of(P.solver, packed, constants), np.random.default_rng(4)
@@ -165,7 +165,7 @@ def test_vectors_of_a_step_have_the_gram_matrices_of_normal_ones() -> None:
 def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
     """Steps too small to matter; what is left is the rounding of reflections."""
     P = statements.student_teacher(K=3, M=2)
-    program = StepProgram(P.statement)
+    program = program_of(P.statement)
     space = replace(Space(np.array([50, 200]), (3, 4, 0, 1, 2), 1), together=together)
     random = np.random.default_rng(3)
     drawn = random.standard_normal((2, 5, 12))

@@ -11,9 +11,8 @@ from unit.system import statements
 
 import symderiv as sd
 from symderiv.system.plain_reading import plain_step
-from symderiv.system.step_chain import Chain
-from symderiv.system.step_program import StepProgram
-from symderiv.system.system_sgd import space_of
+from symderiv.system.step_chain import Chain, space_of
+from symderiv.system.step_form import program_of
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(8)
@@ -43,7 +42,7 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     if name == "components":
         # orthonormal to begin with, as the constraint has it
         vectors[-2:] = np.linalg.qr(vectors[-2:].T)[0].T * np.sqrt(N)
-    program = StepProgram(statement)
+    program = program_of(statement)
     parameters = P.solver.layout.parameter_values({})
     before, kept = vectors.copy(), scalars.copy()
     space = space_of(program, np.array([N]))
@@ -51,22 +50,22 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     chain.draw()
     z, latents = chain._inputs.copy(), chain._latents[0].copy()
     assert chain.learn(0, 1) == -1
-    inputs = dict(zip((a.name for a in program.atoms), program.mixing @ z, strict=True))
+    inputs = dict(zip(program.atoms, program.mixing @ z, strict=True))
     vectors, scalars = chain.vectors, chain.scalars
     after, numbers = plain_step(
         statement,
-        {v.name: before[n] for v, n in program.vectors.items()},
+        {v: before[n] for v, n in program.vectors.items()},
         dict(zip(map(str, statement.symbols.scalars), kept, strict=True)),
         inputs,
-        dict(zip(map(str, program.latents), latents, strict=True)),
+        dict(zip(program.latents, latents, strict=True)),
         parameters,
     )
     moved = 0.0
     for vector, place in program.vectors.items():
         # the constraint of the compiled loop is a series in 1/N
         tolerance = 1e-2 if name == "components" else 1e-12
-        np.testing.assert_allclose(vectors[place], after[vector.name], atol=tolerance)
-        moved = max(moved, float(np.max(np.abs(after[vector.name] - before[place]))))
+        np.testing.assert_allclose(vectors[place], after[vector], atol=tolerance)
+        moved = max(moved, float(np.max(np.abs(after[vector] - before[place]))))
     np.testing.assert_allclose(scalars, list(numbers.values()), atol=1e-12)
     assert moved > 1e-3
 

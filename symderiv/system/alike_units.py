@@ -1,0 +1,211 @@
+"""Expressions about units that are alike, as formulas of one unit and sums over units.
+
+A statement writes its steps out for every unit. Here a family of units is found again: terms that
+differ only by the number of a unit become one sum with a name, and changes that differ only by it
+one formula. The formulas hold for the units that were stated, and for any other number of them
+where all of a family are treated alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+import sympy as sp
+
+__all__ = ["NotAlikeError", "Place", "Total", "Units", "labels_of"]
+
+Unit = tuple[str, int | str]
+"""The letter of a family, and which of its units: its number from 1, or a label."""
+
+_ANY = "any"
+
+
+class NotAlikeError(Exception):
+    """Units of a letter are not treated alike."""
+
+    def __init__(self, letter: str) -> None:
+        super().__init__(letter)
+        self.letter = letter
+
+
+@dataclass(frozen=True)
+class Place:
+    """A number of a step: its array, and the units that it is of.
+
+    Args:
+        array: Parts of the array's name.
+        units: One for each axis.
+        symmetric: Whether the order of units does not matter.
+    """
+
+    array: tuple[str, ...]
+    units: tuple[Unit, ...] = ()
+    symmetric: bool = False
+
+    def relabelled(self, labels: Mapping[Unit, Unit]) -> Place:
+        """Return the same number of other units."""
+        units = [labels.get(unit, unit) for unit in self.units]
+        if self.symmetric:
+            units.sort(key=str)
+        return replace(self, units=tuple(units))
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum over the units of a letter.
+
+    Args:
+        name: Of the array of its values, one for all labels of the other units in it.
+        body: Of the unit ("K", "i"), and of others ("K", "j"), ….
+        over: The letter.
+        apart: Units among the others that are left out.
+        others: What the sum depends on besides.
+    """
+
+    name: str
+    body: sp.Expr
+    over: str
+    apart: tuple[Unit, ...]
+    others: tuple[Unit, ...]
+
+
+class Units:
+    """Symbols and the units that they are of.
+
+    Args:
+        counts: How many units there are, by letter.
+        places: What symbols stand for; others are of no unit.
+
+    Attributes:
+        totals: Sums in the order in which they can be computed.
+    """
+
+    def __init__(self, counts: Mapping[str, int], places: Mapping[sp.Symbol, Place]) -> None:
+        self.counts = dict(counts)
+        self.place = dict(places)
+        self._symbols = {place: symbol for symbol, place in places.items()}
+        self.totals: list[Total] = []
+        self._named: dict[tuple[sp.Expr, str, tuple[Unit, ...]], Total] = {}
+        self._gathered: dict[sp.Expr, sp.Expr] = {}
+
+    def symbol(self, place: Place) -> sp.Symbol:
+        """Return the symbol of a number."""
+        if place not in self._symbols:
+            units = ",".join(f"{letter}{label}" for letter, label in place.units)
+            symbol = sp.Symbol(f"{'.'.join(place.array)}[{units}]", real=True)
+            self.place[symbol], self._symbols[place] = place, symbol
+        return self._symbols[place]
+
+    def units(self, expression: sp.Expr) -> list[Unit]:
+        """Return the units in an expression."""
+        known = (self.place.get(symbol) for symbol in expression.free_symbols)
+        return sorted({unit for place in known if place for unit in place.units}, key=str)
+
+    def relabelled(self, expression: sp.Expr, labels: Mapping[Unit, Unit]) -> sp.Expr:
+        """Return the same expression of other units."""
+        moved: dict[sp.Symbol, sp.Symbol] = {}
+        for symbol in expression.free_symbols:
+            place = self.place.get(symbol)
+            if place and any(unit in labels for unit in place.units):
+                moved[symbol] = self.symbol(place.relabelled(labels))
+        return expression.xreplace(moved)
+
+    def formula(self, members: Mapping[tuple[Unit, ...], sp.Expr]) -> sp.Expr:
+        """Return the formula of changes that differ by their units only.
+
+        Args:
+            members: By units, each change as stated; for all units.
+
+        Returns:
+            It, of the units ("K", "i") and, for a second one of the same letter, ("K", "j").
+
+        Raises:
+            NotAlikeError: They differ by more.
+        """
+        units = next(iter(members))
+        axes = labels_of(units)
+        found = None
+        for own, expression in members.items():
+            labels = dict(zip(own, axes, strict=True))
+            one = self.relabelled(self.gathered(expression), labels)
+            numbered = [unit for unit in self.units(one) if isinstance(unit[1], int)]
+            if numbered or found not in (None, one):
+                raise NotAlikeError(numbered[0][0] if numbered else units[0][0])
+            found = one
+        letters = [letter for letter, _ in units]
+        ranges = product(*(range(1, self.counts[letter] + 1) for letter in letters))
+        wanted = [each for each in ranges if len({*zip(letters, each, strict=True)}) == len(each)]
+        if len(members) != len(wanted):
+            raise NotAlikeError(letters[0])
+        assert found is not None
+        return found
+
+    def gathered(self, expression: sp.Expr) -> sp.Expr:
+        """Return an expression with names for its sums over units."""
+        if not expression.args or not self.units(expression):
+            return expression
+        if expression not in self._gathered:
+            args = [self.gathered(each) for each in expression.args]
+            changed = any(a is not b for a, b in zip(args, expression.args, strict=True))
+            found = expression.func(*args) if changed else expression
+            self._gathered[expression] = self._with_totals(found) if found.is_Add else found
+        return self._gathered[expression]
+
+    def _with_totals(self, total: sp.Expr) -> sp.Expr:
+        terms = set(total.args)
+        while (found := self._one_total(terms)) is not None:
+            members, symbol = found
+            terms = (terms - members) | {symbol}
+        return sp.Add(*terms)
+
+    def _one_total(self, terms: set[sp.Expr]) -> tuple[set[sp.Expr], sp.Expr] | None:
+        """Return terms that are one sum, and its name."""
+        alike: dict[tuple[str, sp.Expr], dict[int, sp.Expr]] = {}
+        for term in sorted(terms, key=sp.default_sort_key):
+            for letter, number in self.units(term):
+                assert isinstance(number, int)
+                body = self.relabelled(term, {(letter, number): (letter, _ANY)})
+                alike.setdefault((letter, body), {})[number] = term
+        for (letter, body), members in alike.items():
+            count = self.counts[letter]
+            units = self.units(body)
+            others = [n for own, n in units if own == letter and isinstance(n, int)]
+            for n in others:
+                one = self.relabelled(body, {(letter, _ANY): (letter, n)})
+                if n not in members and one in terms:
+                    members[n] = one
+            missing = {*range(1, count + 1)} - set(members)
+            if len(members) > 1 and len(missing - set(others)) < 2:
+                return set(members.values()), self._total(letter, body, missing)
+        return None
+
+    def _total(self, letter: str, body: sp.Expr, missing: set[int]) -> sp.Symbol:
+        left_out = {(letter, n) for n in missing}
+        units = {unit for unit in self.units(body) if unit[1] != _ANY} | left_out
+        others = tuple(sorted(units, key=str))
+        labels = dict(zip(others, labels_of(others, letter), strict=True))
+        labelled = self.relabelled(body, {**labels, (letter, _ANY): (letter, "i")})
+        apart = tuple(labels[unit] for unit in others if unit in left_out)
+        key = labelled, letter, apart
+        if key not in self._named:
+            name = f"sum{len(self.totals)}"
+            self._named[key] = Total(name, labelled, letter, apart, tuple(labels.values()))
+            self.totals.append(self._named[key])
+        return self.symbol(Place((self._named[key].name,), others))
+
+
+def labels_of(units: tuple[Unit, ...], summed: str = "") -> tuple[Unit, ...]:
+    """Return labels for units: i, then j; behind i of a letter that is summed over."""
+    seen: dict[str, list[Unit]] = {}
+    found: list[Unit] = []
+    for unit in units:
+        own = seen.setdefault(unit[0], [])
+        if unit not in own:
+            own.append(unit)
+        names = "jk" if unit[0] == summed else "ij"
+        if len(own) > len(names):
+            raise NotAlikeError(unit[0])
+        found.append((unit[0], names[own.index(unit)]))
+    return tuple(found)
