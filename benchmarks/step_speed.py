@@ -1,8 +1,9 @@
 """Time of a step of a statement against a loop written for it, and against what a core can.
 
-The loop is the one that plain learning was simulated with before statements were. The limit is what
-no simulation on vectors does without: N normal numbers of the same generator, the inner products
-with all vectors, and the sums that move the students. Times are CPU seconds of one thread, taken in
+The loop is the one that plain learning was simulated with before statements were, on NumPy's normal
+numbers. The limit is what no simulation on vectors does without: N normal numbers of the same
+generator, drawn as statements draw them, the inner products with all vectors, and the sums that
+move the students. Times are CPU seconds of one thread, taken in
 turn; the smallest of many, as another process only ever adds to them.
 """
 
@@ -21,6 +22,7 @@ import symderiv as sd
 from symderiv.compiled import MATRIX, VECTOR
 from symderiv.system.step_chain import Chain, space_of
 from symderiv.system.step_form import program_of
+from symderiv.system.step_normals import draw_normals
 
 _FREE = {"reassoc", "contract"}
 
@@ -110,9 +112,11 @@ def step_times(N: int = 1024, K: int = 2, M: int = 2) -> dict[str, float]:
         chain.learn(0, chain.block)
         return chain.block
 
-    def drawn(work: Callable[..., None], *more: Any) -> Callable[[], int]:
+    def drawn(
+        draw: Callable[[np.ndarray], Any], work: Callable[..., None], *more: Any
+    ) -> Callable[[], int]:
         def made() -> int:
-            random.standard_normal(out=own[2])
+            draw(own[2])
             work(*own, *more)
             return chain.block
 
@@ -121,7 +125,9 @@ def step_times(N: int = 1024, K: int = 2, M: int = 2) -> dict[str, float]:
     return seconds(
         {
             "statement": stated,
-            "written": drawn(plain_erf, np.ones(N), 0.5),
-            "limit": drawn(multiply_adds, fields),
+            "written": drawn(
+                lambda out: random.standard_normal(out=out), plain_erf, np.ones(N), 0.5
+            ),
+            "limit": drawn(lambda out: draw_normals(random, out), multiply_adds, fields),
         }
     )

@@ -109,7 +109,9 @@ class Space:
 
     def draw(self, out: np.ndarray, normal: np.random.Generator, rest: np.random.Generator) -> None:
         """Draw independent inputs for whole groups of steps, shape (steps · inputs, …)."""
-        normal.standard_normal(out=out)
+        from symderiv.system.step_normals import draw_normals
+
+        draw_normals(normal, out)
         if not self.table.size:
             return
         groups = out.reshape(-1, self.drawn, out.shape[1])

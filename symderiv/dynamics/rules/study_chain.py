@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.dynamics.rules.study_steps import RATES, StudySteps
+from symderiv.dynamics.rules.study_form import RATES
+from symderiv.dynamics.rules.study_steps import StudySteps
 from symderiv.dynamics.studies.initial import RUNS, LatentVectors, stream
 from symderiv.system.step_chain import Chain, Space
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from symderiv.dynamics.rules.stated_module import OfEigenspaces
-from symderiv.dynamics.rules.study_steps import RATES, SECOND_LAYER_DECAY, SIZES
+from symderiv.dynamics.rules.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -16,9 +16,6 @@ from symderiv.learning.rule.named_losses import loss
 from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Descent, Statement
-
-if TYPE_CHECKING:
-    from symderiv.dynamics.rules.study_steps import Form
 
 __all__ = ["stated_step"]
 

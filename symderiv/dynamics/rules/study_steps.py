@@ -13,36 +13,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from symderiv.dynamics.rules.rule_tasks import Tasks, tasks_of
+from symderiv.dynamics.rules.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
 from symderiv.dynamics.studies.initial import Initial, LatentVectors, coordinates_of
 from symderiv.dynamics.studies.study import Study
 from symderiv.kept import kept
 from symderiv.system.step_chain import Pace
 from symderiv.system.step_program import StepForm, StepProgram
 
-__all__ = ["RATES", "StudySteps"]
-
-RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
-"""Parameters that schedules multiply."""
-
-
-SECOND_LAYER_DECAY = "second_layer_weight_decay"
-
-SIZES = (
-    "weight_decay",
-    "label_noise",
-    "input_noise",
-    "update_noise",
-    "sobolev_weight",
-    "consistency_weight",
-    "averaging_rate",
-    SECOND_LAYER_DECAY,
-)
-"""Numbers of a rule that are parameters of its steps."""
+__all__ = ["StudySteps"]
 
 _FOUND = importlib.util.find_spec("symderiv_codegen")  # which takes long to import
 
@@ -52,31 +34,6 @@ _CODEGEN = tuple(Path(each) for each in _FOUND.submodule_search_locations or ())
 
 # Probabilities, and what they are where nothing is drawn.
 _CHANCES = {"keep": 1.0, "label_flip": 0.0}
-
-
-@dataclass(frozen=True)
-class Form:
-    """What the program of a step depends on; all other numbers are its parameters.
-
-    Args:
-        activations: Of students and teachers, as typed.
-        loss, target: As typed.
-        heads: Their number.
-        present: Names of what is not zero, in order.
-        trains: Whether output weights and biases are trained.
-        comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
-            there are velocities.
-        sphere: Whether students keep their length.
-    """
-
-    activations: tuple[str, str]
-    loss: str
-    target: Literal["sum", "sign"]
-    heads: int
-    present: tuple[str, ...]
-    trains: tuple[bool, bool]
-    comes: tuple[bool, bool, bool, bool]
-    sphere: bool
 
 
 @dataclass(frozen=True)

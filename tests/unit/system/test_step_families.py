@@ -9,8 +9,9 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
+from symderiv.dynamics.rules.study_form import Form
 from symderiv.dynamics.rules.study_statement import stated_step
-from symderiv.dynamics.rules.study_steps import Form, step_of
+from symderiv.dynamics.rules.study_steps import step_of
 from symderiv.system.alike_units import Place, Units
 from symderiv.system.plain_reading import plain_step
 from symderiv.system.step_chain import Chain, space_of
