@@ -110,9 +110,8 @@ def learned(
 ) -> np.ndarray:
     """Students after one example z times root, by a sum of erf units that learns another."""
     from symderiv.statement.language import Language
-    from symderiv.system.step_chain import Chain
-    from symderiv.system.step_program import StepProgram
-    from symderiv.system.system_sgd import space_of
+    from symderiv.system.step_chain import Chain, space_of
+    from symderiv.system.step_form import program_of
 
     (K, N), M = J.shape, len(B)
     P, g = Language(), named_activation("erf")
@@ -120,7 +119,7 @@ def learned(
     v, rate = P.parameter("v", 1), P.parameter("eta", 1)
     gap = v * g(w @ x).sum() - P.parameter("c", 1) * g(t @ x).sum()
     P.descend(gap**2 / 2, {w: rate})
-    program = StepProgram(P.statement)
+    program = program_of(P.statement)
     space = space_of(program, np.ones(N, dtype=np.int64))
     values = {"v": M**0.5 / K, "c": M**-0.5, "eta": eta}
     start = np.concatenate([J, B]), np.zeros(0)
