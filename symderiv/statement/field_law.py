@@ -73,10 +73,11 @@ class Law:
         self.statement = statement
         self.symbols = statement.symbols
         self._inputs = {each.name: each for each in statement.inputs}
-        self._mixtures = {
+        #: Components of inputs that are mixtures, with their probabilities, by name.
+        self.mixtures = {
             each.name: found for each in statement.inputs if (found := _components(each))
         }
-        for parts in self._mixtures.values():
+        for parts in self.mixtures.values():
             self._inputs |= {part.name: part for _, part in parts}
         #: Arguments of steps in time by the symbols that stand for them, 1 after and 0 before.
         self.jumps: dict[sp.Symbol, sp.Expr] = {}
@@ -93,15 +94,15 @@ class Law:
     @property
     def gaussian_inputs(self) -> tuple[Inputs, ...]:
         """Inputs that are Gaussian: components in the place of mixtures."""
-        return tuple(each for name, each in self._inputs.items() if name not in self._mixtures)
+        return tuple(each for name, each in self._inputs.items() if name not in self.mixtures)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The combinations of components of all mixtures."""
         found = []
-        for parts in itertools.product(*self._mixtures.values()):
+        for parts in itertools.product(*self.mixtures.values()):
             atoms: dict[FreshInput, FreshInput] = {}
-            for name, (_, part) in zip(self._mixtures, parts, strict=True):
+            for name, (_, part) in zip(self.mixtures, parts, strict=True):
                 atoms |= dict(zip(self._inputs[name].atoms, part.atoms, strict=True))
             found.append(Case(sp.Mul(*(p for p, _ in parts)), self.symbols, atoms))
         return tuple(found)

@@ -13,11 +13,11 @@ from symderiv.statement.averaged_step import FUNCTIONS
 from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
 from symderiv.statement.stated_problem import Statement
 
-__all__ = ["plain_step"]
+__all__ = ["function_of", "plain_step"]
 
 
 @lru_cache(maxsize=1024)
-def _function(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
+def function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
     """Return the symbols of an expression and the function of them that it is."""
     names = sorted(expression.free_symbols, key=str)
     return names, sp.lambdify(names, expression, FUNCTIONS)
@@ -62,7 +62,7 @@ def plain_step(
         return float({**scalars, **parameters}[str(symbol)])
 
     def value(expression: sp.Expr) -> Any:
-        names, function = _function(expression)
+        names, function = function_of(expression)
         return np.asarray(function(*map(value_of, names)))
 
     def along(force: Any, xi: np.ndarray) -> Any:

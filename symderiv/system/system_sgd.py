@@ -3,24 +3,79 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from symderiv.dynamics.studies.initial import FRAMES, RUNS, stream
 from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
+from symderiv.statement.field_law import Law
+from symderiv.statement.register import Mean
 from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.step_chain import Chain, Pace, Space, space_of
+from symderiv.system.fresh_means import EXAMPLES, FreshMeans
+from symderiv.system.step_chain import BLOCK_NUMBERS, Chain, Pace, Space, space_of
 from symderiv.system.step_form import program_of
 from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemSimulation", "simulated"]
+
+
+PER_UNIT_OF_TIME = 50
+"""How often averages in coefficients are measured in a time of 1; they move by as much between."""
+
+_COMPONENTS = 4  # the stream that examples of mixtures are assigned to components by
+
+
+_Components = Sequence[tuple[list[int], np.ndarray, np.ndarray]]
+
+
+class SystemChain(Chain):
+    """A run of a statement, whose inputs may be mixtures and whose coefficients have averages.
+
+    Args:
+        fresh: Components of every mixture: places of its tokens, sums of probabilities, and roots
+            of eigenvalues, shape (components, L); and averages, None for none.
+        program, space, start, roots, parameters, source, most, pace: As of ``Chain``.
+    """
+
+    def __init__(
+        self,
+        fresh: tuple[_Components, FreshMeans | None],
+        program: StepProgram,
+        space: Space,
+        start: tuple[np.ndarray, np.ndarray],
+        roots: np.ndarray,
+        parameters: Mapping[str, float],
+        source: tuple[int, ...],
+        most: int,
+        pace: Pace,
+    ) -> None:
+        super().__init__(program, space, start, roots, parameters, source, most, pace)
+        self._components, self._means = fresh
+        self.generators = (*self.generators, stream(*source, _COMPONENTS))
+        self._average = np.zeros(0 if self._means is None else len(self._means.symbols))
+
+    def draw(self) -> None:
+        """Draw the random numbers of a block, and measure averages."""
+        super().draw()
+        chances = self.generators[-1].random((self.block, len(self._components)))
+        widths = np.diff(self.space.bounds)
+        for (places, upto, roots), chance in zip(self._components, chances.T, strict=True):
+            scale = np.repeat(roots, widths, axis=1)[np.searchsorted(upto, chance, side="right")]
+            for place in places:
+                self._inputs[place :: self.space.inputs] *= scale
+        if self._means is not None:
+            # a step of many examples is taken at one state
+            if self.made % self.pace.batch == 0:
+                self._average = self._means(self)
+            self._latents[:, self._latents.shape[1] - self._average.size :] = self._average
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +89,7 @@ class SystemSimulation(Shown):
         method: ``"vectors"`` of N coordinates, or ``"gram"``: their coordinates in their span.
         cause: ``"done"``, or ``"not-a-number"`` if a run diverged; times are those that all
             reached.
+        averaged: Fresh examples that averages in coefficients are means over; 0 without averages.
     """
 
     alpha: np.ndarray
@@ -41,6 +97,7 @@ class SystemSimulation(Shown):
     dimension: int
     method: str
     cause: str = "done"
+    averaged: int = 0
 
     @cached_property
     def mean(self) -> dict[str, np.ndarray]:
@@ -67,6 +124,8 @@ class SystemSimulation(Shown):
             ("runs", f"{number} at N = {self.dimension} on {self.method}"),
             ("alpha", self.alpha),
         ]
+        if self.averaged:
+            rows.append(("averages in coefficients", f"over {self.averaged} fresh examples each"))
         rows += [(f"{name} at the end", value[-1]) for name, value in self.mean.items()]
         return Summary("simulation of a system", rows)
 
@@ -97,22 +156,29 @@ def simulated(
     """Return runs of a statement at finite N, measured by overlaps.
 
     Vectors of every run are drawn anew with exactly the given overlaps. Observables are the
-    equations' averages at the measured overlaps.
+    equations' averages at the measured overlaps; averages in coefficients are means over fresh
+    examples.
     """
     layout = solver.layout
     if runs < 1:
         raise InputError("must be at least 1", argument="runs")
     state, constants = layout.packed(given, parameters)
     values = layout.parameter_values(parameters)
-    program = program_of(statement)
+    averages = tuple(sorted(_averages_of(statement), key=str))
+    program = program_of(statement, averages)
     counts = np.diff(layout.class_bounds(dimension))
     ratio = statement.batch_ratio
     pace = Pace.usual(dimension)
     if ratio is not None:
         pace = Pace.of_batches(dimension, float(ratio.xreplace(_numbers(statement, values))))
     space = space_of(program, counts, pace.batch).chosen(method)
+    law = solver.closed.equations.law
+    means = FreshMeans(law, averages, layout.spectrum[1], values) if averages else None
+    if means is not None and space.span:
+        space = replace(space, together=pace.batch)
     gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
     roots = roots_of(program, layout.spectrum[1])
+    components = _components_of(program, law, layout.spectrum[1], layout.classes)
     # time counts steps over N, and whole steps where these are batches of cN examples
     each = dimension if ratio is None else pace.batch
     steps = np.rint(np.asarray(alpha) * (dimension if ratio is None else 1)).astype(np.int64)
@@ -121,7 +187,10 @@ def simulated(
     for run in range(runs):
         start = space.drawn_vectors(gram, stream(seed, FRAMES, run)), scalars
         source, most = (seed, RUNS, run), int(examples[-1])
-        chain = Chain(program, space, start, roots, values, source, most, pace)
+        if means is not None:
+            most = min(most, _together(space, pace))
+        fresh = components, means
+        chain = SystemChain(fresh, program, space, start, roots, values, source, most, pace)
         for number, wanted in enumerate(examples[:reached]):
             if not chain.reach(int(wanted)):
                 reached = number
@@ -133,7 +202,38 @@ def simulated(
         by_name[name] = np.array([solver.observed(each, constants)[name] for each in states])
     cause = "done" if reached == steps.size else "not-a-number"
     done, used = examples[:reached] / each, "gram" if space.span else "vectors"
-    return SystemSimulation(done, by_name, dimension, used, cause)
+    averaged = EXAMPLES if averages else 0
+    return SystemSimulation(done, by_name, dimension, used, cause, averaged)
+
+
+def _averages_of(statement: Statement) -> set[sp.Symbol]:
+    """Return the averages in the changes of a step."""
+    step, means = statement.step(), statement.symbols.of(Mean)
+    changes = [*step.vectors.values(), *step.scalars.values()]
+    used = [e for c in changes for e in (*c.inputs.values(), *c.vectors.values(), c.scalar)]
+    return set().union(*(each.free_symbols for each in used)) & set(means)
+
+
+def _together(space: Space, pace: Pace) -> int:
+    """Return how many examples are learnt between two measurements of averages, at most."""
+    if pace.batch == 1:
+        return max(1, space.dimension // PER_UNIT_OF_TIME)
+    # whole steps, or whole parts of one, so that each begins with a measurement
+    most = pace.batch if space.span else BLOCK_NUMBERS // (space.inputs * space.bounds[-1])
+    return max(n for n in range(1, max(1, most) + 1) if pace.batch % n == 0)
+
+
+def _components_of(
+    program: StepProgram, law: Law, eigenvalues: Mapping[str, np.ndarray], classes: int
+) -> _Components:
+    """Return the components of mixtures as ``SystemChain`` takes them."""
+    found = []
+    for name, parts in law.mixtures.items():
+        places = [n for atom, n in program.atoms.items() if program.sources[atom] == name]
+        upto = np.cumsum([float(probability) for probability, _ in parts])[:-1]
+        own = [eigenvalues.get(part.name, np.ones(classes)) for _, part in parts]
+        found.append((places, upto, np.sqrt(np.array(own))))
+    return found
 
 
 def _numbers(statement: Statement, values: Mapping[str, float]) -> dict[Any, float]:

@@ -277,3 +277,70 @@ def test_what_batches_and_mixtures_do_not_have_is_refused() -> None:
     x, n, w = P.inputs("x", batch_ratio=1), P.inputs("n"), P.vectors("w")
     with pytest.raises(sd.InputError, match="drawn once"):
         P.descend(x.mean((w @ x + w @ n) ** 2), {w: 0.1})
+
+
+def _runs_follow(P: sd.System, state: dict[str, Any], N: int, **simulation: Any) -> None:
+    alpha = simulation.pop("alpha")
+    run = P.solve(alpha=alpha, initial=state)
+    sgd = P.simulate(N, runs=24, alpha=alpha, initial=state, seed=3, **simulation)
+    for name in run.values:
+        gap = np.abs(run[name] - sgd.mean[name]) - 3 * sgd.standard_error[name]
+        scale = np.max(np.abs(run[name]))
+        assert np.max(gap) * np.sqrt(N) < 0.5 * scale, (name, run[name], sgd.mean[name])
+
+
+@pytest.mark.parametrize("method", ["vectors", "gram"])
+def test_runs_on_mixtures_follow_the_equations(method: str) -> None:
+    spectra = [[3.0, 0.5], [0.2, 1.4]]
+    P = sd.System()
+    model = sd.GaussianMixture(probabilities=[0.3, 0.7], eigenvalues=spectra)
+    x, g = P.inputs("x", model), sd.activation("erf")
+    w, B, v = P.vectors("w", 2), P.vectors("B", fixed=True), P.scalars("v", 2)
+    gap = (v * g(w @ x)).sum() - g(B @ x)
+    P.descend(gap**2 / 2, {w: 2.2, v: 0.7})
+    P.observe(error=gap**2 / 2)
+    overlaps = gram({"w": 2, "B": None}, 6)
+    state = {name: np.array([value, 0.8 * np.asarray(value)]) for name, value in overlaps.items()}
+    _runs_follow(P, state | {"v": [0.8, -0.3]}, 1000, alpha=[0.5, 2.0], method=method)
+
+
+@pytest.mark.parametrize("method", ["vectors", "gram"])
+def test_runs_with_averages_follow_the_equations(method: str) -> None:
+    """A step divided by its root mean square, which is divided by an average itself."""
+    P = sd.System()
+    model = sd.GaussianMixture(probabilities=[0.3, 0.7], eigenvalues=[[3.0, 0.5], [0.2, 1.4]])
+    x, g = P.inputs("x", model), sd.activation("erf")
+    w, B = P.vectors("w", 2), P.vectors("B", fixed=True)
+    fifth = sp.Rational(1, 5)
+    flip, zeta = P.latents("flip", {-1: fifth, 1: 1 - fifth}), P.latents("zeta")
+    gap = g(w @ x).sum() - flip * g(B @ x) - 0.4 * zeta
+    size = P.average(gap**2 / (1 + P.average(g(B @ x) ** 2)))
+    P.descend(gap**2 / 2, {w: 0.4 / size})
+    overlaps = gram({"w": 2, "B": None}, 6)
+    state = {name: np.array([value, 0.8 * np.asarray(value)]) for name, value in overlaps.items()}
+    _runs_follow(P, state, 1000, alpha=[0.5, 2.0], method=method)
+    found = P.simulate(200, runs=1, end=0.1, initial=state, method=method)
+    assert found.averaged == 2**14
+    assert "fresh examples" in str(found)
+
+
+def test_steps_of_batches_take_the_average_of_their_time() -> None:
+    """A linear student by hand: its error, by which it divides its step, is known before it."""
+    P = sd.System()
+    x = P.inputs("x", batch_ratio=2)
+    w, B = P.vectors("w"), P.vectors("B", fixed=True)
+    gap = w @ x - B @ x
+    P.descend(x.mean(gap**2 / 2), {w: 0.5 / P.average(1 + gap**2)})
+    Q, R, rows = 1.0, 0.0, []
+    for _ in range(3):
+        error = Q - 2 * R + 1
+        a = 0.5 / (1 + error)
+        Q = (1 - a) ** 2 * Q + 2 * a * (1 - a) * R + a**2 + a**2 * error / 2
+        R = (1 - a) * R + a
+        rows.append((Q, R))
+    N = 300
+    start = {"w.w": 1, "w.B": 0, "B.B": 1}
+    sgd = P.simulate(N, runs=24, alpha=[1, 2, 3], initial=start, seed=1)
+    for n, name in enumerate(("w.w", "w.B")):
+        gap_now = np.abs(sgd.mean[name] - np.array(rows)[:, n])
+        assert np.all(gap_now < 3.5 * sgd.standard_error[name] + 2 / N), name
