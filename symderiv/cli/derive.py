@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from symderiv.cli import options
 from symderiv.cli.output import (
     Force,
     Json,
@@ -20,6 +19,7 @@ from symderiv.cli.output import (
     write_text,
     written,
 )
+from symderiv.cli.rule_options import RuleOf, with_rule
 from symderiv.errors import InputError, ToleranceError
 
 WORDS = "Student activation: a name or an expression in x."
@@ -47,6 +47,7 @@ class Format(StrEnum):
 _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format.json: "json"}
 
 
+@with_rule
 def derive(
     activation: Annotated[str | None, STUDENT] = None,
     teacher_activation: Annotated[str | None, TEACHER] = None,
@@ -60,22 +61,10 @@ def derive(
         ),
     ] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
-    study: options.Study = None,
-    loss: options.Loss = None,
-    target: options.Target = None,
-    label_flip: options.LabelFlip = None,
-    keep: options.Keep = None,
-    input_noise: options.InputNoise = None,
-    update_noise: options.UpdateNoise = None,
-    momentum: options.Momentum = None,
-    momentum_rate: options.MomentumRate = None,
-    batch: options.Batch = None,
-    batch_ratio: options.BatchRatio = None,
-    normalise: options.Normalise = None,
-    student_biases: options.StudentBiases = None,
-    train_biases: options.TrainBiases = False,
+    study: RuleOf = None,
     force: Force = False,
     json_: Json = False,
+    **rule: Any,
 ) -> None:
     """Derive the order-parameter equations of an activation, step by step, from the SGD update.
 
@@ -91,19 +80,7 @@ def derive(
             teacher_activation,
             tolerance=tolerance,
             study=study,
-            loss=loss,
-            target=target,
-            label_flip=label_flip,
-            keep=keep,
-            input_noise=input_noise,
-            update_noise=update_noise,
-            momentum=momentum,
-            momentum_rate=momentum_rate,
-            batch=batch,
-            batch_ratio=batch_ratio,
-            normalise=normalise,
-            student_biases=student_biases,
-            train_biases=train_biases or None,
+            **rule,
         )
     if format is Format.json:
         emit_json(found.to_dict(), file)
@@ -117,6 +94,7 @@ def derive(
         tell_written(file)
 
 
+@with_rule
 def generate(
     activation: Annotated[str | None, STUDENT] = None,
     name: Annotated[
@@ -128,20 +106,7 @@ def generate(
         Path,
         typer.Option("--output", "-o", metavar="DIR", help="Directory to write to; - for screen."),
     ] = Path(),
-    study: options.Study = None,
-    loss: options.Loss = None,
-    target: options.Target = None,
-    label_flip: options.LabelFlip = None,
-    keep: options.Keep = None,
-    input_noise: options.InputNoise = None,
-    update_noise: options.UpdateNoise = None,
-    momentum: options.Momentum = None,
-    momentum_rate: options.MomentumRate = None,
-    batch: options.Batch = None,
-    batch_ratio: options.BatchRatio = None,
-    normalise: options.Normalise = None,
-    student_biases: options.StudentBiases = None,
-    train_biases: options.TrainBiases = False,
+    study: RuleOf = None,
     force: Force = False,
     checked_in: Annotated[
         bool, typer.Option("--checked-in", help="Rewrite the modules of symderiv_kernels instead.")
@@ -151,6 +116,7 @@ def generate(
         typer.Option("--check", help="With --checked-in: write nothing, fail if a module differs."),
     ] = False,
     json_: Json = False,
+    **rule: Any,
 ) -> None:
     """Write a standalone solver module (NumPy and Numba only) for an activation.
 
@@ -179,19 +145,7 @@ def generate(
             output=None if to_screen else output,
             force=force,
             study=study,
-            loss=loss,
-            target=target,
-            label_flip=label_flip,
-            keep=keep,
-            input_noise=input_noise,
-            update_noise=update_noise,
-            momentum=momentum,
-            momentum_rate=momentum_rate,
-            batch=batch,
-            batch_ratio=batch_ratio,
-            normalise=normalise,
-            student_biases=student_biases,
-            train_biases=train_biases or None,
+            **rule,
         )
     if to_screen:
         write_text(found.to_source(), None)

@@ -15,6 +15,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from symderiv.dynamics.studies.study_tables import all_records
 from symderiv.errors import InputError
 from symderiv.library.answer import Answer
 
@@ -145,8 +146,8 @@ def _given(study: Study) -> Iterator[tuple[str, Any]]:
     """Keys that are not at their defaults, with their values."""
     for table in ("network", "training"):
         found = getattr(study, table)
-        for key, field in type(found).model_fields.items():
-            if getattr(found, key) != field.default:
+        for key in found.RECORDS:
+            if not found.at_default(key):
                 yield f"{table}.{key}", getattr(found, key)
     if study.task:
         yield "task", None
@@ -198,8 +199,13 @@ def _repository(code: Code) -> tuple[str, str]:
 
 @cache
 def _data() -> dict[str, Any]:
+    """Those of ``citations.toml``, with those that the records of keys name."""
     file = resources.files("symderiv.library").joinpath("citations.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    records = {f"{table}.{key}": record for table, key, record in all_records()}
+    found["keys"] |= {key: record.sources for key, record in records.items() if record.sources}
+    found["values"] = {key: each.sources_of for key, each in records.items() if each.sources_of}
+    return found
 
 
 @cache

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
 
 from symderiv.dynamics.studies.input_models import Isotropic
+from symderiv.dynamics.studies.key_records import saying
 from symderiv.dynamics.studies.study import (
     Study,
     expand_sweep,
@@ -17,7 +19,8 @@ from symderiv.dynamics.studies.study import (
     parse_study,
     study_from_mapping,
 )
-from symderiv.library.argument_names import STATED, given, key_of, naming_arguments
+from symderiv.dynamics.studies.study_tables import TABLES, Time
+from symderiv.library.argument_names import STATED, argument_of, given, key_of, naming_arguments
 from symderiv.library.texts import saved_text, whole_text
 from symderiv.progress import Progress, progress_bar
 from symderiv.showing import Shown, Summary, plain
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = ["Problem"]
 
 
+@saying(TABLES)
 class Problem(Shown):
     r"""A student that learns a teacher by one-pass stochastic gradient descent: what is learned.
 
@@ -61,44 +65,14 @@ class Problem(Shown):
     A Problem is immutable and checked; a study file is another spelling of it.
 
     Args:
-        activation: g, a name or a formula in ``x``.
-        students, teachers: K and M, 1 to 1000.
-        teacher_activation: g̃; g when left out.
-        student_weights, teacher_weights: v, ṽ: a number, a list of K (M), or a formula in K and M.
-        train_second_layer: whether v learns.
+        [network]
         inputs: an input model; independent coordinates of variance 1 when left out.
-        learning_rate: η ≥ 0.
-        second_layer_learning_rate: η_v ≥ 0; η when left out.
-        order: "full", or "small-learning-rate" without the terms of order η².
-        weight_decay, second_layer_weight_decay: κ, κ_v ≥ 0.
-        label_noise: σ ≥ 0.
-        student_biases, teacher_biases: b, c: a number or a list of K (M); 0 when left out.
-        train_biases: whether b learns.
-        bias_learning_rate: η_b ≥ 0; η when left out.
-        loss: ℓ(s, t) of output and target: "squared", "logistic", "exponential", "hinge", "huber",
-            or a formula in ``s`` and ``t``.
-        target: "sum", or "sign" of the teacher's sum.
-        label_flip: probability with which the target's sign is changed.
-        keep: dropout, the probability with which each unit is kept.
-        evaluation_scale: of v in the error with dropout; ``keep`` when left out.
-        input_noise: standard deviation of the noise on what the student sees, ≥ 0.
-        update_noise: σ_J: every update adds σ_J ζ/√N to the first layer, ζ standard normal, ≥ 0.
-        batch: examples per step, or
-        batch_ratio: the same over N, for batches that grow with the input dimension.
-        momentum: β, 0 to below 1, or
-        momentum_rate: γ > 0 with 1 - β = γ/N.
-        normalise: "gradient" or "sphere".
-        schedule: factor of all learning rates in time: a formula in ``alpha``, or a dictionary
-            with times and rates, or power and after.
+        [training]
         tasks: dictionaries with the keys of [[task]].
-        student_std: standard deviation of the student's initial weights, ≥ 0; 0.01 when left out.
-        teacher: "random" (when left out), or "orthogonal" for exactly orthogonal vectors.
-        draw: "sampled" (when left out) for overlaps of drawn vectors, "mean" for their mean.
-        seed: of the drawn vectors; 0 when left out.
-        state: a state file instead of drawn vectors.
+        [initial]
         time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
             keys of the study's tables of these names.
-        rule: further keys of ``[training]``; see "Keys of learning rules" in the manual.
+        rule: those of the arguments above that the signature does not list.
 
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
@@ -112,6 +86,7 @@ class Problem(Shown):
     """
 
     __slots__ = ("_path", "_study")
+    __signature__: ClassVar[inspect.Signature]
 
     _study: Study
     # the file it was read from
@@ -161,57 +136,14 @@ class Problem(Shown):
         simulation: Mapping[str, Any] | None = None,
         **rule: Any,
     ) -> None:
-        network: dict[str, Any] = {
-            "activation": activation,
-            "teacher_activation": teacher_activation,
-            "students": students,
-            "teachers": teachers,
-            "train_second_layer": train_second_layer,
-            "student_biases": student_biases,
-            "teacher_biases": teacher_biases,
-            "train_biases": train_biases or None,
-        }
-        # left as they are, so that a state file's weights need not agree with a default
-        for key, weights in (
-            ("student_weights", student_weights),
-            ("teacher_weights", teacher_weights),
-        ):
-            if not isinstance(weights, str) or weights != "1/sqrt(M)":
-                network[key] = weights
-        training = {
-            "learning_rate": learning_rate,
-            "second_layer_learning_rate": second_layer_learning_rate,
-            "order": None if order == "full" else order,
-            "weight_decay": weight_decay or None,
-            "second_layer_weight_decay": second_layer_weight_decay or None,
-            "label_noise": label_noise or None,
-            "loss": None if loss == "squared" else loss,
-            "target": None if target == "sum" else target,
-            "label_flip": label_flip or None,
-            "keep": None if keep == 1 else keep,
-            "evaluation_scale": evaluation_scale,
-            "input_noise": input_noise or None,
-            "update_noise": update_noise or None,
-            "batch": batch,
-            "batch_ratio": batch_ratio,
-            "momentum": momentum or None,
-            "momentum_rate": momentum_rate,
-            "normalise": None if normalise == "none" else normalise,
-            "schedule": schedule,
-            "bias_learning_rate": bias_learning_rate,
-        }
-        initial = {
-            "student_std": student_std,
-            "teacher": teacher,
-            "draw": draw,
-            "seed": seed,
-            "state": None if state is None else str(state),
-        }
-        tables: dict[str, Any] = {
-            "network": plain(given(network)),
-            "training": plain(given(training)),
-            "initial": plain(given(initial)),
-        }
+        arguments = {**locals(), **rule}
+        tables: dict[str, Any] = {table: {} for table in STATED}
+        for name, value in arguments.items():
+            # a default is not given, so that a state file's weights need not agree with one
+            if name in _NO_KEYS or value is None or plain(value) == _DEFAULTS.get(name):
+                continue
+            table, _, key = key_of(name).partition(".")
+            tables[table][key] = fspath(value) if isinstance(value, PathLike) else plain(value)
         if tasks:
             tables["task"] = [
                 {key: each if key == "data" else plain(each) for key, each in task.items()}
@@ -221,9 +153,6 @@ class Problem(Shown):
             inputs = Isotropic()
         if inputs is not None:
             tables["data"] = inputs
-        for name, value in rule.items():
-            table, _, key = key_of(name).partition(".")
-            tables[table][key] = plain(value)
         for name, given_table in (("time", time), ("simulation", simulation)):
             if given_table is not None:
                 tables[name] = plain(dict(given_table))
@@ -397,6 +326,7 @@ class Problem(Shown):
         with naming_arguments(initial="state"):
             return rates_at(self._study, start_of(self._study, order if order else state))
 
+    @saying(TABLES, values="alpha")
     def solve(
         self,
         *,
@@ -420,16 +350,9 @@ class Problem(Shown):
         where it got; see ``cause`` and ``warnings``.
 
         Args:
-            end: last time α, examples / N.
-            alpha: ascending times at which results are wanted, instead of end, points, spacing.
-            points: number of times, 200 when left out, the first of which is 0.
-            spacing: "log" (when left out) or "linear".
             initial: a state, a file with one, or a dictionary of Q (K, K), R (K, M) and, if they
                 are not the problem's own, T (M, M), v (K) for isotropic inputs.
-            relative_tolerance: of Q, R and v, 1e-14 to 0.1; 1e-9 when left out.
-            absolute_tolerance: 1e-14 when left out.
-            method: "explicit" or "implicit" steps; chosen by the problem when left out.
-            compression: many eigenvalues as few nodes: "on", "off", or as the accuracy allows.
+            [time]
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.dynamics.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar where somebody watches, "lines" for lines on standard error
@@ -440,20 +363,10 @@ class Problem(Shown):
         Raises:
             InputError: an argument is not acceptable, or no end is given.
         """
+        study = self._timed(locals())
         from symderiv.dynamics.rules.whichever import solve
         from symderiv.library.starts import start_of
 
-        times = {
-            "end": end,
-            "values": alpha,
-            "points": points,
-            "spacing": spacing,
-            "relative_tolerance": relative_tolerance,
-            "absolute_tolerance": absolute_tolerance,
-            "method": method,
-            "compression": compression,
-        }
-        study = self._timed(given(times))
         with naming_arguments(), progress_bar(progress) as update:
             last = float(study.alpha[-1]) or 1.0
             found = solve(
@@ -518,17 +431,9 @@ class Problem(Shown):
         >>> dict(runs.generalization_error.sizes)
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
         """
+        study = self._timed(locals())
         from symderiv.library.ensembles import ensemble_of
 
-        times = {
-            "end": end,
-            "values": alpha,
-            "points": points,
-            "spacing": spacing,
-            "relative_tolerance": relative_tolerance,
-            "absolute_tolerance": absolute_tolerance,
-        }
-        study = self._timed(given(times))
         with naming_arguments(), progress_bar(progress) as update:
             _ = study.alpha  # the times are there
             return ensemble_of(
@@ -541,18 +446,22 @@ class Problem(Shown):
                 check=check,
             )
 
-    def _timed(self, times: Mapping[str, Any]) -> Study:
-        """The study at the times asked for."""
+    def _timed(self, arguments: Mapping[str, Any]) -> Study:
+        """The study at the times that arguments of a call ask for."""
+        keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
+        times = given(keys)
         if not times:
             return self._study
         own = self._study.time.model_dump(exclude_unset=True)
-        if {"end", "points", "spacing"} & set(times):
+        replaced = Time.RECORDS["values"].instead_of
+        if set(replaced) & set(times):
             own.pop("values", None)
         if "values" in times:
-            own = {k: v for k, v in own.items() if k not in ("end", "points", "spacing")}
+            own = {key: value for key, value in own.items() if key not in replaced}
         with naming_arguments():
             return self._study.changed({"time": {**own, **plain(times)}})
 
+    @saying(TABLES)
     def simulate(
         self,
         *,
@@ -575,10 +484,8 @@ class Problem(Shown):
         examples. An interrupt from the keyboard returns what all runs have reached.
 
         Args:
-            runs: their number, 1 to 100000; 4 when left out.
+            [simulation]
             end, alpha, points, spacing: see :meth:`solve`.
-            method: "vectors" for explicit weight vectors, "gram" for their overlaps only, at the
-                same law; the cheaper one when left out.
             initial: see :meth:`solve`.
             workers: threads; one per processor when left out.
             output: also write ``SIM.nc``, see :meth:`Simulation.save`.
@@ -590,10 +497,10 @@ class Problem(Shown):
         from symderiv.dynamics.rules.whichever import simulate
         from symderiv.library.starts import start_of
 
-        times = given({"end": end, "values": alpha, "points": points, "spacing": spacing})
+        times = {"end": end, "alpha": alpha, "points": points, "spacing": spacing}
         study = self._timed(times)
         asked = given({"runs": runs, "method": method})
-        if times:
+        if given(times):
             asked["end"] = None
         with naming_arguments(), progress_bar(progress) as update:
             if asked:
@@ -933,3 +840,29 @@ class Problem(Shown):
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:
     return Problem._of(study_from_mapping(tables, base, timed=False))
+
+
+_NO_KEYS = frozenset({"self", "rule", "inputs", "tasks", "time", "simulation"})
+"""Names in the constructor that are no keys of a table."""
+_LISTED = inspect.signature(Problem.__init__).parameters
+_DEFAULTS = {name: each.default for name, each in _LISTED.items()}
+
+
+def _whole_signature() -> inspect.Signature:
+    """The signature with every key: those that it lists, then what else the tables have."""
+    listed = [each for name, each in _LISTED.items() if name not in ("self", "rule")]
+    others = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=TABLES[table].model_fields[name].default,
+            annotation=annotation,
+        )
+        for table in STATED
+        for name, annotation in get_type_hints(TABLES[table]).items()
+        if name in TABLES[table].model_fields and name not in _LISTED
+    ]
+    return inspect.Signature([*listed, *others])
+
+
+Problem.__signature__ = _whole_signature()

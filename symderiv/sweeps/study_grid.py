@@ -22,6 +22,7 @@ from symderiv.dynamics.ensemble import group_points, integrate_chunk
 from symderiv.dynamics.ensemble.chunk import Chunk
 from symderiv.dynamics.storage.checkpoint import identity
 from symderiv.dynamics.studies.study import Study
+from symderiv.dynamics.studies.study_tables import all_records
 from symderiv.dynamics.studies.toml_text import short_text, to_toml
 from symderiv.errors import InputError
 from symderiv.progress import Tell
@@ -32,16 +33,7 @@ from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys, point_lab
 __all__ = ["QUICK", "Grid", "SweptStudy"]
 
 #: Keys whose values neither a check nor anything that a study keeps relates to another key.
-QUICK = (
-    "training.learning_rate",
-    "training.second_layer_learning_rate",
-    "training.order",
-    "training.weight_decay",
-    "training.second_layer_weight_decay",
-    "training.label_noise",
-    "initial.student_std",
-    "initial.seed",
-)
+QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
 
 MOST_POINTS = 10**8
 # Combinations of the other keys are all checked before anything is computed.

@@ -16,7 +16,7 @@ def names() -> list[str]:
 
 # what checked tables and errors need among themselves
 _INNER = {"build", "built", "copy", "idle", "inside", "model_construct", "model_copy"}
-_INNER |= {"of_component", "renamed"}
+_INNER |= {"at_default", "of_component", "renamed"}
 
 
 def members(found: Any) -> list[str]:

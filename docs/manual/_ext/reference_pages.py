@@ -15,7 +15,7 @@ from typing import Any
 from public_names import commands, members, names
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from study_reference import study_tables
+from study_reference import rule_keys, study_tables
 
 import symderiv as sd
 
@@ -28,11 +28,13 @@ def write_pages(app: Sphinx, _config: object) -> None:
     pages = {f"python-{name}.md": _name_page(name) for name in names()}
     pages |= {f"command-{name}.md": _command_page(name, c) for name, c in commands().items()}
     pages["study-keys.md"] = study_tables()
+    # a part of a page, which that includes
+    pages["rule-keys.txt"] = rule_keys()
     for file, text in pages.items():
         page = folder / file
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
-    for page in folder.glob("*.md"):
+    for page in folder.iterdir():
         if page.name not in pages:
             page.unlink()
 

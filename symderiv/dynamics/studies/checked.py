@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from symderiv.data.given import Given
+from symderiv.dynamics.studies.key_records import Key, saying
 from symderiv.dynamics.studies.toml_text import short_text
 from symderiv.errors import InputError
 
@@ -26,18 +25,6 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**128)]
 
 
-def _file_or_arrays(value: Any) -> str | Given:
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, str) or not isinstance(value, Given | np.ndarray | list | Mapping):
-        raise PydanticCustomError("file", "should be the name of a file, or a matrix")
-    return value if isinstance(value, Given) else Given(value)
-
-
-#: A file of arrays, or the arrays themselves.
-FileOrArrays = Annotated[str | Given, PlainValidator(_file_or_arrays)]
-
-
 #: The tables of a study by name, each with the classes that may stand for it.
 _TABLES: dict[str, list[type[BaseModel]]] = {}
 
@@ -46,15 +33,61 @@ class Table(BaseModel):
     """A table of checked values; every way to a changed copy checks again.
 
     A subclass names the table of a study that it stands for: ``class Network(Table,
-    table="network")``; errors then know its keys.
+    table="network")``; errors then know its keys, and a line ``[network]`` of its docstring becomes
+    what is said of them.
+
+    Attributes:
+        RECORDS: what is said of each key.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    RECORDS: ClassVar[Mapping[str, Key]] = {}
 
     def __init_subclass__(cls, table: str = "", **others: Any) -> None:
         super().__init_subclass__(**others)
         if table:
             _TABLES.setdefault(table, []).append(cls)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, table: str = "", **others: Any) -> None:
+        super().__pydantic_init_subclass__(**others)
+        cls.RECORDS = {
+            name: record
+            for name, field in cls.model_fields.items()
+            for record in field.metadata
+            if isinstance(record, Key)
+        }
+        if table:
+            saying({table: cls})(cls)
+
+    @model_validator(mode="after")
+    def _keys_go_together(self) -> Self:
+        for name, record in self.RECORDS.items():
+            if not (record.instead_of or record.needs) or self.at_default(name):
+                continue
+            for other in record.instead_of:
+                # a default of a rule that is written out takes the key back
+                if other in self.model_fields_set and not (
+                    self.RECORDS[other].rule and self.at_default(other)
+                ):
+                    raise conflict(name, f"given together with {other}; remove one")
+            if record.needs and self.at_default(record.needs):
+                raise conflict(record.needs, f"missing; {name} needs it")
+        return self
+
+    def at_default(self, name: str) -> bool:
+        """Whether a key has its default, written out or not."""
+        return bool(getattr(self, name) == type(self).model_fields[name].default)
+
+    def idle(self) -> tuple[str, ...]:
+        """Keys that others replace: their defaults would be refused when read back."""
+        return tuple(
+            other
+            for name, record in self.RECORDS.items()
+            if record.instead_of and not self.at_default(name)
+            for other in record.instead_of
+        )
 
     def __eq__(self, other: object) -> bool:
         # pydantic would compare arrays that a table has kept beside its fields

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import ValidationError
+import numpy as np
+from pydantic import PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from symderiv.data.given import Given
 from symderiv.dynamics.studies.checked import Table, explained
@@ -45,21 +47,23 @@ class InputModel(Table):
             kept[base] = self.build(base)
         return kept[base]
 
-    def idle(self) -> tuple[str, ...]:
-        """Keys whose defaults mean nothing here, and would be refused when read back."""
-        return ()
-
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         inside = {name: v for name, v in state["__dict__"].items() if name != "_kept"}
         return {**state, "__dict__": inside}
 
-    def _fill(self, values: Mapping[str, Any]) -> None:
-        """The body of every ``__init__``: what was given, checked."""
+    def _fill(self, values: Mapping[str, Any], **instead: Any) -> None:
+        """The body of every ``__init__``: what was given, checked.
+
+        Args:
+            values: its local variables; what is no key is left out, None is not given.
+            instead: values of keys in the place of arguments of these names.
+        """
+        fields = type(self).model_fields
         given = {
             name: _python(value)
-            for name, value in values.items()
-            if value is not None and name not in ("self", "__class__")
+            for name, value in {**values, **instead, "model": fields["model"].default}.items()
+            if value is not None and name in fields
         }
         try:
             self.__pydantic_validator__.validate_python(given, self_instance=self)
@@ -74,6 +78,18 @@ def _python(value: Any) -> Any:
     if isinstance(value, PathLike):
         return fspath(value)
     return plain(value)
+
+
+def _file_or_arrays(value: Any) -> str | Given:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, str) or not isinstance(value, Given | np.ndarray | list | Mapping):
+        raise PydanticCustomError("file", "should be the name of a file, or a matrix")
+    return value if isinstance(value, Given) else Given(value)
+
+
+#: A file of arrays, or the arrays themselves.
+FileOrArrays = Annotated[str | Given, PlainValidator(_file_or_arrays)]
 
 
 def arrays(file: Any, **named: Any) -> Any:

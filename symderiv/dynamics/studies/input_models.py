@@ -17,14 +17,14 @@ from pydantic import Field, model_validator
 from symderiv.data.given import Given, source
 from symderiv.dynamics.studies.checked import (
     Dimension,
-    FileOrArrays,
     NotNegative,
     Number,
     Positive,
     Seed,
     conflict,
 )
-from symderiv.dynamics.studies.input_model import InputModel, arrays, filling
+from symderiv.dynamics.studies.input_model import FileOrArrays, InputModel, arrays, filling
+from symderiv.dynamics.studies.key_records import Key
 from symderiv.dynamics.studies.ring_models import NLGP, SinglePulse
 
 if TYPE_CHECKING:
@@ -51,24 +51,38 @@ __all__ = [
     "Spectrum",
 ]
 
+Size = Annotated[Dimension | None, Key("N")]
+NONLINEARITY = Key("f, a name or a formula in ``x``")
+LATENT = Key("D")
+Features = Annotated[
+    FileOrArrays | None,
+    Key("F, shape (N, D), or a file with it (``features``); drawn normal when left out"),
+]
+FeatureSeed = Annotated[Seed, Key("of the drawn features")]
+_LATENT_KEYS = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
+
 
 class Isotropic(InputModel, table="data"):
     """Inputs of independent coordinates of variance 1.
 
     Args:
-        dimension: N, for drawn initial vectors and simulations; without it only the limit N → ∞
-            is meant.
+        [data]
 
     >>> Isotropic(dimension=500)
     Isotropic(dimension=500)
     """
 
     model: Literal["isotropic"] = "isotropic"
-    dimension: Dimension | None = None
+    dimension: Annotated[
+        Dimension | None,
+        Key(
+            "N, for drawn initial vectors and simulations; without it only the limit N → ∞ is meant"
+        ),
+    ] = None
 
     @filling
     def __init__(self, dimension: int | None = None) -> None:
-        self._fill({"model": "isotropic", "dimension": dimension})
+        self._fill(locals())
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import isotropic
@@ -80,18 +94,19 @@ class Spectrum(InputModel, table="data"):
     """Gaussian inputs with the given eigenvalues of their covariance.
 
     Args:
-        eigenvalues: ρ_k ≥ 0, not all zero, shape (L,).
-        weights: multiplicities over N, shape (L,), sum 1; equal ones when left out.
-        dimension: N.
+        [data]
 
     >>> Spectrum([2.0, 0.5], weights=[0.25, 0.75], dimension=400)
     Spectrum(dimension=400, eigenvalues=[2.0, 0.5], weights=[0.25, 0.75])
     """
 
     model: Literal["spectrum"] = "spectrum"
-    dimension: Dimension | None = None
-    eigenvalues: list[Number]
-    weights: list[Number] | None = None
+    dimension: Size = None
+    eigenvalues: Annotated[list[Number], Key("ρ_k ≥ 0, not all zero, shape (L,)")]
+    weights: Annotated[
+        list[Number] | None,
+        Key("multiplicities over N, shape (L,), sum 1; equal ones when left out"),
+    ] = None
 
     @filling
     def __init__(
@@ -101,14 +116,7 @@ class Spectrum(InputModel, table="data"):
         weights: Numbers | None = None,
         dimension: int | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "spectrum",
-                "eigenvalues": eigenvalues,
-                "weights": weights,
-                "dimension": dimension,
-            }
-        )
+        self._fill(locals())
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import spectrum
@@ -120,31 +128,22 @@ class PowerLaw(InputModel, table="data"):
     """Gaussian inputs with eigenvalues ρ_l ∝ l^-(1+β), l = 1…L, of equal weight and mean 1.
 
     Args:
-        distinct_eigenvalues: L.
-        exponent: β.
-        dimension: N, a multiple of L.
+        [data]
 
     >>> PowerLaw(64, exponent=1, dimension=1024)
     PowerLaw(dimension=1024, distinct_eigenvalues=64, exponent=1.0)
     """
 
     model: Literal["power-law"] = "power-law"
-    dimension: Dimension | None = None
-    distinct_eigenvalues: Dimension
-    exponent: Number
+    dimension: Annotated[Dimension | None, Key("N, a multiple of L")] = None
+    distinct_eigenvalues: Annotated[Dimension, Key("L")]
+    exponent: Annotated[Number, Key("β")]
 
     @filling
     def __init__(
         self, distinct_eigenvalues: int, *, exponent: float, dimension: int | None = None
     ) -> None:
-        self._fill(
-            {
-                "model": "power-law",
-                "distinct_eigenvalues": distinct_eigenvalues,
-                "exponent": exponent,
-                "dimension": dimension,
-            }
-        )
+        self._fill(locals())
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import power_law
@@ -156,15 +155,8 @@ class Covariance(InputModel, table="data"):
     """Gaussian inputs with a given covariance, or with that of given samples.
 
     Args:
-        file: the covariance, shape (N, N); or an .npz file with the array ``covariance`` or
-            ``samples``; or an .npy file. A matrix that is not symmetric is one of samples.
+        [data]
         samples: samples of inputs, shape (P, N), instead of the covariance.
-        array: the name of the array in an .npz file, if it has another one.
-        distinct_eigenvalues: L; sorted eigenvalues become the means of L groups of neighbours.
-        grouping_tolerance: relative distance within which two eigenvalues are one; 1e-9 when left
-            out.
-        normalise: divide by the mean eigenvalue.
-        dimension: N, when it shall be checked.
 
     >>> import numpy as np
     >>> Covariance(np.array([[2.0, 0.5], [0.5, 1.0]]))
@@ -172,12 +164,25 @@ class Covariance(InputModel, table="data"):
     """
 
     model: Literal["covariance"] = "covariance"
-    file: FileOrArrays
-    array: str | None = None
-    dimension: Dimension | None = None
-    distinct_eigenvalues: Dimension | None = None
-    grouping_tolerance: Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None = None
-    normalise: bool = False
+    file: Annotated[
+        FileOrArrays,
+        Key(
+            "the covariance, shape (N, N); or an .npz file with the array ``covariance`` or "
+            "``samples``; or an .npy file. A matrix that is not symmetric is one of samples"
+        ),
+    ]
+    array: Annotated[
+        str | None, Key("the name of the array in an .npz file, if it has another one")
+    ] = None
+    dimension: Annotated[Dimension | None, Key("N, when it shall be checked")] = None
+    distinct_eigenvalues: Annotated[
+        Dimension | None, Key("L; sorted eigenvalues become the means of L groups of neighbours")
+    ] = None
+    grouping_tolerance: Annotated[
+        Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None,
+        Key("relative distance within which two eigenvalues are one; 1e-9 when left out"),
+    ] = None
+    normalise: Annotated[bool, Key("divide by the mean eigenvalue")] = False
 
     @filling
     def __init__(
@@ -191,17 +196,7 @@ class Covariance(InputModel, table="data"):
         normalise: bool = False,
         dimension: int | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "covariance",
-                "file": arrays(file, samples=samples),
-                "array": array,
-                "distinct_eigenvalues": distinct_eigenvalues,
-                "grouping_tolerance": grouping_tolerance,
-                "normalise": normalise,
-                "dimension": dimension,
-            }
-        )
+        self._fill(locals(), file=arrays(file, samples=samples))
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import covariance
@@ -222,26 +217,29 @@ class HiddenManifold(InputModel, table="data"):
     """Inputs f(F c/√D) − E f of a latent normal c on which the teacher acts.
 
     Args:
-        nonlinearity: f, a name or a formula in ``x``.
-        dimension: N.
-        latent_dimension: D.
-        features: F, shape (N, D), or a file with it (``features``); drawn normal when left out.
-        seed: of the drawn features; 0 when left out.
-        latent_ratio: D/N of the limit N, D → ∞, instead of the two dimensions.
-        nodes: of the limiting spectrum; 64 when left out.
+        [data]
 
     >>> HiddenManifold("relu", dimension=200, latent_dimension=100)
     HiddenManifold(nonlinearity='relu', dimension=200, latent_dimension=100)
     """
 
     model: Literal["hidden-manifold"] = "hidden-manifold"
-    nonlinearity: str
-    dimension: Dimension | None = None
-    latent_dimension: Dimension | None = None
-    features: FileOrArrays | None = None
-    seed: Seed = 0
-    latent_ratio: Positive | None = None
-    nodes: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    nonlinearity: Annotated[str, NONLINEARITY]
+    dimension: Size = None
+    latent_dimension: Annotated[Dimension | None, LATENT] = None
+    features: Features = None
+    seed: FeatureSeed = 0
+    latent_ratio: Annotated[
+        Positive | None,
+        Key(
+            "D/N of the limit N, D → ∞, instead of the two dimensions",
+            instead_of=("dimension", "latent_dimension", "features", "seed"),
+        ),
+    ] = None
+    nodes: Annotated[
+        Annotated[int, Field(ge=1, le=100_000)] | None,
+        Key("of the limiting spectrum; 64 when left out"),
+    ] = None
 
     @filling
     def __init__(
@@ -255,33 +253,11 @@ class HiddenManifold(InputModel, table="data"):
         latent_ratio: float | None = None,
         nodes: int | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "hidden-manifold",
-                "nonlinearity": nonlinearity,
-                "dimension": dimension,
-                "latent_dimension": latent_dimension,
-                "features": arrays(features),
-                "seed": seed,
-                "latent_ratio": latent_ratio,
-                "nodes": nodes,
-            }
-        )
+        self._fill(locals(), features=arrays(features))
 
     @model_validator(mode="after")
     def _finite_or_limit(self) -> HiddenManifold:
-        finite = [
-            key
-            for key in ("dimension", "latent_dimension", "features", "seed")
-            if key in self.model_fields_set
-        ]
         if self.latent_ratio is not None:
-            if finite:
-                raise conflict(
-                    "latent_ratio",
-                    f"given together with {finite[0]}; it asks for the limit of "
-                    "infinite dimensions, remove one",
-                )
             return self
         for key in ("dimension", "latent_dimension"):
             if getattr(self, key) is None:
@@ -289,9 +265,6 @@ class HiddenManifold(InputModel, table="data"):
         if self.nodes is not None:
             raise conflict("nodes", "belongs to latent_ratio; remove it")
         return self
-
-    def idle(self) -> tuple[str, ...]:
-        return () if self.latent_ratio is None else ("seed",)
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import hidden_manifold, hidden_manifold_limit
@@ -328,35 +301,41 @@ class GaussianMixture(InputModel, table="data"):
     eigenbasis. Otherwise it is a hidden manifold of mixed latent vectors, for simulations.
 
     Args:
-        probabilities: of the components, sum 1; equal ones when left out (latent vectors only).
-        eigenvalues: ρ_k of every component, shape (components, L).
-        weights: multiplicities over N, shape (L,), sum 1.
-        dimension: N.
-        nonlinearity, latent_dimension, features, seed: see :class:`HiddenManifold`.
-        components: their number.
-        separation: of the components' means.
-        assignment: "sample", one component per example, or "coordinate", one per latent coordinate.
-        means: "common" or "coordinate" (when left out).
-        standardise: latent coordinates to mean 0 and variance 1; yes when left out.
+        [data]
 
     >>> GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0, 0.5], [0.5, 2.0]])
     GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0, 0.5], [0.5, 2.0]])
     """
 
     model: Literal["gaussian-mixture"] = "gaussian-mixture"
-    dimension: Dimension | None = None
-    probabilities: list[Positive] | None = None
-    eigenvalues: list[list[Number]] | None = None
-    weights: list[Number] | None = None
-    nonlinearity: str | None = None
-    latent_dimension: Dimension | None = None
-    components: Annotated[int, Field(ge=1, le=1000)] | None = None
-    separation: NotNegative | None = None
-    assignment: Literal["sample", "coordinate"] | None = None
-    means: Literal["common", "coordinate"] = "coordinate"
-    standardise: bool = True
-    features: FileOrArrays | None = None
-    seed: Seed = 0
+    dimension: Size = None
+    probabilities: Annotated[
+        list[Positive] | None,
+        Key("of the components, sum 1; equal ones when left out (latent vectors only)"),
+    ] = None
+    eigenvalues: Annotated[
+        list[list[Number]] | None,
+        Key(
+            "ρ_k of every component, shape (components, L)",
+            instead_of=(*_LATENT_KEYS, "means", "standardise", "features", "seed"),
+        ),
+    ] = None
+    weights: Annotated[list[Number] | None, Key("multiplicities over N, shape (L,), sum 1")] = None
+    nonlinearity: Annotated[str | None, NONLINEARITY] = None
+    latent_dimension: Annotated[Dimension | None, LATENT] = None
+    components: Annotated[Annotated[int, Field(ge=1, le=1000)] | None, Key("their number")] = None
+    separation: Annotated[NotNegative | None, Key("of the components' means")] = None
+    assignment: Annotated[
+        Literal["sample", "coordinate"] | None,
+        Key("one component per example, or one per latent coordinate"),
+    ] = None
+    means: Annotated[
+        Literal["common", "coordinate"],
+        Key("the components' means: the same in all latent coordinates, or drawn for each"),
+    ] = "coordinate"
+    standardise: Annotated[bool, Key("latent coordinates to mean 0 and variance 1")] = True
+    features: Features = None
+    seed: FeatureSeed = 0
 
     @filling
     def __init__(
@@ -376,48 +355,20 @@ class GaussianMixture(InputModel, table="data"):
         features: File | Matrix | None = None,
         seed: int | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "gaussian-mixture",
-                "probabilities": probabilities,
-                "eigenvalues": eigenvalues,
-                "weights": weights,
-                "dimension": dimension,
-                "nonlinearity": nonlinearity,
-                "latent_dimension": latent_dimension,
-                "components": components,
-                "separation": separation,
-                "assignment": assignment,
-                "means": means,
-                "standardise": standardise,
-                "features": arrays(features),
-                "seed": seed,
-            }
-        )
+        self._fill(locals(), features=arrays(features))
 
     @model_validator(mode="after")
     def _one_kind(self) -> GaussianMixture:
-        latent = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
         if self.eigenvalues is None:
-            for key in ("dimension", *latent):
+            for key in ("dimension", *_LATENT_KEYS):
                 if getattr(self, key) is None:
                     raise conflict(key, "missing; give it, or eigenvalues per component")
             if self.weights is not None:
                 raise conflict("weights", "belongs to eigenvalues; remove it")
             return self
-        given = [
-            key
-            for key in (*latent, "means", "standardise", "features", "seed")
-            if key in self.model_fields_set
-        ]
-        if given:
-            raise conflict("eigenvalues", f"given together with {given[0]}; remove one")
         if self.probabilities is None:
             raise conflict("probabilities", "missing")
         return self
-
-    def idle(self) -> tuple[str, ...]:
-        return () if self.eigenvalues is None else ("means", "standardise", "seed")
 
     def of_component(self, component: Component) -> Spectrum:
         """Return the model of inputs that are of one component."""
@@ -449,7 +400,7 @@ class Generator(InputModel, table="data"):
     """Gaussian inputs with the covariances of a generator's outputs.
 
     Args:
-        file: an .npz file with the arrays ``omega`` and ``phi``.
+        [data]
         omega: Ω = E[x xᵀ] of centred outputs x, shape (N, N), instead of a file.
         phi: Φ = E[x cᵀ] with the latent vector c ~ N(0, I), shape (N, D).
 
@@ -458,7 +409,7 @@ class Generator(InputModel, table="data"):
     """
 
     model: Literal["generator"] = "generator"
-    file: FileOrArrays
+    file: Annotated[FileOrArrays, Key("an .npz file with the arrays ``omega`` and ``phi``")]
 
     @filling
     def __init__(
@@ -468,7 +419,7 @@ class Generator(InputModel, table="data"):
         omega: Matrix | None = None,
         phi: Matrix | None = None,
     ) -> None:
-        self._fill({"model": "generator", "file": arrays(file, omega=omega, phi=phi)})
+        self._fill(locals(), file=arrays(file, omega=omega, phi=phi))
 
     def build(self, base: Path) -> DataModel:
         from symderiv.data import generator

@@ -10,6 +10,7 @@ from pydantic import Field, PlainValidator, model_validator
 
 from symderiv.dynamics.studies.checked import conflict
 from symderiv.dynamics.studies.input_model import InputModel, filling
+from symderiv.dynamics.studies.key_records import Key
 from symderiv.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class RingModel(InputModel):
     """
 
     DIMENSION: ClassVar[str] = "sites"
-    sites: Sites = 40
+    sites: Annotated[Sites, Key("D")] = 40
 
     @cached_property
     def law(self) -> NonlinearProcess | Pulses:
@@ -82,11 +83,7 @@ class NLGP(RingModel, table="data"):
     """Nonlinear Gaussian processes: x_i = ψ(g z_i)/Z, z of covariance exp(−d²/ξ²) on the ring.
 
     Args:
-        gain: g > 0; towards 0 the inputs are Gaussian, ``inf`` gives signs.
-        lengths: correlation lengths ξ in sites, of label 1 and of label 0; one number for one
-            law.
-        sites: D, from 2 to 4096.
-        convention: ψ, ``"erf(u/sqrt(2))"`` or ``"erf(u)"``.
+        [data]
 
     Raises:
         InputError: an argument is not acceptable; a length is too long for the ring.
@@ -97,9 +94,12 @@ class NLGP(RingModel, table="data"):
     """
 
     model: Literal["nlgp"] = "nlgp"
-    gain: Gain
-    lengths: Lengths
-    convention: Literal["erf(u/sqrt(2))", "erf(u)"] = "erf(u/sqrt(2))"
+    gain: Annotated[Gain, Key("g; towards 0 the inputs are Gaussian, ``inf`` gives signs")]
+    lengths: Annotated[
+        Lengths,
+        Key("correlation lengths ξ in sites, of label 1 and of label 0; one number for one law"),
+    ]
+    convention: Annotated[Literal["erf(u/sqrt(2))", "erf(u)"], Key("ψ")] = "erf(u/sqrt(2))"
 
     @filling
     def __init__(
@@ -109,15 +109,7 @@ class NLGP(RingModel, table="data"):
         sites: int | None = None,
         convention: str | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "nlgp",
-                "gain": gain,
-                "lengths": lengths,
-                "sites": sites,
-                "convention": convention,
-            }
-        )
+        self._fill(locals())
 
     @cached_property
     def law(self) -> NonlinearProcess:
@@ -130,10 +122,7 @@ class SinglePulse(RingModel, table="data"):
     """One pulse at a random place of a ring, centred and of unit variance.
 
     Args:
-        lengths: the lengths ℓ of pulses in sites, ``(least, most)`` for label 1 and for label 0,
-            each length equally often; one number for pulses of one length.
-        sites: D, from 2 to 4096.
-        complement: half of the inputs are the complement of a pulse; yes when left out.
+        [data]
 
     Raises:
         InputError: an argument is not acceptable.
@@ -143,8 +132,14 @@ class SinglePulse(RingModel, table="data"):
     """
 
     model: Literal["single-pulse"] = "single-pulse"
-    lengths: Lengths
-    complement: bool = True
+    lengths: Annotated[
+        Lengths,
+        Key(
+            "the lengths ℓ of pulses in sites, ``(least, most)`` for label 1 and for label 0, each "
+            "length equally often; one number for pulses of one length"
+        ),
+    ]
+    complement: Annotated[bool, Key("half of the inputs are the complement of a pulse")] = True
 
     @filling
     def __init__(
@@ -153,14 +148,7 @@ class SinglePulse(RingModel, table="data"):
         sites: int | None = None,
         complement: bool | None = None,
     ) -> None:
-        self._fill(
-            {
-                "model": "single-pulse",
-                "lengths": lengths,
-                "sites": sites,
-                "complement": complement,
-            }
-        )
+        self._fill(locals())
 
     @cached_property
     def law(self) -> Pulses:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symderiv.dynamics.studies.study_tables import Network, Task, Training
+from symderiv.dynamics.studies.study_tables import LOSSES, Network, Training
+from symderiv.dynamics.studies.task_table import Task
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions.bounds import measure
 from symderiv.expressions.definitions import expanded
 from symderiv.expressions.reader import read
-
-LOSSES = ("squared", "logistic", "exponential", "hinge", "huber")
 
 
 def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> None:
@@ -29,12 +28,12 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
             )
     if isinstance(training.schedule, str):
         _check_formula(training.schedule, ("alpha",), "training.schedule")
-    for key, needed, there in (
-        ("evaluation_scale", "training.keep", training.keep < 1.0),
-        ("bias_learning_rate", "network.train_biases", network.train_biases),
-    ):
-        if getattr(training, key) is not None and not there:
-            raise InputError(f"has no meaning without {needed}", argument=f"training.{key}")
+    tables = {"network": network, "training": training}
+    for key, record in training.RECORDS.items():
+        table, _, needed = record.only_with.partition(".")
+        if needed and not training.at_default(key) and tables[table].at_default(needed):
+            reason = f"has no meaning without {record.only_with}"
+            raise InputError(reason, argument=f"training.{key}")
     _check_tasks(tasks, network.teachers)
 
 

@@ -13,35 +13,20 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from symderiv.dynamics.studies.study_tables import InitialState, Network, Task, Time, Training
+from symderiv.dynamics.studies.study_tables import InitialState, Network, Time, Training
+from symderiv.dynamics.studies.task_table import Task
 from symderiv.errors import InputError
 
 if TYPE_CHECKING:
     from symderiv.data import DataModel
 
-_MOTIONS = ("training.momentum_rate", "training.batch_ratio", "training.normalise")
-_ALONE = {
-    "training.batch_ratio": (
-        "training.momentum",
-        "training.weight_decay",
-        "training.second_layer_weight_decay",
-        "task",
-    ),
-    "task.data": ("training.input_noise", "training.normalise"),
+_APART = {
+    f"{table}.{name}": record.apart
+    for table, keys in (("network", Network), ("training", Training), ("task", Task))
+    for name, record in keys.RECORDS.items()
+    if record.apart
 }
-"""Keys, and what does not go together with each of them, besides two of the motions."""
-
-
-_NOT_STATED = (
-    "task",
-    "training.schedule",
-    "training.batch",
-    "training.batch_ratio",
-    "training.normalise",
-    "training.loss",
-    "training.target",
-)
-"""What does not go together with rules that are nothing but their statement."""
+"""Keys, and what each of them is not derived together with."""
 
 
 class Stated(Protocol):
@@ -56,10 +41,6 @@ class Stated(Protocol):
     @property
     def rule_keys(self) -> tuple[str, ...]:
         """The keys by which the rule is another one than plain descent."""
-
-    @property
-    def stated(self) -> tuple[str, ...]:
-        """The keys by which the rule is nothing but its statement."""
 
     @property
     def data_model(self) -> DataModel | None:
@@ -87,10 +68,7 @@ def check_pairs(study: Stated) -> None:
 def _refused(study: Stated) -> Iterator[tuple[str, str]]:
     """Pairs of keys of a study that are not derived together."""
     training, given = study.training, _given(study)
-    motions = [key for key in _MOTIONS if key in given]
-    if len(motions) > 1:
-        yield motions[0], motions[1]
-    for key, others in _ALONE.items():
+    for key, others in _APART.items():
         for other in others:
             if key in given and other in given:
                 yield given[key], given[other]
@@ -106,10 +84,6 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
     if training.momentum_rate is not None and trained and len(heads) > 1:
         several = "network.train_second_layer and several heads of task"
         yield "training.momentum_rate", several
-    for key in study.stated:
-        for other in _NOT_STATED:
-            if other in given:
-                yield key, other
     if study.rule_keys and study.time.method == "implicit":
         yield "time.method", study.rule_keys[0]
 

@@ -23,17 +23,15 @@ from symderiv.dynamics.studies.input_models import Data
 from symderiv.dynamics.studies.rule_checks import check_rule
 from symderiv.dynamics.studies.rule_pairs import check_pairs
 from symderiv.dynamics.studies.study_tables import (
-    REPLACED_BY_STATE,
-    REPLACED_BY_VALUES,
     RULE_KEYS,
     STATED_KEYS,
     InitialState,
     Network,
     Simulation,
-    Task,
     Time,
     Training,
 )
+from symderiv.dynamics.studies.task_table import Task
 from symderiv.dynamics.studies.toml_text import short_text, to_toml
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions import Activation, activation, evaluate_scalar
@@ -198,8 +196,7 @@ class Study(Table):
             f"{table}.{key}"
             for table, keys in RULE_KEYS.items()
             for key in keys
-            if getattr(getattr(self, table), key)
-            != type(getattr(self, table)).model_fields[key].default
+            if not getattr(self, table).at_default(key)
         ]
         return (*found, *(("task",) if self.task else ()))
 
@@ -258,16 +255,12 @@ class Study(Table):
                 small = value.numbers <= most_numbers
                 tables["data"][key] = value.value() if small else repr(value)
         # a default next to what replaces it would be refused when read back
-        for key in () if self.data is None else self.data.idle():
-            del tables["data"][key]
+        for name, each in (("data", self.data), ("initial", self.initial), ("time", self.time)):
+            for key in () if each is None else each.idle():
+                tables[name].pop(key, None)
         if self.initial.state is not None:
-            for key in REPLACED_BY_STATE:
-                del tables["initial"][key]
             for key in {"student_weights", "teacher_weights"} - self.network.model_fields_set:
                 del tables["network"][key]
-        if self.time.values is not None:
-            for key in REPLACED_BY_VALUES:
-                tables["time"].pop(key, None)
         return tables
 
     def only_plain(self, what: str) -> None:

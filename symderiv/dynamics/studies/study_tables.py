@@ -1,14 +1,14 @@
-"""The tables of STUDY.toml."""
+"""The tables of STUDY.toml: every key, declared once with all that is said of it."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from symderiv.dynamics.studies.checked import (
-    Index,
     NotNegative,
     Number,
     Positive,
@@ -18,110 +18,270 @@ from symderiv.dynamics.studies.checked import (
     Units,
     conflict,
 )
-from symderiv.dynamics.studies.input_models import Isotropic, PowerLaw, Spectrum
+from symderiv.dynamics.studies.key_records import Key
 
 Weights = Number | list[Number] | str
-Eigenvalues = Annotated[Isotropic | Spectrum | PowerLaw, Field(discriminator="model")]
 
-REPLACED_BY_STATE = ("draw", "student_std", "teacher")
-REPLACED_BY_VALUES = ("end", "points", "spacing")
-RULE_KEYS = {
-    "network": ("student_biases", "teacher_biases", "train_biases"),
-    "training": (
-        "loss",
-        "target",
-        "label_flip",
-        "keep",
-        "evaluation_scale",
-        "input_noise",
-        "update_noise",
-        "batch",
-        "batch_ratio",
-        "momentum",
-        "momentum_rate",
-        "normalise",
-        "schedule",
-        "bias_learning_rate",
-        "sobolev_weight",
-        "consistency_weight",
-        "averaging_rate",
-    ),
-}
-"""Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
-STATED_KEYS: dict[str, tuple[str, ...]] = {
-    "sobolev_weight": (),
-    "consistency_weight": ("averaging_rate",),
-}
-"""Those of [training] that are nothing but lines of the rule's statement, from which all else
-follows, and the keys that each needs besides. They are numbers of the same names there."""
+LOSSES = ("squared", "logistic", "exponential", "hinge", "huber")
+
+_BIASES = {"WestSaadNabney1997": "units with biases"}
+_TRAINED_BIASES = {"WestSaadNabney1997": "biases that are trained"}
+_DECAY = {"SaadSolla1997": "weight decay"}
+_SIGNS = {"BiehlCatichaRiegler2009": "labels that are signs"}
+_DROPOUT = {"MoriMignacco2025": "dropout"}
+_POLYAK = {"Polyak1964": "momentum"}
+_AVERAGED = {"TarvainenValpola2017": "an averaged teacher"}
+
+_NOT_STATED = (
+    "task",
+    "training.schedule",
+    "training.batch",
+    "training.batch_ratio",
+    "training.normalise",
+    "training.loss",
+    "training.target",
+)
+"""What does not go together with rules that are nothing but their statement."""
 
 
 class Network(Table, table="network"):
-    """[network]: the student and the teacher."""
+    """[network]: the student and the teacher.
 
-    activation: str
-    teacher_activation: str | None = None
-    students: Units
-    teachers: Units
-    student_weights: Weights = "1/sqrt(M)"
-    teacher_weights: Weights = "1/sqrt(M)"
-    train_second_layer: bool = False
-    student_biases: Number | list[Number] = 0.0
-    teacher_biases: Number | list[Number] = 0.0
-    train_biases: bool = False
+    Args:
+        [network]
+    """
+
+    activation: Annotated[str, Key("g, a name or a formula in ``x``")]
+    teacher_activation: Annotated[
+        str | None, Key("g̃, a name or a formula in ``x``; g when left out")
+    ] = None
+    students: Annotated[Units, Key("K")]
+    teachers: Annotated[Units, Key("M")]
+    student_weights: Annotated[Weights, Key("v; a text is a formula in K and M")] = "1/sqrt(M)"
+    teacher_weights: Annotated[Weights, Key("ṽ; a text is a formula in K and M")] = "1/sqrt(M)"
+    train_second_layer: Annotated[
+        bool,
+        Key("whether v learns", sources={"RieglerBiehl1995": "output weights that are trained"}),
+    ] = False
+    student_biases: Annotated[
+        Number | list[Number],
+        Key("b of units g(x_i + b_i)", rule=True, option="B", sources=_BIASES),
+    ] = 0.0
+    teacher_biases: Annotated[
+        Number | list[Number], Key("c of units g̃(y_n + c_n)", rule=True, sources=_BIASES)
+    ] = 0.0
+    train_biases: Annotated[
+        bool,
+        Key("whether b learns, by its gradient", rule=True, option="flag", sources=_TRAINED_BIASES),
+    ] = False
 
 
 class Training(Table, table="training"):
-    """[training]: the learning rule."""
+    """[training]: the learning rule.
 
-    learning_rate: NotNegative
-    second_layer_learning_rate: NotNegative | None = None
-    order: Literal["full", "small-learning-rate"] = "full"
-    weight_decay: NotNegative = 0.0
-    second_layer_weight_decay: NotNegative = 0.0
-    label_noise: NotNegative = 0.0
-    loss: str = "squared"
-    target: Literal["sum", "sign"] = "sum"
-    label_flip: Probability = 0.0
-    keep: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
-    evaluation_scale: Number | None = None
-    input_noise: NotNegative = 0.0
-    update_noise: NotNegative = 0.0
-    batch: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    batch_ratio: Positive | None = None
-    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
-    momentum_rate: Positive | None = None
-    normalise: Literal["none", "gradient", "sphere"] = "none"
-    schedule: str | dict[str, Number | list[Number]] | None = None
-    bias_learning_rate: NotNegative | None = None
-    sobolev_weight: NotNegative = 0.0
-    consistency_weight: NotNegative = 0.0
-    averaging_rate: Positive | None = None
+    Args:
+        [training]
+    """
+
+    learning_rate: Annotated[NotNegative, Key("η", quick=True)]
+    second_layer_learning_rate: Annotated[
+        NotNegative | None, Key("η_v; η when left out", quick=True)
+    ] = None
+    order: Annotated[
+        Literal["full", "small-learning-rate"],
+        Key("with the terms of order η², or without", quick=True),
+    ] = "full"
+    weight_decay: Annotated[NotNegative, Key("κ", quick=True, sources=_DECAY)] = 0.0
+    second_layer_weight_decay: Annotated[NotNegative, Key("κ_v", quick=True, sources=_DECAY)] = 0.0
+    label_noise: Annotated[
+        NotNegative,
+        Key("σ of the teacher's noise", quick=True, sources={"SaadSolla1997": "noise on labels"}),
+    ] = 0.0
+    loss: Annotated[
+        str,
+        Key(
+            f"ℓ(s, t) of output and target: {', '.join(LOSSES)}, or a formula in ``s`` and ``t``",
+            rule=True,
+            option="L",
+            sources={"BenArous2021": "descent of losses other than the squared one"},
+        ),
+    ] = "squared"
+    target: Annotated[
+        Literal["sum", "sign"],
+        Key(
+            "what is taught: the teacher's sum, or its sign",
+            rule=True,
+            option="sum/sign",
+            sources=_SIGNS,
+        ),
+    ] = "sum"
+    label_flip: Annotated[
+        Probability,
+        Key(
+            "probability with which the target changes its sign, before label noise",
+            rule=True,
+            option="P",
+            sources=_SIGNS,
+        ),
+    ] = 0.0
+    keep: Annotated[
+        Annotated[float, Field(gt=0.0, le=1.0)],
+        Key(
+            "dropout: the probability with which each unit is kept, in s and in the gradients; "
+            "errors are those of all units with v times ``evaluation_scale``",
+            rule=True,
+            option="P",
+            sources=_DROPOUT,
+        ),
+    ] = 1.0
+    evaluation_scale: Annotated[
+        Number | None,
+        Key(
+            "factor of v in errors with dropout; ``keep`` when left out",
+            rule=True,
+            only_with="training.keep",
+            sources=_DROPOUT,
+        ),
+    ] = None
+    input_noise: Annotated[
+        NotNegative,
+        Key(
+            "σ_x: the student sees ξ + σ_x ε, in fields and updates; ``noisy_error`` is the error "
+            "at such inputs",
+            rule=True,
+            option="S",
+            sources={"Bishop1995": "noise on inputs"},
+        ),
+    ] = 0.0
+    update_noise: Annotated[
+        NotNegative,
+        Key(
+            "σ_J: every update adds σ_J ζ/√N to J_i, ζ standard Gaussian; with ``batch_ratio`` a "
+            "step adds σ_J ζ",
+            rule=True,
+            option="S",
+            sources={"WellingTeh2011": "noise on updates"},
+        ),
+    ] = 0.0
+    batch: Annotated[
+        Annotated[int, Field(ge=1, le=10**9)] | None,
+        Key(
+            "b: so many examples per step, and their mean gradient; α counts examples",
+            rule=True,
+            option="B",
+            sources={"Bordelon2022": "batches of examples"},
+        ),
+    ] = None
+    batch_ratio: Annotated[
+        Positive | None,
+        Key(
+            "c: b = cN examples per step, J ← J − η (√N/b) Σ F ξ, v and b likewise N times a step "
+            "of ``batch``",
+            instead_of=("batch",),
+            apart=(
+                "training.normalise",
+                "training.momentum",
+                "training.weight_decay",
+                "training.second_layer_weight_decay",
+                "task",
+            ),
+            rule=True,
+            option="C",
+            sources={"DandiEtAl2024": "batches as large as the input"},
+        ),
+    ] = None
+    momentum: Annotated[
+        Annotated[float, Field(ge=0.0, lt=1.0)],
+        Key(
+            "β: V ← βV + step, and V is added to J, v and biases; weight decay stands beside",
+            rule=True,
+            option="B",
+            sources=_POLYAK,
+        ),
+    ] = 0.0
+    momentum_rate: Annotated[
+        Positive | None,
+        Key(
+            "γ: momentum with 1 − β = γ/N and steps N times smaller; with U = NV results have "
+            "``P`` = E u x, ``W`` = E u u, ``C`` = E u y",
+            instead_of=("momentum",),
+            apart=("training.batch_ratio", "training.normalise"),
+            rule=True,
+            option="G",
+            sources=_POLYAK,
+        ),
+    ] = None
+    normalise: Annotated[
+        Literal["none", "gradient", "sphere"],
+        Key(
+            "gradient: steps of J divided by √(E Σ_i F_i² · E|ξ|²/N), the mean over examples at "
+            "the present weights; sphere: each J_i rescaled after each step so that Q_ii stays",
+            rule=True,
+            option="gradient/sphere",
+            sources_of={
+                "gradient": {
+                    "HazanLevyShalevShwartz2015": "steps divided by the size of the gradient"
+                },
+                "sphere": {"BenArous2021": "weights kept on a sphere"},
+            },
+        ),
+    ] = "none"
+    schedule: Annotated[
+        str | dict[str, Number | list[Number]] | None,
+        Key(
+            "factor of all rates in time: ``{times = […], rates = […]}``, constant in between; "
+            "``{power = a, after = α₀}``: 1 up to α₀, then (α/α₀)^(−a); or a formula in ``alpha``",
+            rule=True,
+            sources={"dAscoli2022": "learning rates that change in time"},
+        ),
+    ] = None
+    bias_learning_rate: Annotated[
+        NotNegative | None,
+        Key(
+            "η_b: b_i ← b_i − (η_b/N) F_i; η when left out",
+            rule=True,
+            only_with="network.train_biases",
+            sources=_TRAINED_BIASES,
+        ),
+    ] = None
+    sobolev_weight: Annotated[
+        NotNegative,
+        Key(
+            "λ: the loss gains λ/2 times the squared norm of the difference of the gradients of s "
+            "and t by the input",
+            apart=_NOT_STATED,
+            rule=True,
+            stated=True,
+            sources={"CzarneckiEtAl2017": "gradients of the teacher in the loss"},
+        ),
+    ] = 0.0
+    consistency_weight: Annotated[
+        NotNegative,
+        Key(
+            "λ: the loss gains λ/2 (s − a)², a the output of the averaged students A (a mean "
+            "teacher)",
+            needs="averaging_rate",
+            apart=_NOT_STATED,
+            rule=True,
+            stated=True,
+            sources=_AVERAGED,
+        ),
+    ] = 0.0
+    averaging_rate: Annotated[
+        Positive | None,
+        Key(
+            "γ: A ← A + γ (J − A)/N, from A = J; results have ``J.A``, ``A.A``, ``A.B``",
+            only_with="training.consistency_weight",
+            rule=True,
+            sources=_AVERAGED,
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _one_rule(self) -> Training:
-        # a default that is written out is not given: so a key can be taken back
-        given = {
-            key
-            for key, field in type(self).model_fields.items()
-            if getattr(self, key) != field.default
-        }
-        for key, other in _EXCLUSIVE:
-            if {key, other} <= given:
-                raise conflict(key, f"given together with {other}; remove one")
-        if self.consistency_weight > 0.0 and self.averaging_rate is None:
-            raise conflict(
-                "averaging_rate",
-                "missing; an average of the students needs the rate at which it follows them",
-            )
-        if self.averaging_rate is not None and self.consistency_weight == 0.0:
-            raise conflict("averaging_rate", "has no meaning without consistency_weight")
         if self.schedule is not None:
             check_schedule(self.schedule)
         return self
-
-
-_EXCLUSIVE = (("batch", "batch_ratio"), ("momentum", "momentum_rate"))
 
 
 def check_schedule(schedule: str | dict[str, Number | list[Number]]) -> None:
@@ -148,50 +308,82 @@ def check_schedule(schedule: str | dict[str, Number | list[Number]]) -> None:
 
 
 class InitialState(Table, table="initial"):
-    """[initial]: drawn vectors, their mean, or a state file."""
+    """[initial]: drawn vectors, their mean, or a state file.
 
-    student_std: NotNegative = 0.01
-    teacher: Literal["random", "orthogonal"] = "random"
-    draw: Literal["sampled", "mean"] = "sampled"
-    seed: Seed = 0
-    state: str | None = None
+    Args:
+        [initial]
+    """
 
-    @model_validator(mode="after")
-    def _one_source(self) -> InitialState:
-        given = [key for key in REPLACED_BY_STATE if key in self.model_fields_set]
-        if self.state is not None and given:
-            reason = f"given together with {given[0]}; a state file replaces it, remove one"
-            raise conflict("state", reason)
-        return self
+    student_std: Annotated[
+        NotNegative, Key("σ_J, standard deviation of the student's initial weights", quick=True)
+    ] = 0.01
+    teacher: Annotated[
+        Literal["random", "orthogonal"],
+        Key("teachers drawn at random, or exactly orthogonal ones of norm² N"),
+    ] = "random"
+    draw: Annotated[Literal["sampled", "mean"], Key("overlaps of drawn vectors, or their mean")] = (
+        "sampled"
+    )
+    seed: Annotated[Seed, Key("of the drawn vectors", quick=True)] = 0
+    state: Annotated[
+        str | None,
+        Key("a state file instead of drawn vectors", instead_of=("draw", "student_std", "teacher")),
+    ] = None
 
 
 class Simulation(Table, table="simulation"):
-    """[simulation]: one-pass stochastic gradient descent."""
+    """[simulation]: one-pass stochastic gradient descent.
 
-    runs: Annotated[int, Field(ge=1, le=100_000)] = 4
-    method: Literal["auto", "vectors", "gram"] = "auto"
-    end: NotNegative | None = None
+    Args:
+        [simulation]
+    """
+
+    runs: Annotated[Annotated[int, Field(ge=1, le=100_000)], Key("their number")] = 4
+    method: Annotated[
+        Literal["auto", "vectors", "gram"],
+        Key(
+            "vectors for explicit weight vectors, gram for their overlaps only, at the same law; "
+            "auto: the cheaper one"
+        ),
+    ] = "auto"
+    end: Annotated[NotNegative | None, Key("last time α; that of [time] when left out")] = None
 
 
 class Time(Table, table="time"):
-    """[time]: where results are wanted and how accurately."""
+    """[time]: where results are wanted and how accurately.
 
-    end: Positive | None = None
-    points: Annotated[int, Field(ge=1, le=1_000_000)] = 200
-    spacing: Literal["log", "linear"] = "log"
-    values: list[NotNegative] | None = None
-    relative_tolerance: Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)] = 1e-9
-    absolute_tolerance: NotNegative = 1e-14
-    method: Literal["auto", "explicit", "implicit"] = "auto"
-    compression: Literal["auto", "on", "off"] = "auto"
+    Args:
+        [time]
+    """
+
+    end: Annotated[Positive | None, Key("last time α, examples / N")] = None
+    points: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000)], Key("number of times, the first of which is 0")
+    ] = 200
+    spacing: Annotated[Literal["log", "linear"], Key("of the times")] = "log"
+    values: Annotated[
+        list[NotNegative] | None,
+        Key(
+            "ascending times at which results are wanted, instead of end, points, spacing",
+            instead_of=("end", "points", "spacing"),
+        ),
+    ] = None
+    relative_tolerance: Annotated[
+        Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)], Key("of Q, R and v")
+    ] = 1e-9
+    absolute_tolerance: Annotated[NotNegative, Key("of Q, R and v")] = 1e-14
+    method: Annotated[
+        Literal["auto", "explicit", "implicit"], Key("kind of steps; auto: by the problem")
+    ] = "auto"
+    compression: Annotated[
+        Literal["auto", "on", "off"],
+        Key("many eigenvalues as few nodes; auto: as the accuracy allows"),
+    ] = "auto"
 
     @model_validator(mode="after")
     def _one_grid(self) -> Time:
-        given = [key for key in REPLACED_BY_VALUES if key in self.model_fields_set]
         if self.values is None:
             return self
-        if given:
-            raise conflict("values", f"given together with {given[0]}; they replace it, remove one")
         if not self.values:
             raise conflict("values", "is empty; give at least one time")
         if any(b <= a for a, b in itertools.pairwise(self.values)):
@@ -199,11 +391,32 @@ class Time(Table, table="time"):
         return self
 
 
-class Task(Table, table="task"):
-    """[[task]]: what is taught for some time, or with some probability."""
+TABLES: dict[str, type[Table]] = {
+    "network": Network,
+    "training": Training,
+    "initial": InitialState,
+    "simulation": Simulation,
+    "time": Time,
+}
+"""The tables of single keys, by their names in a study."""
 
-    until: NotNegative | None = None
-    teachers: list[Index] | None = None
-    head: Index | Literal["shared"] | None = None
-    mixture: dict[str, Probability] | None = None
-    data: Eigenvalues | None = None
+
+def all_records() -> Iterator[tuple[str, str, Key]]:
+    """Table, name and record of every single key."""
+    for name, table in TABLES.items():
+        for key, record in table.RECORDS.items():
+            yield name, key, record
+
+
+RULE_KEYS: dict[str, tuple[str, ...]] = {
+    name: tuple(key for table, key, record in all_records() if table == name and record.rule)
+    for name in ("network", "training")
+}
+"""Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
+STATED_KEYS: dict[str, tuple[str, ...]] = {
+    name: (record.needs,) if record.needs else ()
+    for name, record in Training.RECORDS.items()
+    if record.stated
+}
+"""Those of [training] that are nothing but lines of the rule's statement, from which all else
+follows, and the keys that each needs besides. They are numbers of the same names there."""

@@ -1,0 +1,114 @@
+"""One record for each key of a study: what is made from it, and the signatures that repeat it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Annotated, Literal, get_args, get_origin
+
+import pytest
+from pydantic import ValidationError
+
+import symderiv as sd
+from symderiv.dynamics.studies.checked import NotNegative, Positive, Table
+from symderiv.dynamics.studies.input_model import InputModel
+from symderiv.dynamics.studies.key_records import Key, accepted
+from symderiv.dynamics.studies.study_tables import TABLES, all_records
+from symderiv.dynamics.studies.task_table import Task
+from symderiv.library.argument_names import STATED, argument_of, key_of
+from symderiv.library.problem import _NO_KEYS, Problem
+from symderiv.library.starting import study_schema
+
+PUBLIC = [getattr(sd, name) for name in sd.__all__]
+MODELS = [each for each in PUBLIC if inspect.isclass(each) and issubclass(each, InputModel)]
+KEYS = {f"{table}.{name}": record for table, name, record in all_records()}
+
+
+@pytest.mark.parametrize(
+    "table", [*TABLES.values(), Task, *MODELS], ids=lambda table: table.__name__
+)
+def test_every_key_has_a_record_that_is_shown_with_its_docstring(table: type[Table]) -> None:
+    assert table.model_fields.keys() - table.RECORDS.keys() <= {"model"}
+    words = " ".join((table.__doc__ or "").split())
+    for name, record in table.RECORDS.items():
+        assert record.meaning
+        assert not record.meaning.endswith(".")
+        assert f" {name}: {record.meaning} (" in words
+
+
+def test_what_records_name_are_keys() -> None:
+    for key, record in KEYS.items():
+        table = key.partition(".")[0]
+        same = {f"{table}.{name}" for name in (*record.instead_of, record.needs) if name}
+        others = {each for each in (record.only_with, *record.apart) if each}
+        assert same | others <= KEYS.keys() | {"task"}
+    assert set(Task.RECORDS["data"].apart) <= KEYS.keys()
+
+
+@pytest.mark.parametrize("call", [Problem.__init__, Problem.solve, Problem.ensemble])
+def test_signatures_repeat_the_tables(call: object) -> None:
+    tables = STATED if call is Problem.__init__ else ("time",)
+    keys = {argument_of(key): key for key in KEYS if key.startswith(tables)}
+    found = inspect.signature(call).parameters  # type: ignore[arg-type]
+    assert call is not Problem.__init__ or found.keys() <= keys.keys() | _NO_KEYS
+    for name in found.keys() & keys.keys():
+        table, _, key = keys[name].partition(".")
+        field, parameter = TABLES[table].model_fields[key], found[name]
+        if field.is_required():
+            assert parameter.default is parameter.empty, name
+        else:
+            # None: left out
+            assert parameter.default in (field.default, None), name
+        if get_origin(field.annotation) is Literal:
+            named = re.findall(
+                r"[\w-]{2,}", re.search(r"Literal\[(.*?)\]", parameter.annotation)[1]
+            )
+            assert tuple(named) == get_args(field.annotation), name
+
+
+def test_the_signature_that_is_shown_has_every_key_and_the_docstring_says_its_range() -> None:
+    shown = inspect.signature(sd.Problem).parameters
+    words = " ".join(inspect.getdoc(sd.Problem).split())
+    for name in (name for table in STATED for name in TABLES[table].model_fields):
+        assert name in shown
+        assert key_of(name).endswith(f".{name}")
+        assert f" {name}: " in words
+    assert "keep: dropout: the probability" in words
+    assert "(number > 0, ≤ 1; 1.0 when left out)" in words
+    assert "(integer ≥ 1, ≤ 100000; 4 when left out)" in " ".join(
+        sd.Problem.simulate.__doc__.split()
+    )
+
+
+def test_the_schema_says_what_keys_mean() -> None:
+    schema = study_schema()["$defs"]
+    assert schema["Training"]["properties"]["momentum"]["description"].startswith("β: V ← βV")
+    assert "`evaluation_scale`" in schema["Training"]["properties"]["keep"]["description"]
+    assert schema["Covariance"]["properties"]["file"]["type"] == "string"
+
+
+def test_a_new_key_needs_nothing_but_its_record() -> None:
+    class Made(Table):
+        """Made up.
+
+        Args:
+            [made]
+        """
+
+        size: Annotated[NotNegative, Key("s", rule=True)] = 0.0
+        rate: Annotated[Positive | None, Key("γ", instead_of=("size",), needs="weight")] = None
+        weight: Annotated[float | None, Key("w")] = None
+
+    assert Made(rate=1.0, weight=2.0).idle() == ("size",)
+    # a default of a rule that is written out takes it back
+    assert Made(rate=1.0, weight=2.0, size=0.0).rate == 1.0
+    with pytest.raises(ValidationError, match="given together with size"):
+        Made(rate=1.0, weight=2.0, size=0.5)
+    with pytest.raises(ValidationError, match="missing; rate needs it"):
+        Made(rate=1.0)
+
+
+def test_types_and_ranges_in_words() -> None:
+    assert accepted(list[list[float]]) == "list of lists of numbers"
+    assert accepted(float | list[float] | str | None) == "number, list of numbers or text"
+    assert accepted(Positive) == "number > 0"
