@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from symderiv.dynamics.studies.checked import Table
-from symderiv.dynamics.studies.study_tables import TABLES
+from symderiv.dynamics.studies.study_tables import RULE_KEYS, TABLES
 
 _RULE = "Learning rule"
 RuleOf = Annotated[
@@ -26,30 +26,24 @@ RuleOf = Annotated[
 
 
 def with_rule(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, in the place of its ``**rule``, the options of keys of learning rules.
-
-    They are the keys of a study whose records name a placeholder for the option.
-    """
+    """Give a command, in the place of its ``**rule``, an option for each key of learning rules."""
     signature = inspect.signature(command, eval_str=True)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    rule = [_parameter(name, table) for table in TABLES.values() for name in table.RECORDS]
-    asked = [each for each in rule if each is not None]
-    command.__signature__ = signature.replace(parameters=[*own, *asked])  # type: ignore[attr-defined]
+    rule = [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
+    command.__signature__ = signature.replace(parameters=[*own, *rule])  # type: ignore[attr-defined]
     return command
 
 
-def _parameter(name: str, table: type[Table]) -> inspect.Parameter | None:
-    """The option of a key; None where it has none."""
-    record, types = table.RECORDS[name], get_type_hints(table)[name]
-    if not record.option:
-        return None
-    kinds = {kind for kind in (types, *get_args(types)) if kind in (bool, int, float)}
+def _parameter(table: type[Table], name: str) -> inspect.Parameter:
+    """The option of a key: of its several types the one that a word on a command line can be."""
+    asked = get_type_hints(table)[name]
+    kinds = [kind for kind in (bool, int, float) if kind in (asked, *get_args(asked))]
     option = typer.Option(
         f"--{name.replace('_', '-')}",
-        metavar=None if kinds == {bool} else record.option,
-        help=f"{record.meaning.replace('``', '')}.",
+        metavar="/".join(get_args(asked)) if get_origin(asked) is Literal else None,
+        help=f"{table.RECORDS[name].meaning.replace('``', '')}.",
         show_default=False,
         rich_help_panel=_RULE,
     )
-    kind: Any = Annotated[(kinds.pop() if kinds else str) | None, option]
+    kind: Any = Annotated[(kinds[0] if kinds else str) | None, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Results as people read them: terminal summaries, figures, HTML pages with native MathML."""

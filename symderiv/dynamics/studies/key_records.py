@@ -44,7 +44,6 @@ class Key:
         rule: it belongs to a learning rule; at its default the rule is plain descent.
         stated: it is nothing but lines of the rule's statement, a number of the same name there.
         quick: neither a check nor anything that a study keeps relates its values to another key.
-        option: the placeholder of its value in commands that take learning rules; none without.
         sources: entries of the bibliography, each with what of a run rests on it.
         sources_of: the same for single values.
     """
@@ -57,7 +56,6 @@ class Key:
     rule: bool = False
     stated: bool = False
     quick: bool = False
-    option: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     sources_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

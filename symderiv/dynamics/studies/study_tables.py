@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -20,6 +21,7 @@ from symderiv.dynamics.studies.checked import (
 )
 from symderiv.dynamics.studies.key_records import Key
 
+RuleKey = partial(Key, rule=True)
 Weights = Number | list[Number] | str
 
 LOSSES = ("squared", "logistic", "exponential", "hinge", "huber")
@@ -64,15 +66,13 @@ class Network(Table, table="network"):
         Key("whether v learns", sources={"RieglerBiehl1995": "output weights that are trained"}),
     ] = False
     student_biases: Annotated[
-        Number | list[Number],
-        Key("b of units g(x_i + b_i)", rule=True, option="B", sources=_BIASES),
+        Number | list[Number], RuleKey("b of units g(x_i + b_i)", sources=_BIASES)
     ] = 0.0
     teacher_biases: Annotated[
-        Number | list[Number], Key("c of units g̃(y_n + c_n)", rule=True, sources=_BIASES)
+        Number | list[Number], RuleKey("c of units g̃(y_n + c_n)", sources=_BIASES)
     ] = 0.0
     train_biases: Annotated[
-        bool,
-        Key("whether b learns, by its gradient", rule=True, option="flag", sources=_TRAINED_BIASES),
+        bool, RuleKey("whether b learns, by its gradient", sources=_TRAINED_BIASES)
     ] = False
 
 
@@ -99,82 +99,64 @@ class Training(Table, table="training"):
     ] = 0.0
     loss: Annotated[
         str,
-        Key(
+        RuleKey(
             f"ℓ(s, t) of output and target: {', '.join(LOSSES)}, or a formula in ``s`` and ``t``",
-            rule=True,
-            option="L",
             sources={"BenArous2021": "descent of losses other than the squared one"},
         ),
     ] = "squared"
     target: Annotated[
         Literal["sum", "sign"],
-        Key(
-            "what is taught: the teacher's sum, or its sign",
-            rule=True,
-            option="sum/sign",
-            sources=_SIGNS,
-        ),
+        RuleKey("what is taught: the teacher's sum, or its sign", sources=_SIGNS),
     ] = "sum"
     label_flip: Annotated[
         Probability,
-        Key(
-            "probability with which the target changes its sign, before label noise",
-            rule=True,
-            option="P",
-            sources=_SIGNS,
+        RuleKey(
+            "probability with which the target changes its sign, before label noise", sources=_SIGNS
         ),
     ] = 0.0
     keep: Annotated[
-        Annotated[float, Field(gt=0.0, le=1.0)],
-        Key(
+        float,
+        Field(gt=0.0, le=1.0),
+        RuleKey(
             "dropout: the probability with which each unit is kept, in s and in the gradients; "
             "errors are those of all units with v times ``evaluation_scale``",
-            rule=True,
-            option="P",
             sources=_DROPOUT,
         ),
     ] = 1.0
     evaluation_scale: Annotated[
         Number | None,
-        Key(
+        RuleKey(
             "factor of v in errors with dropout; ``keep`` when left out",
-            rule=True,
             only_with="training.keep",
             sources=_DROPOUT,
         ),
     ] = None
     input_noise: Annotated[
         NotNegative,
-        Key(
+        RuleKey(
             "σ_x: the student sees ξ + σ_x ε, in fields and updates; ``noisy_error`` is the error "
             "at such inputs",
-            rule=True,
-            option="S",
             sources={"Bishop1995": "noise on inputs"},
         ),
     ] = 0.0
     update_noise: Annotated[
         NotNegative,
-        Key(
+        RuleKey(
             "σ_J: every update adds σ_J ζ/√N to J_i, ζ standard Gaussian; with ``batch_ratio`` a "
             "step adds σ_J ζ",
-            rule=True,
-            option="S",
             sources={"WellingTeh2011": "noise on updates"},
         ),
     ] = 0.0
     batch: Annotated[
         Annotated[int, Field(ge=1, le=10**9)] | None,
-        Key(
+        RuleKey(
             "b: so many examples per step, and their mean gradient; α counts examples",
-            rule=True,
-            option="B",
             sources={"Bordelon2022": "batches of examples"},
         ),
     ] = None
     batch_ratio: Annotated[
         Positive | None,
-        Key(
+        RuleKey(
             "c: b = cN examples per step, J ← J − η (√N/b) Σ F ξ, v and b likewise N times a step "
             "of ``batch``",
             instead_of=("batch",),
@@ -185,39 +167,32 @@ class Training(Table, table="training"):
                 "training.second_layer_weight_decay",
                 "task",
             ),
-            rule=True,
-            option="C",
             sources={"DandiEtAl2024": "batches as large as the input"},
         ),
     ] = None
     momentum: Annotated[
-        Annotated[float, Field(ge=0.0, lt=1.0)],
-        Key(
+        float,
+        Field(ge=0.0, lt=1.0),
+        RuleKey(
             "β: V ← βV + step, and V is added to J, v and biases; weight decay stands beside",
-            rule=True,
-            option="B",
             sources=_POLYAK,
         ),
     ] = 0.0
     momentum_rate: Annotated[
         Positive | None,
-        Key(
+        RuleKey(
             "γ: momentum with 1 − β = γ/N and steps N times smaller; with U = NV results have "
             "``P`` = E u x, ``W`` = E u u, ``C`` = E u y",
             instead_of=("momentum",),
             apart=("training.batch_ratio", "training.normalise"),
-            rule=True,
-            option="G",
             sources=_POLYAK,
         ),
     ] = None
     normalise: Annotated[
         Literal["none", "gradient", "sphere"],
-        Key(
+        RuleKey(
             "gradient: steps of J divided by √(E Σ_i F_i² · E|ξ|²/N), the mean over examples at "
             "the present weights; sphere: each J_i rescaled after each step so that Q_ii stays",
-            rule=True,
-            option="gradient/sphere",
             sources_of={
                 "gradient": {
                     "HazanLevyShalevShwartz2015": "steps divided by the size of the gradient"
@@ -228,51 +203,46 @@ class Training(Table, table="training"):
     ] = "none"
     schedule: Annotated[
         str | dict[str, Number | list[Number]] | None,
-        Key(
+        RuleKey(
             "factor of all rates in time: ``{times = […], rates = […]}``, constant in between; "
             "``{power = a, after = α₀}``: 1 up to α₀, then (α/α₀)^(−a); or a formula in ``alpha``",
-            rule=True,
             sources={"dAscoli2022": "learning rates that change in time"},
         ),
     ] = None
     bias_learning_rate: Annotated[
         NotNegative | None,
-        Key(
+        RuleKey(
             "η_b: b_i ← b_i − (η_b/N) F_i; η when left out",
-            rule=True,
             only_with="network.train_biases",
             sources=_TRAINED_BIASES,
         ),
     ] = None
     sobolev_weight: Annotated[
         NotNegative,
-        Key(
+        RuleKey(
             "λ: the loss gains λ/2 times the squared norm of the difference of the gradients of s "
             "and t by the input",
             apart=_NOT_STATED,
-            rule=True,
             stated=True,
             sources={"CzarneckiEtAl2017": "gradients of the teacher in the loss"},
         ),
     ] = 0.0
     consistency_weight: Annotated[
         NotNegative,
-        Key(
+        RuleKey(
             "λ: the loss gains λ/2 (s − a)², a the output of the averaged students A (a mean "
             "teacher)",
             needs="averaging_rate",
             apart=_NOT_STATED,
-            rule=True,
             stated=True,
             sources=_AVERAGED,
         ),
     ] = 0.0
     averaging_rate: Annotated[
         Positive | None,
-        Key(
+        RuleKey(
             "γ: A ← A + γ (J − A)/N, from A = J; results have ``J.A``, ``A.A``, ``A.B``",
             only_with="training.consistency_weight",
-            rule=True,
             sources=_AVERAGED,
         ),
     ] = None
@@ -338,7 +308,7 @@ class Simulation(Table, table="simulation"):
         [simulation]
     """
 
-    runs: Annotated[Annotated[int, Field(ge=1, le=100_000)], Key("their number")] = 4
+    runs: Annotated[int, Field(ge=1, le=100_000), Key("their number")] = 4
     method: Annotated[
         Literal["auto", "vectors", "gram"],
         Key(
@@ -358,7 +328,7 @@ class Time(Table, table="time"):
 
     end: Annotated[Positive | None, Key("last time α, examples / N")] = None
     points: Annotated[
-        Annotated[int, Field(ge=1, le=1_000_000)], Key("number of times, the first of which is 0")
+        int, Field(ge=1, le=1_000_000), Key("number of times, the first of which is 0")
     ] = 200
     spacing: Annotated[Literal["log", "linear"], Key("of the times")] = "log"
     values: Annotated[
@@ -369,7 +339,7 @@ class Time(Table, table="time"):
         ),
     ] = None
     relative_tolerance: Annotated[
-        Annotated[float, Field(ge=1e-14, le=0.1, allow_inf_nan=False)], Key("of Q, R and v")
+        float, Field(ge=1e-14, le=0.1, allow_inf_nan=False), Key("of Q, R and v")
     ] = 1e-9
     absolute_tolerance: Annotated[NotNegative, Key("of Q, R and v")] = 1e-14
     method: Annotated[
