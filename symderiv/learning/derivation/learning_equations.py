@@ -59,6 +59,9 @@ class Equations:
         mean_force: Of a rule that trains biases: ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i.
         seen_covariance: Q_ij of the fields of inputs with the student's noise, of a rule with such.
             A, B, Γ are then at this covariance, ε_g is at both.
+        further: Coefficients by which students drift along vectors besides A and B, by name.
+        sums: Covariances and products of vectors from the overlaps of the eigenspaces, which
+            means may need besides Q, R and T.
     """
 
     problem: LearningProblem
@@ -76,6 +79,8 @@ class Equations:
     moment_form: MomentEquations | None
     mean_force: sp.Expr | None = None
     seen_covariance: sp.Expr | None = None
+    further: tuple[tuple[sp.Indexed, sp.Expr], ...] = ()
+    sums: tuple[tuple[sp.Indexed, sp.Expr], ...] = ()
 
     @property
     def moments(self) -> MomentEquations:
@@ -111,7 +116,7 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
     derived = equations_of(rule)
     general = [written_out(rate) for rate in derived.overlaps.values()][:2]
     special = [*derived.of_one_component.values()][:2]
-    plain = rule.plain_motion and not rule.momentum
+    plain = rule.plain_motion and not (rule.momentum or rule.stated)
     output = derived.slow["v"][s.v[s.i]]
     return {
         "generalization_error": derived.error,
@@ -128,6 +133,8 @@ def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
         "motion": derived.motion,
         "moment_form": moment_equations(special[0], special[1])[0] if plain else None,
         "mean_force": derived.forces.get("b"),
+        "further": derived.further,
+        "sums": derived.sums,
     }
 
 

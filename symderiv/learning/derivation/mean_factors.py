@@ -15,13 +15,14 @@ from symderiv.learning.derivation import symbols as s
 class Slot:
     """One factor of a mean: the derivative of order ``order`` of an activation at one field.
 
-    ``biased``: at a field with the bias of its unit.
+    ``biased``: at a field with the bias of its unit; ``family``: of the field's vectors.
     """
 
     teacher: bool
     order: int
     index: str
     biased: bool = False
+    family: str = "J"
 
     @property
     def kind(self) -> tuple[bool, int]:
@@ -43,9 +44,11 @@ def slots(mean: sp.Expr) -> tuple[Slot, ...]:
         order, field = base.args
         (index,) = field.atoms(sp.Idx)
         teacher = isinstance(base, s.TeacherActivation)
-        slot = Slot(teacher, int(order), str(index), isinstance(field, sp.Add))
+        bare = next(e.base for e in field.atoms(sp.Indexed) if s.is_random(e))
+        family = "B" if teacher else "J" if bare == s.x else str(bare.label).removeprefix("x_")
+        slot = Slot(teacher, int(order), str(index), isinstance(field, sp.Add), family)
         found += [slot] * int(exponent)
-    return tuple(sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index)))
+    return tuple(sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index, slot.family)))
 
 
 def index_symbol(slot: Slot) -> Any:
@@ -56,7 +59,7 @@ def index_symbol(slot: Slot) -> Any:
 
 def field_of(slot: Slot) -> sp.Expr:
     """The field of the slot, with its bias if it has one."""
-    field = (s.y if slot.teacher else s.x)[index_symbol(slot)]
+    field = s.field(slot.family)[index_symbol(slot)]
     return field + bias_of(slot) if slot.biased else field
 
 

@@ -10,7 +10,7 @@ students that keep Q_ii are rescaled after each step, which takes back half of w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -51,20 +51,6 @@ In i and j, or in i and n along teachers; a part that is of a component of the d
 d, and stands for its mean over components.
 """
 
-_HELD = {
-    ("J", "J"): s.student_overlap,
-    ("U", "J"): s.momentum_overlap,
-    ("U", "U"): s.momentum_square,
-    ("J", "B"): s.cross_overlap,
-    ("U", "B"): s.momentum_cross,
-    ("B", "B"): s.teacher_overlap,
-}
-_IN_ORDER = {
-    base[s.k, second, first]: base[s.k, first, second]
-    for base in (s.student_overlap, s.momentum_square)
-    for first, second in ((s.i, s.j), (s.p, s.q))
-}
-_SUMMED = {"J": (s.p, s.q), "U": (s.p, s.q), "B": (s.m, s.o)}
 
 
 @dataclass(frozen=True)
@@ -88,9 +74,11 @@ def state_overlap(first: str, second: str) -> sp.Indexed:
 
     A teacher is held as ρ_k B, with the eigenvalue of the component of the data that it is of.
     """
+    if first == "B":
+        return s.overlap(first, second)[s.c, s.d, s.k, s.i, s.j]
     if second == "B":
-        return _HELD[first, second][s.c, s.k, s.i, s.n]
-    return _HELD[first, second][s.k, s.i, s.j]
+        return s.overlap(first, second)[s.c, s.k, s.i, s.n]
+    return s.overlap(first, second)[s.k, s.i, s.j]
 
 
 def overlap_rate(
@@ -107,20 +95,35 @@ def overlap_rate(
     last = s.n if second == "B" else s.j
     total = noise
     for along, drift in drifts.get(first, {}).items():
-        letter = _SUMMED[along][0]
+        letter = _summed(along)[0]
         moved = at(drift, {_letter(along): letter})
         total += _sum(moved * _overlap(along, second, letter, last), letter)
     for along, drift in drifts.get(second, {}).items():
-        letter = _SUMMED[along][0]
+        letter = _summed(along)[0]
         moved = at(drift, {s.i: last, _letter(along): letter})
         total += _sum(moved * _overlap(along, first, letter, s.i), letter)
         for other, factor in drifts.get(first, {}).items() if by_steps else ():
-            second_letter = _SUMMED[other][1]
+            second_letter = _summed(other)[1]
             both = moved * at(factor, {_letter(other): second_letter})
             overlap = _overlap(along, other, letter, second_letter)
             total += _sum(_sum(both * overlap, letter), second_letter)
     factor = s.eigenvalue[s.c, s.k] if second == "B" else sp.S.One
-    return map_terms(contract(spread(factor * total)), _mean_over_components).xreplace(_IN_ORDER)
+    return _in_order(map_terms(contract(spread(factor * total)), _mean_over_components))
+
+
+def _in_order(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with the letters of symmetric overlaps in their order."""
+    turned = {}
+    for element in expression.atoms(sp.Indexed):
+        families = s.families_of(element.base)
+        last = element.indices[-2:]
+        if len(set(families)) == 1 and last in ((s.j, s.i), (s.q, s.p)):
+            turned[element] = element.base[(*element.indices[:-2], *reversed(last))]
+    return expression.xreplace(turned)
+
+
+def _summed(family: str) -> tuple[sp.Idx, sp.Idx]:
+    return (s.m, s.o) if family == "B" else (s.p, s.q)
 
 
 def _letter(family: str) -> sp.Idx:
@@ -137,11 +140,11 @@ def _overlap(first: str, second: str, i: sp.Idx, j: sp.Idx) -> sp.Expr:
         held = s.teacher_overlap[s.c, s.d, s.k, j, i]
         return held / (s.eigenvalue[s.c, s.k] * s.eigenvalue[s.d, s.k])
     label = s.d if first == "B" else s.c
-    if (first, second) not in _HELD:
+    if s.in_order(first, second) != (first, second):
         first, second, i, j = second, first, j, i
     if first == second:
         i, j = sorted((i, j), key=str)
-    held = _HELD[first, second]
+    held = s.overlap(first, second)
     return held[label, s.k, i, j] / s.eigenvalue[label, s.k] if second == "B" else held[s.k, i, j]
 
 
@@ -166,7 +169,9 @@ def one_component(expression: sp.Expr) -> sp.Expr:
     return map_terms(expression, rule)
 
 
-def on_the_sphere(rates: Rates, length: sp.Expr) -> Motion:
+def on_the_sphere(
+    rates: Rates, length: sp.Expr, pairs: Sequence[tuple[str, str]]
+) -> Motion:
     """Return the motion of students that are rescaled after each step so that Q_ii stays.
 
     The factor (1 + x)^(-1/2) takes x/2 of a vector back, with x what Q_ii would grow by over Q_ii.
@@ -174,12 +179,18 @@ def on_the_sphere(rates: Rates, length: sp.Expr) -> Motion:
     Args:
         rates: As they would be, in order.
         length: Q_ij.
+        pairs: The families whose overlaps are followed.
     """
-    student, cross = (one_component(state_overlap("J", other)) for other in "JB")
+    student = one_component(state_overlap("J", "J"))
     longer = at(rates[student], {s.j: s.i})
     grown = sp.Sum(s.weight[s.k] * s.eigenvalue[s.k] * longer, (s.k, 0, s.L - 1))
     half = sp.Rational(1, 2)
-    back = {student: STRETCH[s.i] + STRETCH[s.j], cross: STRETCH[s.i]}
+    back = {
+        one_component(state_overlap(*pair)): sp.Add(
+            *(STRETCH[at] for name, at in zip(pair, (s.i, s.j), strict=True) if name == "J")
+        )
+        for pair in pairs
+    }
     found = {of: rate - half * back.get(of, 0) * of for of, rate in rates.items()}
     stretch = contract(spread(grown)) / at(length, {s.j: s.i})
     return Motion(tuple(found.items()), ((STRETCH[s.i], stretch),))

@@ -17,9 +17,9 @@ import sympy as sp
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET
-from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
+from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
-from symderiv.statement.register import Field
+from symderiv.statement.register import Field, Overlap
 from symderiv.statement.stated_motion import Average
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import SlowVector
@@ -111,7 +111,8 @@ class NamedRule:
         """
         found = expression.replace(Average, lambda inside: inside)
         found = found.replace(NamedLoss, self._slope)
-        found = found.xreplace(dict.fromkeys(self._noisy(found), 0)).xreplace(self.entries)
+        found = found.xreplace(dict.fromkeys(self._noisy(found), 0))
+        found = found.xreplace({**self.entries, **self._products(found)})
         output = self._label
         if output is not None:
             found = found.xreplace({output.xreplace(self.entries): s.label})
@@ -131,6 +132,19 @@ class NamedRule:
             for symbol in expression.free_symbols
             if isinstance(each := meaning.get(symbol), Field) and each.input.source != "x"
         ]
+
+    def _products(self, expression: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
+        """Return entries of arrays for products w·v/N of vectors."""
+        found = {}
+        meaning = self.statement.symbols.meaning
+        for symbol in expression.free_symbols:
+            if isinstance(each := meaning.get(symbol), Overlap):
+                one, two = each.first, each.second
+                families = s.in_order(one.family, two.family)
+                if families != (one.family, two.family):
+                    one, two = two, one
+                found[symbol] = s.product(*families)[one.index, two.index]
+        return found
 
     @property
     def _label(self) -> sp.Expr | None:
@@ -188,27 +202,19 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
         momentum_rate=number(s.gamma) if rule.momentum else None,
         batch_ratio=P.parameter("batch_ratio", 1) if rule.batches else None,
         input_variance=P.parameter("input_variance", 1) if rule.normalise == "gradient" else 1,
+        **{name: P.parameter(name, 1) for name in rule.stated},
     )
-    state_rule(P, problem, numbers, _Any())
+    state_rule(P, problem, numbers, AnySpectrum())
     statement = P.statement
     for symbol, name in statement.symbols.scalars.items():
         base = {"v": s.v, "b": s.bias, "v_velocity": s.v_velocity, "b_velocity": s.b_velocity}[name]
         entries[symbol] = base[int(str(symbol)[len(name) :]) - 1]
     for symbol, meaning in statement.symbols.meaning.items():
         if isinstance(meaning, Field) and meaning.input.source == "x":
-            place = meaning.vector.index
-            base = {"J": s.x, "B": s.y}.get(meaning.vector.family)
-            if base is not None:
-                entries[symbol] = base[place]
+            entries[symbol] = s.field(meaning.vector.family)[meaning.vector.index]
         elif str(symbol).startswith("kept"):
             entries[symbol] = s.mask[int(str(symbol)[4:]) - 1]
     return NamedRule(rule, statement, entries, sizes)
-
-
-class _Any:
-    """Inputs with any spectrum."""
-
-    model = "any"
 
 
 def judged_and_taught(error: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

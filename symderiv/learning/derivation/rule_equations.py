@@ -6,6 +6,7 @@ coefficients are summed over all units and get names, A, B and Γ, in which over
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -25,7 +26,7 @@ from symderiv.learning.derivation.motion import (
     overlap_rate,
     state_overlap,
 )
-from symderiv.learning.derivation.named_rule import NamedRule, named_rule
+from symderiv.learning.derivation.named_rule import NamedLoss, NamedRule, named_rule
 from symderiv.learning.derivation.network_outputs import Outputs
 from symderiv.learning.derivation.summed_units import paired, summed
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -88,6 +89,31 @@ def _one_motion(rule: LearningRule) -> None:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """What −η multiplies where an example moves students along other vectors.
+
+    Attributes:
+        family: The other vectors.
+        of_all: Whether they move along them as they are; else along what their fields see.
+        value: For an example, in i and j, or i and n.
+    """
+
+    family: str
+    of_all: bool
+    value: sp.Expr
+
+    @property
+    def name(self) -> sp.IndexedBase:
+        """The array of its mean."""
+        return s.drift(self.family, self.of_all)
+
+    @property
+    def letters(self) -> tuple[sp.Idx, sp.Idx]:
+        """The units."""
+        return s.i, s.n if self.family == "B" else s.j
+
+
+@dataclass(frozen=True)
 class RuleEquations:
     """What follows from a named rule, all units of a family at a time."""
 
@@ -121,7 +147,8 @@ class RuleEquations:
     @cached_property
     def outputs(self) -> Outputs:
         """The outputs for an example."""
-        _, _, student, target = self.named.descent.loss.args
+        (loss,) = self.named.descent.loss.atoms(NamedLoss)
+        _, _, student, target = loss.args
         return Outputs(self.of_all(student), self.of_all(target))
 
     @cached_property
@@ -232,13 +259,81 @@ class RuleEquations:
             for (inputs, along), rate in self.equations.drift.get(members[0], {}).items():
                 if inputs == ALL and name != "F":
                     own = found.setdefault(name, {})
-                    alone = sp.KroneckerDelta(s.i, s.j) * self.named.in_arrays(rate)
+                    alone = sp.KroneckerDelta(s.i, s.j) * self._descending(rate)[1]
                     own[along.family] = own.get(along.family, sp.S.Zero) + alone
-        mover = found.setdefault(self.units["F"][0].family, {})
+        mover = found.setdefault(self.mover, {})
         descent = -self.named_rate
         mover["J"] = mover.get("J", sp.S.Zero) + descent * s.A[s.d, s.i, s.j] * self._seen
         mover["B"] = descent * s.B[s.d, s.i, s.n] * s.eigenvalue[s.d, s.k]
+        for each in self.gains:
+            scale = sp.S.One if each.of_all else s.eigenvalue[s.d, s.k]
+            along = descent * each.name[(s.d, *each.letters)] * scale
+            mover[each.family] = mover.get(each.family, sp.S.Zero) + along
         return found
+
+    def _descending(self, rate: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return what −η multiplies in a rate of drift, and the rest."""
+        terms = sp.Add.make_args(self.named.in_arrays(rate))
+        down = sp.Add(*(term for term in terms if term.has(s.eta)))
+        rest = sp.Add(*(term for term in terms if not term.has(s.eta)))
+        return sp.expand(-down / self.rate), rest
+
+    @property
+    def mover(self) -> str:
+        """The family that gains the steps down the gradient."""
+        return self.units["F"][0].family
+
+    @cached_property
+    def gains(self) -> tuple[Gain, ...]:
+        """What moves students besides their fields of inputs and those of teachers.
+
+        It stays empty for a rule that descends a function of these fields alone.
+        """
+        first, found = self.units["F"][0], []
+        drift = self.equations.drift[first]
+        for family in dict.fromkeys(each.family for each in self.named.statement.vectors):
+            for inputs in ("x", ALL):
+                if inputs == "x" and family in ("J", "B"):
+                    continue  # A and B
+                members = [each for each in self.named.statement.vectors if each.family == family]
+                same, different = (
+                    self._descending(drift.get((inputs, each), sp.S.Zero))[0]
+                    for each in members[:2]
+                )
+                if same == different == 0:
+                    continue
+                if family == "B":
+                    units = ("K", 0), ("M", 0)
+                    lettered = dict(zip(units, (s.i, s.n), strict=True))
+                    value = summed(same, units, self.named.sizes).lettered(lettered)
+                else:
+                    value = paired(different, same, self.named.sizes)
+                found.append(Gain(family, inputs == ALL, value))
+        return tuple(found)
+
+    @cached_property
+    def further(self) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
+        """The means of these, by their names."""
+        return tuple(
+            (each.name[each.letters], pair_written_out(mean_over_example(each.value)))
+            for each in self.gains
+        )
+
+    @cached_property
+    def sums(self) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
+        """Covariances and products of vectors that means may need besides Q, R and T."""
+        families = [name for name in self.units if name not in ("F", "U")]
+        pairs = itertools.combinations_with_replacement(families, 2)
+        found = []
+        for first, second in dict.fromkeys(itertools.starmap(s.in_order, pairs)):
+            i, j = (s.n, s.m) if first == "B" else (s.i, s.n if second == "B" else s.j)
+            held = one_component(state_overlap(first, second)).xreplace({s.i: i, s.j: j})
+            teachers = (first == "B") + (second == "B")
+            for name, power in ((s.covariance(first, second), 1), (s.product(first, second), 0)):
+                if name not in (s.Q, s.R, s.T):
+                    value = s.weight[s.k] * s.eigenvalue[s.k] ** (power - teachers) * held
+                    found.append((name[i, j], sp.Sum(value, (s.k, 0, s.L - 1))))
+        return tuple(found)
 
     @cached_property
     def _added(self) -> sp.Expr:
@@ -258,18 +353,23 @@ class RuleEquations:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The families whose overlaps are followed."""
-        plain = ("J", "J"), ("J", "B")
-        return (*plain, ("U", "J"), ("U", "U"), ("U", "B")) if "U" in self.units else plain
+        found = [("J", "J"), ("J", "B")]
+        if "U" in self.units:
+            found += [("U", "J"), ("U", "U"), ("U", "B")]
+        further = sorted(set(self.units) - {"F", "U", "J", "B"})
+        for family in further:
+            others = [name for name in ("U", "J", *further, "B") if name in self.units]
+            found += [s.in_order(family, other) for other in others]
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def overlaps(self) -> dict[sp.Indexed, sp.Expr]:
         """The rates of all overlaps, for several components of the data."""
-        moving = self.units["F"][0].family
         return {
             state_overlap(*pair): overlap_rate(
                 *pair,
                 self.drifts,
-                self._added if pair == (moving, moving) else sp.S.Zero,
+                self._added if pair == (self.mover, self.mover) else sp.S.Zero,
                 self._batch is not None,
             )
             for pair in self.pairs
@@ -278,13 +378,19 @@ class RuleEquations:
     @cached_property
     def changes(self) -> dict[sp.Indexed, sp.Expr]:
         """N times what one example adds to overlaps, as N tends to infinity, not averaged."""
-        moving = self.units["F"][0].family
+        moving = self.mover
         steady = {
             name: {e: one_of_all(drift) for e, drift in drifts.items()}
             for name, drifts in self.drifts.items()
         }
+        for each in self.gains:
+            if each.of_all:
+                along = -self.named_rate * s.gain(each.family)[each.letters]
+                own = steady[moving].get(each.family, sp.S.Zero)
+                steady[moving][each.family] = own + along
         force = -self.named_rate * s.F[s.i]
-        mode = {"J": s.x_mode[s.k, s.i], "U": s.u_mode[s.k, s.i], "B": s.y_mode[s.c, s.k, s.n]}
+        mode = {name: s.mode(name)[s.k, s.i] for name in self.units if name not in ("F", "B")}
+        mode["B"] = s.y_mode[s.c, s.k, s.n]
         found = {}
         for (first, second), of in zip(self.pairs, self.overlaps, strict=True):
             total = overlap_rate(first, second, steady, sp.S.Zero)
@@ -353,7 +459,7 @@ class RuleEquations:
         order += [of for of in slow if of not in order]
         rates = {of: {**overlaps, **slow}[of] for of in order if of in {**overlaps, **slow}}
         if self.named.statement.constraints:
-            return on_the_sphere(rates, STUDENTS)
+            return on_the_sphere(rates, STUDENTS, self.pairs)
         before = ((GRADIENT_SIZE, self._size),) if self.rate != self.named_rate else ()
         return Motion(tuple(rates.items()), before, self._batch is not None)
 

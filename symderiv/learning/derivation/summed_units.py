@@ -26,6 +26,7 @@ Unit = tuple[str, int]
 """The range of a unit, "K" or "M", and its number from 0."""
 
 _OF_TEACHERS = {"y", "v_teacher", "teacher_biases"}
+_RANGE = {"B": "M"}
 _PREFERRED = {"K": s.p, "M": s.m}
 
 
@@ -115,11 +116,17 @@ def paired(different: sp.Expr, same: sp.Expr, sizes: Mapping[str, int]) -> sp.Ex
 
 
 def _units(expression: sp.Expr) -> set[Unit]:
-    return {_unit(element) for element in expression.atoms(sp.Indexed)}
+    return {unit for element in expression.atoms(sp.Indexed) for unit in _units_of(element)}
 
 
-def _unit(element: sp.Indexed) -> Unit:
-    return ("M" if str(element.base.label) in _OF_TEACHERS else "K"), int(element.indices[0])
+def _units_of(element: sp.Indexed) -> tuple[Unit, ...]:
+    families = s.families_of(element.base)
+    if not families:
+        families = ("B",) if str(element.base.label) in _OF_TEACHERS else ("J",)
+    return tuple(
+        (_RANGE.get(family, "K"), int(place))
+        for family, place in zip(families, element.indices, strict=True)
+    )
 
 
 def _first(name: str, count: int, own: set[Unit], sizes: Mapping[str, int]) -> list[Unit]:
@@ -128,11 +135,15 @@ def _first(name: str, count: int, own: set[Unit], sizes: Mapping[str, int]) -> l
 
 def _renamed(expression: sp.Expr, renamed: Mapping[Unit, object]) -> sp.Expr:
     return expression.xreplace(
-        {
-            element: element.base[renamed.get(_unit(element), element.indices[0])]
-            for element in expression.atoms(sp.Indexed)
-        }
+        {element: _element(element, renamed) for element in expression.atoms(sp.Indexed)}
     )
+
+
+def _element(element: sp.Indexed, renamed: Mapping[Unit, object]) -> sp.Indexed:
+    places = [renamed.get(unit, unit[1]) for unit in _units_of(element)]
+    if len(set(s.families_of(element.base))) == 1:
+        places.sort(key=lambda each: (isinstance(each, sp.Idx), str(each)))
+    return element.base[tuple(places)]
 
 
 def _one_of_each(terms: list[sp.Expr], units: tuple[Unit, ...]) -> sp.Expr:

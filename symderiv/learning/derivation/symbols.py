@@ -123,6 +123,78 @@ H = _base("H")
 dv = _base("dv")
 db = _base("db")
 
+_RANK = {"U": 0, "J": 1, "B": 3}
+_FIELDS = {"J": x, "B": y}
+_COVARIANCES = {("J", "J"): Q, ("J", "B"): R, ("B", "B"): T}
+_OVERLAPS = {
+    ("J", "J"): student_overlap,
+    ("J", "B"): cross_overlap,
+    ("B", "B"): teacher_overlap,
+    ("U", "J"): momentum_overlap,
+    ("U", "U"): momentum_square,
+    ("U", "B"): momentum_cross,
+}
+
+
+def in_order(first: str, second: str) -> tuple[str, str]:
+    """Return two families of vectors in the order in which arrays have their indices.
+
+    Velocities "U", students "J", families that a rule adds, teachers "B".
+    """
+    one, other = sorted((first, second), key=lambda name: (_RANK.get(name, 2), name))
+    return one, other
+
+
+def field(family: str) -> sp.IndexedBase:
+    """Return the array of the fields of a family."""
+    return _FIELDS.get(family) or _base(f"x_{family}")
+
+
+def mode(family: str) -> sp.IndexedBase:
+    """Return the array of the fields of a family that moves, in an eigenspace."""
+    return {"J": x_mode, "U": u_mode}.get(family) or _base(f"x_{family}_mode")
+
+
+def covariance(first: str, second: str) -> sp.IndexedBase:
+    """Return the array of the covariances of the fields of two families in order."""
+    return _COVARIANCES.get((first, second)) or _base(f"covariance_{first}_{second}")
+
+
+def product(first: str, second: str) -> sp.IndexedBase:
+    """Return the array of the products w·v/N of two families in order."""
+    return _base(f"product_{first}_{second}")
+
+
+def overlap(first: str, second: str) -> sp.IndexedBase:
+    """Return the array of a state that holds overlaps of two families in order."""
+    return _OVERLAPS.get((first, second)) or _base(f"overlap_{first}_{second}")
+
+
+def drift(family: str, of_all: bool) -> sp.IndexedBase:
+    """Return the array of the coefficients by which students drift along a family.
+
+    Args:
+        family: Its name.
+        of_all: Whether the drift is the same along all eigenvectors of the inputs; else ρ_k
+            multiplies it.
+    """
+    return _base(f"drift_{family}_of_all" if of_all else f"drift_{family}")
+
+
+def gain(family: str) -> sp.IndexedBase:
+    """Return the array of what an example moves students by along a family."""
+    return _base(f"gain_{family}")
+
+
+def families_of(base: sp.IndexedBase) -> tuple[str, ...]:
+    """Return the families whose units the last indices of an array of two of them count."""
+    known = {array: pair for pair, array in (*_OVERLAPS.items(), *_COVARIANCES.items())}
+    if base in known:
+        return known[base]
+    kind, *families = str(base.label).split("_")
+    return tuple(families) if kind in ("covariance", "product", "overlap") else ()
+
+
 RANDOM = frozenset(
     {"xi", "x", "y", "x_mode", "y_mode", "u_mode", "xi_square", "F", "output_force", "mask"}
 )
@@ -191,4 +263,5 @@ def is_random(expression: sp.Basic) -> bool:
     """Whether the expression depends on the example that is drawn."""
     if expression.has(zeta, flip, label, z, LossSlope):
         return True
-    return any(str(e.base.label) in RANDOM for e in expression.atoms(sp.Indexed))
+    labels = {str(e.base.label) for e in expression.atoms(sp.Indexed)}
+    return bool(labels & RANDOM) or any(each.startswith(("x_", "gain_")) for each in labels)

@@ -24,7 +24,8 @@ class Lowered:
     """The expressions of the equations with scalar functions in the place of means.
 
     ``curvature`` and ``noise_diagonal`` are what A_ii and Γ_ii have besides what holds for all
-    A_ij, Γ_ij.
+    A_ij, Γ_ij. ``further`` has what students drift by along other vectors: the entry, what holds
+    for all of its indices and what its diagonal has besides.
     """
 
     generalization_error: sp.Expr
@@ -36,6 +37,7 @@ class Lowered:
     noise: sp.Expr
     noise_diagonal: sp.Expr
     mean_force: sp.Expr | None
+    further: tuple[tuple[sp.Indexed, sp.Expr, sp.Expr], ...]
     functions: tuple[Function, ...]
 
 
@@ -63,6 +65,7 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
     # First the noise: where it diverges the message should name it.
     noise, noise_diagonal = _without_diagonal(equations.noise)
     gradient, curvature = _without_diagonal(equations.student_gradient)
+    further = [(name, *_without_diagonal(value)) for name, value in equations.further]
     return Lowered(
         noise=lowered(noise, "Γ_ii, the noise of the update,"),
         noise_diagonal=lowered(noise_diagonal, "Γ_ii, the noise of the update,"),
@@ -76,6 +79,10 @@ def lower(equations: Equations, approximation: Approximation | None = None) -> L
             None
             if equations.mean_force is None
             else lowered(equations.mean_force, "the mean force")
+        ),
+        further=tuple(
+            (name, *(lowered(each, "the drift along other vectors") for each in values))
+            for name, *values in further
         ),
         functions=integrals.functions,
     )

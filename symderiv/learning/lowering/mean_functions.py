@@ -338,10 +338,11 @@ def _price_factor(pattern: Pattern) -> int:
 
 
 def covariance_of(first: Slot, second: Slot) -> sp.Expr:
-    """The entry of Q, R or T that is the covariance of two fields."""
+    """The entry of Q, R, T, … that is the covariance of two fields."""
     one, two = sorted((first, second), key=lambda slot: (slot.teacher, slot.index))
-    array = s.T if one.teacher else (s.R if two.teacher else s.Q)
-    return array[index_symbol(one), index_symbol(two)]
+    if s.in_order(one.family, two.family) != (one.family, two.family):
+        one, two = two, one
+    return s.covariance(one.family, two.family)[index_symbol(one), index_symbol(two)]
 
 
 def _condition(arrangement: Arrangement) -> sp.Basic:

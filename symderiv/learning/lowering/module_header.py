@@ -37,6 +37,8 @@ def header_equations(equations: Equations) -> list[str]:
     means = (equations.noise, equations.student_gradient, equations.mean_loss)
     if equations.mean_force is not None:
         lines += stated("db[i]", equations.mean_force)
+    for target, value in equations.further:
+        lines += stated(str(target), value)
     if equations.noise.has(s.kept_pair):
         for name, value in kept_definitions():
             lines += stated(str(name), value)

@@ -108,7 +108,10 @@ def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangem
     named = [tuple(sorted(group, key=lambda slot: slot.index)) for group in groups]
     _, order = min(
         _words([kinds(group) for group in named]),
-        key=lambda word: (word[0], [(named[n][0].teacher, named[n][0].index) for n in word[1]]),
+        key=lambda word: (
+            word[0],
+            [(named[n][0].teacher, named[n][0].index, named[n][0].family) for n in word[1]],
+        ),
     )
     ordered = tuple(named[number] for number in order)
     return Arrangement(Pattern(tuple(kinds(group) for group in ordered)), ordered)
@@ -135,14 +138,14 @@ def _identity(slot: Slot, same_activation: bool) -> Kind:
 
 def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:
     """Slots grouped by the field they are written with."""
-    groups: dict[tuple[bool, str], list[Slot]] = {}
+    groups: dict[tuple[str, str], list[Slot]] = {}
     for slot in slots:
-        groups.setdefault((slot.teacher, slot.index), []).append(slot)
+        groups.setdefault((slot.family, slot.index), []).append(slot)
     return list(groups.values())
 
 
 def coincidences(groups: Sequence[Sequence[Slot]]) -> Iterator[list[list[Slot]]]:
-    """All ways in which fields of the same network can coincide, most coincident first.
+    """All ways in which fields of the same family can coincide, most coincident first.
 
     The last one is the given grouping itself, with no further coincidence.
     """
@@ -158,5 +161,5 @@ def _merged(groups: list[Sequence[Slot]]) -> Iterator[list[list[Slot]]]:
     for blocks in _merged(rest):
         yield [first, *blocks]
         for number, block in enumerate(blocks):
-            if block[0].teacher == first[0].teacher:
+            if block[0].family == first[0].family:
                 yield [first + block if other == number else b for other, b in enumerate(blocks)]

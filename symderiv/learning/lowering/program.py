@@ -45,7 +45,6 @@ from symderiv.learning.lowering.solver_arrays import (
     KEPT_PAIR,
     LABEL_NOISE,
     LOSS,
-    MOMENTUM,
     NOISE_DIAGONAL,
     RANGES,
     RATES,
@@ -99,6 +98,7 @@ def error_procedures(
         _all_gradients(own, "mean loss" if with_loss else "generalisation error"),
         _noise(lowered, arrays),
         *_bias_gradient(lowered, arrays),
+        *(_further(arrays, *each) for each in lowered.further),
     )
 
 
@@ -187,6 +187,23 @@ def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, .
     )
 
 
+def _further(
+    arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr
+) -> Procedure:
+    """What students drift by along other vectors."""
+    label = str(name.base.label)
+    array = Array(label, tuple(index.upper.free_symbols.pop().name for index in name.indices))
+    diagonal, steps, held = _diagonal(Array(f"{label}_diagonal", ("K",)), alone)
+    return Procedure(
+        f"{label}_means",
+        "Means of what the learning rate multiplies where students move along other vectors.",
+        (*arrays.fields, *arrays.needed(value, alone)),
+        (array,),
+        held,
+        (*steps, Assignment(name, value + diagonal)),
+    )
+
+
 def _diagonal(
     array: Array, value: sp.Expr
 ) -> tuple[sp.Expr, tuple[Assignment, ...], tuple[Array, ...]]:
@@ -208,13 +225,11 @@ def modes_last(expression: sp.Expr) -> sp.Expr:
     One after the other for one pair of units, so that a loop over eigenvalues is one over
     neighbouring numbers.
     """
-    overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, TEACHER_OVERLAP, *MOMENTUM)
-    arrays = {array.name for array in overlaps}
     return expression.xreplace(
         {
             element: element.base[(*element.indices[1:], element.indices[0])]
             for element in expression.atoms(sp.Indexed)
-            if str(element.base.label) in arrays
+            if len(element.indices) == 3 and s.families_of(element.base)
         }
     )
 
@@ -235,7 +250,8 @@ def spectral_procedures(
         )
     )
     forces = (named["bias_gradient"],) if equations.mean_force is not None else ()
-    used = (first, second, noise, *forces)
+    further = [named[f"{name.base.label}_means"] for name, _ in equations.further]
+    used = (first, second, noise, *forces, *further)
     moved = (value for _, value in (*equations.motion.before, *equations.motion.rates))
     inputs = dict.fromkeys(
         (*(array for each in used for array in each.inputs), *arrays.needed(*moved))
@@ -268,8 +284,9 @@ def _right_hand_side(
     inputs: Iterable[Array],
 ) -> Procedure:
     """What happens to the fields of the state, from the gradients and the noise."""
-    motion, (first, second, noise, *forces) = equations.motion, used
-    known = {Q, R, T, V, V_TEACHER, LABEL_NOISE, *arrays.state.fields}
+    motion, (first, second, noise, *others) = equations.motion, used
+    known = {Q, R, T, V, V_TEACHER, LABEL_NOISE, *arrays.state.fields, *arrays.sums}
+    sums = tuple(array for array in inputs if array in arrays.sums)
     outputs = {
         array.name: Array(f"d_{array.name}", array.shape, "time derivative", array.symmetric)
         for array in arrays.state.fields
@@ -286,18 +303,27 @@ def _right_hand_side(
             *(array for array in arrays.parameters.fields if array == BATCH_RATIO),
         ),
         tuple(outputs.values()),
-        (Q, R, A, B, DV, GAMMA, *(each.outputs[0] for each in forces), *before),
+        (Q, R, *sums, A, B, DV, GAMMA, *(each.outputs[0] for each in others), *before),
         (
             _call(seen),
+            *_summed(equations, sums),
             _call(first),
             # mostly the output weights stay as they are
             _call(second, when=sp.Ne(s.eta_v, 0)),
             _call(noise, when=None if before_noise(motion) else sp.Ne(s.full_order, 0)),
-            *(_call(each) for each in forces),
+            *(_call(each) for each in others),
             *(Assignment(target, modes_last(value)) for target, value in motion.before),
             *(_rate(field, rate, outputs) for field, rate in _of_order(motion)),
         ),
     )
+
+
+def _summed(equations: Equations, arrays: tuple[Array, ...]) -> Iterator[Assignment]:
+    """Covariances and products of vectors from the overlaps per eigenvalue."""
+    for target, value in equations.sums:
+        for array in arrays:
+            if array.name == str(target.base.label):
+                yield Assignment(target, modes_last(value), symmetric=array.symmetric)
 
 
 def _of_order(motion: Motion) -> Iterator[tuple[sp.Indexed, sp.Expr]]:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import sympy as sp
 from symderiv_codegen import Array, Vector
 
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
+from symderiv.learning.rule.stated_rule import LETTERS
 
 Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
 R = Array("R", ("K", "M"), "covariance E[x_i y_n] of student and teacher fields", False, "R")
@@ -94,17 +97,38 @@ class SolverArrays:
         numbers: Of the rule, on which means may depend besides.
         state: As packed.
         parameters: As packed.
+        sums: Covariances and products of vectors besides Q, R and T, made from the state.
     """
 
     fields: tuple[Array, ...]
     numbers: tuple[Array, ...]
     state: Vector
     parameters: Vector
+    sums: tuple[Array, ...] = ()
 
     def needed(self, *values: sp.Expr) -> tuple[Array, ...]:
-        """The numbers of the rule that occur in expressions."""
+        """The numbers of the rule, and sums of its state, that occur in expressions."""
         names = {str(symbol) for value in values for symbol in value.free_symbols}
-        return tuple(array for array in self.numbers if array.name in names)
+        return tuple(array for array in (*self.sums, *self.numbers) if array.name in names)
+
+
+def array_of_families(element: sp.Indexed) -> Array:
+    """Return the array of which something of two families of vectors is an entry."""
+    first, second = s.families_of(element.base)
+    kind = str(element.base.label).split("_")[0]
+    axes = tuple("M" if family == "B" else "K" for family in (first, second))
+    words = {
+        "covariance": "covariance of the fields of",
+        "product": "products over the input dimension of",
+        "overlap": "overlaps per eigenvalue of",
+    }
+    return Array(
+        str(element.base.label),
+        (*axes, "L") if kind == "overlap" else axes,
+        f"{words[kind]} vectors {first} and {second}",
+        first == second,
+        rf"{'C' if kind == 'covariance' else 'O'}^{{{first}{second}}}",
+    )
 
 
 def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
@@ -119,7 +143,16 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
         *((BIAS_RATE,) if rule.trained_biases else ()),
         *((UPDATE_NOISE,) if rule.update_noise else ()),
         *((MOMENTUM_RATE,) if rule.momentum else ()),
+        *(Array(name, (), "of the rule", False, LETTERS[name]) for name in rule.stated),
     )
+    stated: tuple[Array, ...] = ()
+    sums: tuple[Array, ...] = ()
+    if rule.stated:
+        equations = equations_of(rule)
+        sums = tuple(array_of_families(name) for name, _ in equations.sums)
+        known = {each.name for each in (*STATE.fields, *MOMENTUM)}
+        held = [element for element in equations.overlaps if str(element.base.label) not in known]
+        stated = tuple(array_of_families(element) for element in held)
     in_state = tuple(array for array in biases if array == B_STATE)
     constant = tuple(array for array in biases if array != B_STATE)
     if rule.batches:
@@ -130,6 +163,7 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
     return SolverArrays(
         fields=(*FIELDS, *biases),
         numbers=numbers,
-        state=Vector("state", (*STATE.fields, *in_state, *velocities)),
+        state=Vector("state", (*STATE.fields, *in_state, *velocities, *stated)),
         parameters=Vector("parameters", (*PARAMETERS.fields, *numbers, *constant)),
+        sums=sums,
     )

@@ -12,6 +12,7 @@ from sympy.printing.latex import LatexPrinter
 
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Limit
+from symderiv.learning.rule.stated_rule import LETTERS
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,25 @@ def _styles() -> Mapping[tuple[str, int], _Style]:
 
 
 _STYLES = _styles()
+_KINDS = {"overlap": "O", "product": "O", "covariance": "C", "drift": "D", "gain": "G", "x": "x"}
+
+
+def _of_families(element: sp.Indexed) -> _Style:
+    """Return the style of an array that is named after families of vectors, above its letter."""
+    kind, *families = str(element.base.label).removesuffix("_of_all").split("_")
+    above = "".join(name for name in families if name != "mode")
+    if str(element.base.label).endswith("_of_all"):
+        above += r"\mathbb{1}"
+    letter = rf"{_KINDS[kind]}^{{{above}}}"
+    count = len(element.indices)
+    if kind == "overlap":
+        labels = count - 3
+        return _Style(letter, tuple(range(labels, count)), tuple(range(labels)), 1)
+    if "mode" in families:
+        return _Style(letter, (1,), (0,))
+    return _Style(letter, tuple(range(count - 1 - (kind != "x"), count)))
+
+
 _MOMENTS = frozenset({"student_moment", "cross_moment", "teacher_moment"})
 _SYMBOLS = {
     "learning_rate": r"\eta",
@@ -113,6 +133,7 @@ _SYMBOLS = {
     "batch_ratio": "c",
     "gradient_size": r"\bar g",
     "generalization_error": r"\epsilon_g",
+    **LETTERS,
 }
 
 
@@ -165,7 +186,7 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
 
     def _print_Indexed(self, element: sp.Indexed, exp: str | None = None) -> str:
         name = str(element.base.label)
-        style = _STYLES[name, len(element.indices)]
+        style = _STYLES.get((name, len(element.indices))) or _of_families(element)
         letters = [self._print(index) for index in element.indices]
         lower = [letters[position] for position in style.lower]
         if style.comma_after and len(lower) > style.comma_after:

@@ -31,6 +31,8 @@ class LearningRule:
         normalise: the step divided by its root mean square over examples ("gradient"), or weights
             rescaled after each step so that Q_ii stays what it was ("sphere").
         batches: steps of cN examples.
+        stated: names of the numbers of lines that a rule adds to its statement
+            (:mod:`symderiv.learning.rule.stated_rule`), from which all else follows.
     """
 
     loss: Loss = SQUARED
@@ -44,6 +46,7 @@ class LearningRule:
     momentum: bool = False
     normalise: Literal["none", "gradient", "sphere"] = "none"
     batches: bool = False
+    stated: tuple[str, ...] = ()
 
     @property
     def plain_motion(self) -> bool:
@@ -57,8 +60,14 @@ class LearningRule:
         for each in fields(self):
             value = getattr(self, each.name)
             if value != each.default:
-                found[each.name] = str(value.expression if isinstance(value, Loss) else value)
+                found[each.name] = _words(value)
         return found
+
+
+def _words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value.expression if isinstance(value, Loss) else value)
 
 
 PLAIN = LearningRule()

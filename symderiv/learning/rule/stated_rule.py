@@ -21,7 +21,20 @@ from symderiv.statement.language import Language
 from symderiv.statement.slopes import slope
 from symderiv.statement.vector_expressions import norm2
 
-__all__ = ["RuleNumbers", "exact", "state_rule"]
+__all__ = ["LETTERS", "AnySpectrum", "RuleNumbers", "exact", "state_rule"]
+
+LETTERS = {
+    "sobolev_weight": r"\lambda_\nabla",
+    "consistency_weight": r"\lambda_A",
+    "averaging_rate": r"\gamma_A",
+}
+"""How formulas write the numbers of rules that are only stated (``LearningRule.stated``)."""
+
+
+class AnySpectrum:
+    """Inputs with any spectrum: their eigenvalues come with a state."""
+
+    model = "any"
 
 
 @dataclass(frozen=True)
