@@ -6,16 +6,19 @@ The numbers, the states and the names are chosen here; what they do is said by
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
+from symderiv.learning.derivation import symbols as s
 from symderiv.learning.lowering.field_points import LIMIT, Floats, lattice_points, plane_points
 from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
+from symderiv.learning.rule.stated_rule import LETTERS, RuleNumbers, state_rule
 from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState
 from symderiv.statement.language import Language
 
@@ -40,16 +43,8 @@ _NUMBERS = {
     "update_noise": 0.35,
     "momentum_rate": 0.9,
     "batch_ratio": 0.6,
+    **{name: 0.4 + 0.3 * n for n, name in enumerate(LETTERS)},
 }
-_OVERLAPS = {
-    "student_overlap": ("J", "J", 0),
-    "cross_overlap": ("J", "B", 1),
-    "teacher_overlap": ("B", "B", 2),
-    "momentum_overlap": ("U", "J", 0),
-    "momentum_square": ("U", "U", 0),
-    "momentum_cross": ("U", "B", 1),
-}
-"""Names of overlaps in modules: the vectors, and the power of eigenvalues that they hold."""
 _SCALARS = ("v", "b", "v_velocity", "b_velocity")
 _WEIGHT = np.array([0.5, 0.3, 0.2])
 _EIGENVALUE = np.array([0.6, 1.5, 0.9])
@@ -109,7 +104,9 @@ def expected_of(
         given: The same of their parameters.
     """
     numbers, reading = _stated(problem, trial.K, trial.M, trial.noise, given)
-    return _Names(problem, trial, numbers, state).expected(Frame(reading, _state(problem, trial)))
+    with_fields = tuple(name for name in reading.statement.families if name != "U")
+    names = _Names(problem, trial, numbers, state, with_fields)
+    return names.expected(Frame(reading, _state(problem, trial, with_fields)))
 
 
 @lru_cache(maxsize=8)
@@ -142,7 +139,7 @@ def _eigenvalue(problem: LearningProblem) -> Floats:
     return np.ones(3) if problem.rule.normalise == "sphere" else _EIGENVALUE
 
 
-def _state(problem: LearningProblem, trial: Trial) -> SlowState:
+def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
     """Vectors whose fields lie in a plane, or of general position and almost aligned."""
     K, M = trial.K, trial.M
     rng = np.random.default_rng(7 + K + 10 * M)
@@ -161,6 +158,9 @@ def _state(problem: LearningProblem, trial: Trial) -> SlowState:
     names = [f"J{i + 1}" for i in range(K)] + [f"B{n + 1}" for n in range(M)]
     vectors = dict(zip(names, rows, strict=True))
     vectors |= {f"U{i + 1}": rng.normal(size=rows.shape[1:]) / 2 for i in range(K)}
+    for family in set(families) - {"J", "B"}:
+        mixed = rng.normal(size=(K, K + M)) / (K + M) ** 0.5
+        vectors |= {f"{family}{i + 1}": each for i, each in enumerate(np.tensordot(mixed, rows, 1))}
     numbers = {
         f"{name}{i + 1}": size * (-1.0) ** i
         for name in _SCALARS
@@ -177,6 +177,7 @@ class _Names:
     trial: Trial
     numbers: RuleNumbers
     fields: tuple[str, ...]
+    families: tuple[str, ...]
 
     def expected(self, frame: Frame) -> Expected:
         """Everything of a statement at a state."""
@@ -203,24 +204,30 @@ class _Names:
         found: dict[tuple[str, float], Floats] = {}
         for order, step in ((1.0, full), (0.0, small)):
             for name in self.fields:
-                if name in _OVERLAPS:
-                    found[name, order] = self._overlaps(name, step.overlap_rate)
-                else:
+                if name in _SCALARS:
                     found[name, order] = self._scalars(name, step.scalars)
+                else:
+                    found[name, order] = self._held(name, step.overlap_rate)
             found["error", order] = np.array(step.observables["error"])
             found["loss", order] = np.array(step.observables["loss"])
         return found
 
-    def _overlaps(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
-        first, second, power = _OVERLAPS[name]
+    def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
+        """Overlaps as a state holds them: those with teachers times ρ_k for each."""
+        families = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
+        return self._overlaps(*families, of) * self._eigenvalue ** families.count("B")
+
+    def _overlaps(self, first: str, second: str, of: Callable[[str, str], Floats]) -> Floats:
         sizes = {"B": self.trial.M}
         one, other = (
             [f"{family}{n + 1}" for n in range(sizes.get(family, self.trial.K))]
             for family in (first, second)
         )
-        return (
-            np.array([[of(a, b) for b in other] for a in one]) * _eigenvalue(self.problem) ** power
-        )
+        return np.array([[of(a, b) for b in other] for a in one])
+
+    @property
+    def _eigenvalue(self) -> Floats:
+        return _eigenvalue(self.problem)
 
     def _scalars(self, name: str, of: Mapping[str, float]) -> Floats:
         return np.array([of.get(f"{name}{i + 1}", 0.0) for i in range(self.trial.K)])
@@ -228,21 +235,23 @@ class _Names:
     def _known(self, state: SlowState) -> dict[str, Any]:
         """All arguments of the functions of modules by their names."""
         numbers, overlap = self.numbers, state.overlap
-        known: dict[str, Any] = {name: self._overlaps(name, overlap) for name in _OVERLAPS}
+        w, rho = _WEIGHT, self._eigenvalue
+        known: dict[str, Any] = {"teacher_overlap": self._held("teacher_overlap", overlap)}
+        known |= {name: self._held(name, overlap) for name in self.fields if name not in _SCALARS}
+        for first, second in itertools.combinations_with_replacement(self.families, 2):
+            names = s.in_order(first, second)
+            each = self._overlaps(*names, overlap)
+            known[str(s.product(*names).label)] = each @ w
+            known[str(s.covariance(*names).label)] = each @ (w * rho)
         known |= {name: self._scalars(name, state.numbers) for name in _SCALARS}
         known |= {name: float(getattr(numbers, name) or 0.0) for name in _NUMBERS}
-        w, rho = _WEIGHT, _eigenvalue(self.problem)
-        Q = known["student_overlap"] @ (w * rho)
         biases = known["b"] if numbers.student_biases is None else numbers.student_biases
         return known | {
             "eigenvalue": rho,
             "weight": w,
-            "Q": Q,
-            "R": known["cross_overlap"] @ w,
-            "T": known["teacher_overlap"] @ (w / rho),
             "v_teacher": numbers.teacher_weights,
             "student_biases": biases,
             "teacher_biases": numbers.teacher_biases,
             # fields of what the student sees, noise on inputs included
-            "seen": Q + known["input_noise"] ** 2 * (known["student_overlap"] @ w),
+            "seen": known["Q"] + known["input_noise"] ** 2 * known["product_J_J"],
         }

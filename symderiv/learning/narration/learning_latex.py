@@ -23,6 +23,7 @@ class _Style:
     lower: tuple[int, ...] = ()
     upper: tuple[int, ...] = ()
     comma_after: int = 0  # a comma after this many lower indices
+    mark: str = ""  # above the letter, before indices
 
 
 def _styles() -> Mapping[tuple[str, int], _Style]:
@@ -99,14 +100,12 @@ def _of_families(element: sp.Indexed) -> _Style:
     above = "".join(name for name in families if name != "mode")
     if str(element.base.label).endswith("_of_all"):
         above += r"\mathbb{1}"
-    letter = rf"{_KINDS[kind]}^{{{above}}}"
-    count = len(element.indices)
-    if kind == "overlap":
-        labels = count - 3
-        return _Style(letter, tuple(range(labels, count)), tuple(range(labels)), 1)
+    letter, count = _KINDS[kind], len(element.indices)
     if "mode" in families:
-        return _Style(letter, (1,), (0,))
-    return _Style(letter, tuple(range(count - 1 - (kind != "x"), count)))
+        return _Style(letter, (1,), (0,), mark=above)
+    own = {"overlap": 3, "x": 1}.get(kind, 2)
+    upper, lower = tuple(range(count - own)), tuple(range(count - own, count))
+    return _Style(letter, lower, upper, int(kind == "overlap"), above)
 
 
 _MOMENTS = frozenset({"student_moment", "cross_moment", "teacher_moment"})
@@ -192,6 +191,8 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
         if style.comma_after and len(lower) > style.comma_after:
             lower[style.comma_after - 1] += ","
         upper = [letters[position] for position in style.upper]
+        if style.mark:
+            upper.insert(0, style.mark)
         if name in _MOMENTS:
             upper = [f"({letter})" for letter in upper]
         text = style.letter
