@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples stated-modules lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -72,9 +72,6 @@ biases: $(VENV)/.installed
 # Twelve learning problems in ten lines each: right-hand sides, SGD, times, lines; about five CPU minutes.
 systems: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.systems
-
-stated-modules: $(VENV)/.installed
-	$(BIN)/python -m benchmarks.stated_modules
 
 # Times and errors of right-hand sides whose means are integrals over the fields.
 losses: $(VENV)/.installed

@@ -77,10 +77,6 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     from symderiv.report.derivations import learning_derivation
 
     student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
-    if study.stated:
-        from symderiv.dynamics.rules.study_system import system_of
-
-        return LearningDerivation(student.text, teacher.text, system_of(study).equations.derivation)
     with naming_arguments():
         rule = rule_of_study(study)
     found = learning_derivation(
@@ -173,17 +169,10 @@ def module_of(
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
-    """The readable module, with an example where the study has numbers for one, and the fast one.
-
-    That of a rule which is only a statement is for the study's numbers of units.
-    """
+    """The readable module, with an example where there are numbers for one, and the fast one."""
     from symderiv import learning
     from symderiv.dynamics.rules.whichever import rule_of_study
 
-    if study.stated:
-        from symderiv.dynamics.rules.stated_run import module_of_study
-
-        return module_of_study(study).texts_of(name)
     rule = rule_of_study(study)
     activations = study.student_activation, study.teacher_activation
     found = learning.solver_text(name, *activations, tolerance, rule=rule)

@@ -96,10 +96,6 @@ def export_of(
             return written_source(to, latex_fragment(study, **fragment), target)
     if fragment:
         raise InputError("is for latex only", argument=next(iter(fragment)))
-    if study.stated:
-        from symderiv.dynamics.rules.study_system import system_of
-
-        return written_source(to, system_of(study).export(to), target)
     with naming_arguments():
         program = _program(study, tolerance)
         example = example_of(study, program.vectors)

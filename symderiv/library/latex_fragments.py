@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from symderiv import mathtext
-from symderiv.errors import InputError, NotYetError
+from symderiv.errors import InputError
 
 if TYPE_CHECKING:
     from symderiv.dynamics.studies.study import Study
@@ -88,18 +88,12 @@ def latex_fragment(
     Raises:
         InputError: an argument is not acceptable, or the notation cannot say this study.
     """
-    from symderiv.library.shown_equations import Equations, equations_of
+    from symderiv.library.shown_equations import equations_of
 
     _check("numbering", numbering, ("all", "none", "rates"))
     _check("notation", notation, NOTATIONS)
     _check("integrals", integrals, ("folded", "written"))
     found = equations_of(study)
-    if not isinstance(found, Equations):
-        raise NotYetError(
-            f"not exported as a fragment with {study.stated[0]}; problem.equations.to_latex() "
-            "gives the whole derivation",
-            argument="to",
-        )
     known = {**names_of(found.equations), **names_of(found.definitions)}
     if integrals == "written":
         known |= _written(study, known)

@@ -123,10 +123,6 @@ def _wrapped(equation: Equation, width: int) -> list[str]:
 
 def equations_of(study: Study) -> Equations | SystemEquations:
     """The equations of a study: terms whose rate is zero are left out."""
-    if study.stated:
-        from symderiv.dynamics.rules.study_system import system_of
-
-        return system_of(study).equations
     from symderiv.dynamics.rules.rule_of import rule_of
 
     training = study.training
@@ -168,6 +164,8 @@ def _equations(
     batches: bool,
     remembering: bool,
 ) -> Equations:
+    import sympy as sp
+
     from symderiv.learning import derive_equations, learning_problem
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.mean_factors import with_integral_names
@@ -223,6 +221,12 @@ def _equations(
     if derived.mean_force is not None:
         gradient = with_integral_names(derived.mean_force)
         definitions.append(Equation(r"\partial_b\epsilon_{i}", shown(gradient)))
+    further = [(of, with_integral_names(value)) for of, value in derived.further]
+    definitions += [Equation(latex(of), shown(value)) for of, value in further]
+    used = sp.Tuple(*(value for _, value in further), derived.student_gradient, derived.noise)
+    if not isotropic:
+        sums = [each for each in derived.sums if used.has(each[0].base)]
+        definitions += [Equation(latex(of), shown(value)) for of, value in sums]
     definitions += [Equation(latex(of), shown(value)) for of, value in derived.motion.before]
     definitions += _moments(derived)
     definitions += _integrals(full)
@@ -309,15 +313,20 @@ def _without_modes(expression: sp.Expr) -> sp.Expr:
 
     ones = ("eigenvalue", "weight")
     plain = {"student_overlap": s.Q, "cross_overlap": s.R, "teacher_overlap": s.T}
-    plain |= {str(base.label): base for base in (s.momentum_overlap, s.momentum_square)}
-    plain[str(s.momentum_cross.label)] = s.momentum_cross
 
     def is_mode(part: sp.Expr) -> bool:
-        return isinstance(part, sp.Indexed) and str(part.base.label) in (*plain, *ones)
+        return isinstance(part, sp.Indexed) and (
+            str(part.base.label) in ones or bool(s.families_of(part.base))
+        )
 
     def only(part: sp.Expr) -> sp.Expr:
         name = str(part.base.label)
-        return sp.S.One if name in ones else plain[name][part.indices[1:]]
+        if name in ones:
+            return sp.S.One
+        if name.startswith("product"):
+            # with eigenvalues that are one it is the covariance
+            return s.covariance(*s.families_of(part.base))[part.indices]
+        return plain.get(name, part.base)[part.indices[-2:]]
 
     def is_sum_over_modes(part: sp.Expr) -> bool:
         return isinstance(part, sp.Sum) and any(limit[0] in s.MODES for limit in part.limits)

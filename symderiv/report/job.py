@@ -322,10 +322,6 @@ def _derivation(study: Study, rule: LearningRule) -> Derivation:
     from symderiv.learning.narration.rates_told import told_of
     from symderiv.report.derivations import learning_derivation
 
-    if study.stated:
-        from symderiv.dynamics.rules.study_system import system_of
-
-        return system_of(study).equations.derivation
     student, teacher = map(activation, (study.student_activation, study.teacher_activation))
     return learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from symderiv.dynamics.studies.study import Study
+from symderiv.dynamics.studies.study_tables import STATED_KEYS
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.named_losses import loss
 
@@ -43,6 +44,12 @@ def rule_of(study: Study) -> StudyRule:
         momentum=training.momentum_rate is not None,
         batches=training.batch_ratio is not None,
         normalise=training.normalise,
+        stated=tuple(
+            name
+            for key, others in STATED_KEYS.items()
+            if f"training.{key}" in study.stated
+            for name in (key, *others)
+        ),
     )
     scale, eta_b = training.evaluation_scale, training.bias_learning_rate
     sizes: dict[str, float | np.ndarray] = {
@@ -56,6 +63,7 @@ def rule_of(study: Study) -> StudyRule:
         "teacher_biases": study.teacher_biases,
         "bias_learning_rate": training.learning_rate if eta_b is None else eta_b,
     }
+    sizes |= {name: getattr(training, name) for name in rule.stated}
     if training.batch_ratio is not None:
         sizes["batch_ratio"] = training.batch_ratio
     state = {"b": study.student_biases} if trained else {}

@@ -75,7 +75,27 @@ class RuleFlow(Flow):
     @cached_property
     def begin(self) -> np.ndarray:
         """The flat state at alpha = 0, what the rule adds behind."""
-        return self._extended("state", self.state.flat(), self.rule.state)
+        known = {**self._copied, **self.rule.state}
+        return self._extended("state", self.state.flat(), known)
+
+    @cached_property
+    def _copied(self) -> dict[str, np.ndarray]:
+        """The overlaps of what a rule follows besides: averages begin as the weights."""
+        students, teachers = (
+            np.moveaxis(each, 0, -1)
+            for each in (self.state.student_overlap, self.state.cross_overlap)
+        )
+        found = {}
+        for name, (first, second) in self._overlaps.items():
+            like = teachers if second == "B" else students
+            found[name] = np.zeros_like(like) if first == "U" else like
+        return found
+
+    @cached_property
+    def _overlaps(self) -> dict[str, tuple[str, str]]:
+        """The families whose overlaps a rule adds to the state, by the names of the fields."""
+        names = (name.split("_") for name in self.layout["state"])
+        return {"_".join(name): (name[1], name[2]) for name in names if name[0] == "overlap"}
 
     def _extended(
         self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
@@ -157,6 +177,9 @@ class RuleFlow(Flow):
                 ("C", "momentum_cross", self.state.weight),
             ):
                 found[name] = fields[field] @ share
+        for name, (first, second) in self._overlaps.items():
+            share = self.state.weight * (1.0 if second == "B" else self.state.eigenvalue)
+            found[f"{first}.{second}"] = fields[name] @ share
         if self.rule.rule.input_noise:
             rows = result.results
             found["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from symderiv.dynamics.rules.phases import IN_PHASES, PhasedFlow
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.rule_run import RuleFlow
-from symderiv.dynamics.rules.stated_run import stated_flow
 from symderiv.dynamics.rules.steps_flow import StepsFlow
 from symderiv.dynamics.stepping.flat_run import Progress
 from symderiv.dynamics.stepping.integrate import Check, check_equations, solve_flow
@@ -18,6 +19,7 @@ from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.initial import Initial, initial
 from symderiv.dynamics.studies.state import State
 from symderiv.dynamics.studies.study import Study
+from symderiv.errors import InputError
 
 
 def solve_rule(
@@ -57,10 +59,17 @@ def flow_of(
     Args:
         study, kernel, notice, checkpoint: see :func:`solve_rule`.
         start: what is known of its inputs.
+
+    Raises:
+        InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.
     """
-    if study.stated:
-        return lambda state: stated_flow(study, state, checkpoint)
     rule = rule_of(study)
+    if rule.rule.stated and np.any(start.state.eigenvalue == 0.0):
+        raise InputError(
+            "has eigenvalues that are zero, where overlaps of weights and teachers are not known; "
+            "leave those inputs out",
+            argument="data",
+        )
     chosen = kernel or kernel_for(study, notice=notice, rule=rule.rule)
     flow: type[RuleFlow] = RuleFlow
     if any(key in study.rule_keys for key in IN_PHASES):

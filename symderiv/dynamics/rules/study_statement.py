@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.dynamics.rules.stated_module import OfEigenspaces
 from symderiv.dynamics.rules.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.named_losses import loss
-from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
+from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Descent, Statement
 
@@ -60,7 +59,7 @@ def stated_step(form: Form, units: tuple[int, int]) -> tuple[Statement, tuple[sp
     rule = LearningRule(
         loss=loss(form.loss), target=form.target, normalise="sphere" if form.sphere else "none"
     )
-    state_rule(P, LearningProblem(g, h, rule), numbers, OfEigenspaces())
+    state_rule(P, LearningProblem(g, h, rule), numbers, AnySpectrum())
     if own:
         example = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
         for head, each in zip(heads, own, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -114,9 +113,7 @@ def problem_of(study: Study) -> LearningProblem:
     return LearningProblem(g, h, rule_of(study).rule)
 
 
-def numbers_of(
-    study: Study, P: Language, weights_move: bool = False, units: Mapping[str, int] | None = None
-) -> RuleNumbers:
+def numbers_of(study: Study, P: Language) -> RuleNumbers:
     """Return the numbers of a study's rule.
 
     They are parameters of the statement, so that other values need no new derivation, unless a
@@ -125,13 +122,8 @@ def numbers_of(
     Args:
         study: What is stated.
         P: Where parameters are declared.
-        weights_move: State output weights as slow scalars, also where their rate is zero.
-        units: Other numbers of students "K" and teachers "M", which stand for any; weights and
-            biases that stay are parameters then.
     """
     training, network = study.training, study.network
-    moving = weights_move or network.train_second_layer
-    K, M = (study.K, study.M) if units is None else (units["K"], units["M"])
     linear = training.loss == "squared" and training.target == "sum"
 
     def rate(name: str, value: float) -> Any:
@@ -144,12 +136,6 @@ def numbers_of(
         named = [size(f"{name}{n + 1}", value) for n, value in enumerate(values)]
         return np.array([exact(each) for each in named], dtype=object)
 
-    def biases(name: str, values: np.ndarray, count: int) -> np.ndarray:
-        if units is None or not np.any(values):
-            return np.resize(values, count)
-        named = [P.parameter(f"{name}{n + 1}", 1) for n in range(count)]
-        return np.array(named, dtype=object)
-
     # a velocity that remembers β of itself adds every step up 1/(1 - β) times
     memory = 1 / (1 - exact(training.momentum))
     examples = exact(training.batch_ratio or training.batch or 1)
@@ -159,17 +145,14 @@ def numbers_of(
     eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
     stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
     tasks = StatedTasks(study, P, examples) if study.task else None
-    taught = study.teacher_weights if units is None else np.ones(M)
-    taught = weights("c", taught) if tasks is None else tasks.teacher_weights
+    taught = weights("c", study.teacher_weights) if tasks is None else tasks.teacher_weights
     return RuleNumbers(
-        K=K,
-        M=M,
+        K=study.K,
+        M=study.M,
         teacher_weights=taught,
-        teacher_biases=biases("teacher_biases", study.teacher_biases, M),
-        student_weights=None if moving else weights("v", study.student_weights),
-        student_biases=(
-            None if network.train_biases else biases("student_biases", study.student_biases, K)
-        ),
+        teacher_biases=study.teacher_biases,
+        student_weights=None if network.train_second_layer else weights("v", study.student_weights),
+        student_biases=None if network.train_biases else study.student_biases,
         learning_rate=eta * times,
         second_layer_learning_rate=eta_v * times,
         bias_learning_rate=times * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),

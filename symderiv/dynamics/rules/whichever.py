@@ -34,10 +34,6 @@ def solver_module(study: Study, *, notice: Callable[[str], None] | None = None) 
     """As :func:`symderiv.dynamics.storage.study_kernel.kernel_for`, for every rule."""
     from symderiv.dynamics.storage.study_kernel import kernel_for
 
-    if study.stated:
-        from symderiv.dynamics.rules.stated_run import kernel_of_statement
-
-        return kernel_of_statement(study)
     rule = rule_of_study(study) if study.rule_keys else None
     return kernel_for(study, notice=notice, rule=rule)
 

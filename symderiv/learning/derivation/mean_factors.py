@@ -48,7 +48,13 @@ def slots(mean: sp.Expr) -> tuple[Slot, ...]:
         family = "B" if teacher else "J" if bare == s.x else str(bare.label).removeprefix("x_")
         slot = Slot(teacher, int(order), str(index), isinstance(field, sp.Add), family)
         found += [slot] * int(exponent)
-    return tuple(sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index, slot.family)))
+    return tuple(
+        sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index, slot.family))
+    )
+
+
+def _rank(slot: Slot) -> tuple[int, bool, str, str]:
+    return -slot.order, slot.teacher, slot.index, slot.family
 
 
 def index_symbol(slot: Slot) -> Any:

@@ -52,7 +52,6 @@ d, and stands for its mean over components.
 """
 
 
-
 @dataclass(frozen=True)
 class Motion:
     """What happens to the order parameters, for one component of the data.
@@ -169,9 +168,7 @@ def one_component(expression: sp.Expr) -> sp.Expr:
     return map_terms(expression, rule)
 
 
-def on_the_sphere(
-    rates: Rates, length: sp.Expr, pairs: Sequence[tuple[str, str]]
-) -> Motion:
+def on_the_sphere(rates: Rates, length: sp.Expr, pairs: Sequence[tuple[str, str]]) -> Motion:
     """Return the motion of students that are rescaled after each step so that Q_ii stays.
 
     The factor (1 + x)^(-1/2) takes x/2 of a vector back, with x what Q_ii would grow by over Q_ii.

@@ -187,9 +187,7 @@ def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, .
     )
 
 
-def _further(
-    arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr
-) -> Procedure:
+def _further(arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr) -> Procedure:
     """What students drift by along other vectors."""
     label = str(name.base.label)
     array = Array(label, tuple(index.upper.free_symbols.pop().name for index in name.indices))

@@ -103,9 +103,9 @@ def _of_families(element: sp.Indexed) -> _Style:
     letter, count = _KINDS[kind], len(element.indices)
     if "mode" in families:
         return _Style(letter, (1,), (0,), mark=above)
-    own = {"overlap": 3, "x": 1}.get(kind, 2)
+    own = {"overlap": min(count, 3), "x": 1}.get(kind, 2)
     upper, lower = tuple(range(count - own)), tuple(range(count - own, count))
-    return _Style(letter, lower, upper, int(kind == "overlap"), above)
+    return _Style(letter, lower, upper, int(own == 3), above)
 
 
 _MOMENTS = frozenset({"student_moment", "cross_moment", "teacher_moment"})

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from symderiv.dynamics.rules.stated_run import stated_flow
+from symderiv.system.all_sizes import AllSizes
 
 import symderiv as sd
 from symderiv.dynamics.rules.solving import flow_of
-from symderiv.dynamics.rules.stated_run import stated_flow
 from symderiv.dynamics.stepping.study_flow import Flow
 from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import NotYetError
-from symderiv.system.all_sizes import AllSizes
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(8)
