@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from symderiv.report.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
-    from symderiv.system.told import SystemEquations
 
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
@@ -266,7 +265,7 @@ class Problem(Shown):
         return "problem" if self._path is None else self._path.stem
 
     @property
-    def equations(self) -> Equations | SystemEquations:
+    def equations(self) -> Equations:
         """The order-parameter equations, derived from the learning rule.
 
         Takes a fraction of a second the first time; typeset in a notebook, text in a terminal.

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from symderiv.dynamics.studies.study import Study
     from symderiv.learning.rule.learning_rule import LearningRule
-    from symderiv.system.told import SystemEquations
 
 
 __all__ = ["Equation", "Equations", "equations_of"]
@@ -121,7 +120,7 @@ def _wrapped(equation: Equation, width: int) -> list[str]:
     return lines
 
 
-def equations_of(study: Study) -> Equations | SystemEquations:
+def equations_of(study: Study) -> Equations:
     """The equations of a study: terms whose rate is zero are left out."""
     from symderiv.dynamics.rules.rule_of import rule_of
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # what stands in the module
         """A function of the module."""
         return x
 
-    factor_1 = factor_2 = factor_3 = factor_4 = factor_0
+    factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
         """The factors by number."""
@@ -201,6 +201,25 @@ def factor_of(kind: int, x: float) -> float:
     if kind == 3:
         return factor_3(x)
     return factor_4(x)
+
+
+def any_factor_of(kind: int, x: float) -> float:
+    """The factors by number, of rules with higher derivatives in their means."""
+    if kind == 0:
+        return factor_0(x)
+    if kind == 1:
+        return factor_1(x)
+    if kind == 2:
+        return factor_2(x)
+    if kind == 3:
+        return factor_3(x)
+    if kind == 4:
+        return factor_4(x)
+    if kind == 5:
+        return factor_5(x)
+    if kind == 6:
+        return factor_6(x)
+    return factor_7(x)
 
 
 def mean_of_2(c11: float, c12: float, c22: float) -> float:

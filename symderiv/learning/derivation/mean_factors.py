@@ -29,6 +29,10 @@ class Slot:
         """Which function stands in the slot, whatever its field."""
         return self.teacher, self.order
 
+    def identity(self, same_activation: bool) -> tuple[bool, int]:
+        """The same where a teacher with the student's activation has the student's functions."""
+        return self.teacher and not same_activation, self.order
+
 
 def slots(mean: sp.Expr) -> tuple[Slot, ...]:
     """The factors of ``Average(product of activations)``: high derivatives first, students first.

@@ -42,7 +42,7 @@ def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -
         for term in [whole.renamed(variable.indices)]
         for slope in _slopes(term.factor, variable, outputs)
     ]
-    return contract(together(parts))
+    return spread(_in_order(contract(together(parts))))
 
 
 def by_weight(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
@@ -165,7 +165,18 @@ def prove_biases(mean_loss: sp.Expr, force: sp.Expr, outputs: Outputs) -> None:
     _agree(s.Average(s.F[s.i]), by_weight(mean_loss, s.bias[s.i], outputs), force)
 
 
+def _in_order(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with the indices of symmetric products of vectors in one order."""
+    return expression.xreplace(
+        {
+            element: element.base[tuple(sorted(element.indices, key=str))]
+            for element in expression.atoms(sp.Indexed)
+            if len(set(s.families_of(element.base))) == 1 and len(element.indices) == 2
+        }
+    )
+
+
 def _agree(name: sp.Expr, from_means: sp.Expr, from_forces: sp.Expr) -> None:
-    apart = spread(settled(spread(from_means - from_forces)))
+    apart = spread(_in_order(spread(settled(spread(from_means - from_forces)))))
     if apart != 0:
         raise SymderivError(f"{name} differs from the derivative of the mean loss by {apart}")

@@ -15,7 +15,7 @@ import sympy as sp
 from symderiv.errors import InputError, SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import mean_over_example, pair_written_out
-from symderiv.learning.derivation.indexed_sums import at, contract, spread
+from symderiv.learning.derivation.indexed_sums import Term, at, contract, map_terms, spread
 from symderiv.learning.derivation.motion import (
     GRADIENT_SIZE,
     SEEN,
@@ -61,6 +61,15 @@ CROSS = sp.Sum(s.weight[s.k] * s.cross_overlap[s.k, s.i, s.n], (s.k, 0, s.L - 1)
 def one_of_all(drift: sp.Expr) -> sp.Expr:
     """Return what of a drift is the same for all examples."""
     return sp.Add(*(term for term in sp.Add.make_args(drift) if not term.has(s.d)))
+
+
+def _of_its_component(term: Term) -> Term:
+    """Return a term of an example of the component c in the place of a mean over components."""
+    kept = tuple(limit for limit in term.limits if limit[0] not in s.COMPONENTS)
+    if len(kept) == len(term.limits):
+        return term
+    (index,) = {limit[0] for limit in term.limits} - {limit[0] for limit in kept}
+    return Term(term.factor / s.probability[index], kept).relettered({index: s.c})
 
 
 def written_out(rate: sp.Expr) -> sp.Expr:
@@ -383,17 +392,19 @@ class RuleEquations:
             name: {e: one_of_all(drift) for e, drift in drifts.items()}
             for name, drifts in self.drifts.items()
         }
-        for each in self.gains:
-            if each.of_all:
-                along = -self.named_rate * s.gain(each.family)[each.letters]
-                own = steady[moving].get(each.family, sp.S.Zero)
-                steady[moving][each.family] = own + along
+        gained = {
+            each.family: -self.named_rate * s.gain(each.family)[each.letters]
+            for each in self.gains
+            if each.of_all
+        }
         force = -self.named_rate * s.F[s.i]
         mode = {name: s.mode(name)[s.k, s.i] for name in self.units if name not in ("F", "B")}
         mode["B"] = s.y_mode[s.c, s.k, s.n]
         found = {}
         for (first, second), of in zip(self.pairs, self.overlaps, strict=True):
             total = overlap_rate(first, second, steady, sp.S.Zero)
+            along = overlap_rate(first, second, {moving: gained}, sp.S.Zero)
+            total += map_terms(along, _of_its_component)
             last = mode[second] if second == "B" else at(mode[second], {s.i: s.j})
             if first == moving:
                 total += force * last
@@ -414,10 +425,11 @@ class RuleEquations:
     @cached_property
     def forces(self) -> dict[str, sp.Expr]:
         """The derivatives of the mean loss by output weights and biases."""
-        return {
-            name: mean_over_example(self.of_one(force))
-            for name, (_, force) in self._gradients.items()
-        }
+        return {name: mean_over_example(self.slope_by(name)) for name in self._gradients}
+
+    def slope_by(self, name: str) -> sp.Expr:
+        """Return the derivative of the loss of an example by the scalar of student i."""
+        return self.of_one(self._gradients[name][1])
 
     @cached_property
     def _gradients(self) -> dict[str, tuple[sp.Expr, sp.Expr]]:

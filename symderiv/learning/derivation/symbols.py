@@ -150,6 +150,11 @@ def field(family: str) -> sp.IndexedBase:
     return _FIELDS.get(family) or _base(f"x_{family}")
 
 
+def vector(family: str) -> sp.IndexedBase:
+    """Return the array of the coordinates of a family that moves."""
+    return {"J": J, "U": U}.get(family) or _base(f"w_{family}")
+
+
 def mode(family: str) -> sp.IndexedBase:
     """Return the array of the fields of a family that moves, in an eigenspace."""
     return {"J": x_mode, "U": u_mode}.get(family) or _base(f"x_{family}_mode")

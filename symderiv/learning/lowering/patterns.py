@@ -101,7 +101,7 @@ def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangem
     """
 
     def kinds(group: Sequence[Slot]) -> tuple[Kind, ...]:
-        return tuple(sorted((_identity(slot, same_activation) for slot in group), key=_rank))
+        return tuple(sorted((slot.identity(same_activation) for slot in group), key=_rank))
 
     # The field that the first letter of the name stands for comes first, and so on; between equal
     # names the indices decide.
@@ -130,10 +130,6 @@ def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...
             letters.setdefault(number, chr(ord("a") + len(letters)))
         found.append(("".join(letters[number] for _, number in order), tuple(letters)))
     return found
-
-
-def _identity(slot: Slot, same_activation: bool) -> Kind:
-    return (slot.teacher and not same_activation), slot.order
 
 
 def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:

@@ -24,6 +24,9 @@ from symderiv_codegen import (
 from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.gaussian import existence
 from symderiv.kept import kept
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.lowering.compiled_means import compiled_means
 from symderiv.learning.lowering.numeric_activation import NumericActivation, X
 from symderiv.learning.lowering.patterns import Kind, Pattern
@@ -84,6 +87,13 @@ _SAMPLES = (
     (1, 4),
 )  # means in which all that computes any of them occurs
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
+_HIGHER = {
+    (False, 3): (5, "student_activation_third_derivative"),
+    (True, 2): (6, "teacher_activation_second_derivative"),
+    (False, 2): (7, "student_activation_second_derivative"),
+}
+"""Numbers and names of factors that only rules with slopes of slopes have; the number 2 is half a
+second derivative, of the mean E[g''(a) h(b)]/2 alone."""
 
 
 class Quadrature:
@@ -116,6 +126,11 @@ class Quadrature:
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
+        if self.higher and self.kinked:
+            raise NotYetError(
+                f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
+                f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
+            )
         self.tolerance, self.within = tolerance, within
         if rule is None:
             self.rule, self.error = self._chosen(limited)
@@ -206,6 +221,15 @@ class Quadrature:
                 }[order]
                 name_of = _NAMES[order].format(name)
                 result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
+        if self.higher:
+            for (teacher, order), (_, name) in _HIGHER.items():
+                of = self.teacher if teacher else self.student
+                doc = (
+                    f"The derivative of order {order} of the {'teacher' if teacher else 'student'}."
+                )
+                result.append(
+                    ScalarFunction(name, (X,), (), of.derivative(order), doc, as_value=True)
+                )
         return (*result, *self._by_number())
 
     def _by_number(self) -> list[TemplateFunction]:
@@ -213,10 +237,13 @@ class Quadrature:
         for order in range(2):
             owner = "student" if self.problem.same_activation else "teacher"
             known[_TEACHER + order] = _NAMES[order].format(owner)
+        if self.higher:
+            known |= dict(_HIGHER.values())
         names = tuple((f"factor_{number}", name) for number, name in known.items())
         kind, x = sp.symbols("kind x")
         doc = "The activations and their derivatives by number."
-        found = [TemplateFunction("quadrature_factor", (kind, x), "factor_of", names, doc)]
+        template = "any_factor_of" if self.higher else "factor_of"
+        found = [TemplateFunction("quadrature_factor", (kind, x), template, names, doc)]
         if self.kinked:
             doc = "Where they are not smooth."
             found.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
@@ -299,7 +326,24 @@ class Quadrature:
             h, slope = _TEACHER, _TEACHER + 1
             twos += [(0, h), (h, h), (1, slope), (2, h)]
             fours += [(1, 1, 0, h), (1, 1, h, h)]
-        return [*twos, *fours]
+        return list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+
+    @cached_property
+    def _of_stated_rules(self) -> list[Kinds]:
+        """The factors of means in the equations of a rule with lines of its own."""
+        if not self.problem.rule.stated:
+            return []
+        equations, same = derive_equations(self.problem), self.problem.same_activation
+        values = [equations.mean_loss, equations.noise, *(value for _, value in equations.further)]
+        values += [equations.student_gradient, equations.teacher_gradient]
+        values += [equations.second_layer_gradient, equations.mean_force or sp.S.Zero]
+        means = sorted(set().union(*(value.atoms(s.Average) for value in values)), key=str)
+        return [_numbers(tuple(slot.identity(same) for slot in slots(mean))) for mean in means]
+
+    @property
+    def higher(self) -> bool:
+        """Whether means contain derivatives beyond those of plain descent."""
+        return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
 def _stated(error: float) -> float:
@@ -309,7 +353,12 @@ def _stated(error: float) -> float:
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
     """Factors as numbers; see the templates."""
-    return tuple(_TEACHER * teacher + order for teacher, order in kinds)
+    if tuple(order for _, order in kinds) == (2, 0):
+        return 2, _TEACHER * kinds[1][0]
+    return tuple(
+        _HIGHER[teacher, order][0] if (teacher, order) in _HIGHER else _TEACHER * teacher + order
+        for teacher, order in kinds
+    )
 
 
 def _refuse_divergence(

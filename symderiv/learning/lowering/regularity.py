@@ -24,7 +24,7 @@ def _covariance(size: int) -> sp.Matrix:
     return factor * factor.T + sp.Rational(1, 5) * sp.eye(size)
 
 
-_BIASES = [sp.Rational(n, 7) for n in (3, -2, 5, -4)]
+_BIASES = [sp.Rational(n, 7) for n in (3, -2, 5, -4, 1, -6, 2, -1)]
 
 
 def _size(arguments: Sequence[sp.Symbol], biased: bool = False) -> int:

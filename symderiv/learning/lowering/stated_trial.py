@@ -214,8 +214,8 @@ class _Names:
 
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
         """Overlaps as a state holds them: those with teachers times ρ_k for each."""
-        families = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
-        return self._overlaps(*families, of) * self._eigenvalue ** families.count("B")
+        first, second = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
+        return self._overlaps(first, second, of) * self._eigenvalue ** (first, second).count("B")
 
     def _overlaps(self, first: str, second: str, of: Callable[[str, str], Floats]) -> Floats:
         sizes = {"B": self.trial.M}

@@ -91,7 +91,15 @@ def _styles() -> Mapping[tuple[str, int], _Style]:
 
 
 _STYLES = _styles()
-_KINDS = {"overlap": "O", "product": "O", "covariance": "C", "drift": "D", "gain": "G", "x": "x"}
+_KINDS = {
+    "overlap": "O",
+    "product": "O",
+    "covariance": "C",
+    "drift": "D",
+    "gain": "G",
+    "x": "x",
+    "w": "w",
+}
 
 
 def _of_families(element: sp.Indexed) -> _Style:
@@ -103,6 +111,8 @@ def _of_families(element: sp.Indexed) -> _Style:
     letter, count = _KINDS[kind], len(element.indices)
     if "mode" in families:
         return _Style(letter, (1,), (0,), mark=above)
+    if kind == "w":
+        return _Style(letter, (0, 2), mark=above)
     own = {"overlap": min(count, 3), "x": 1}.get(kind, 2)
     upper, lower = tuple(range(count - own)), tuple(range(count - own, count))
     return _Style(letter, lower, upper, int(own == 3), above)
@@ -306,7 +316,8 @@ def by_rates(expression: sp.Expr) -> str:
         rate = sp.Mul(*(part for part in parts if part.free_symbols <= _SCALES))
         rest = sp.Mul(*(part for part in parts if not part.free_symbols <= _SCALES))
         sign = ("- " if negative else "") if not text else " - " if negative else " + "
-        text += sign + (f"{latex(rate)} " if rate != 1 else "") + latex(rest)
+        body = rf"\left({latex(rest)}\right)" if rest.is_Add and rate != 1 else latex(rest)
+        text += sign + (f"{latex(rate)} " if rate != 1 else "") + body
     return text
 
 

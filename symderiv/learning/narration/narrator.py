@@ -61,6 +61,15 @@ _OF_VELOCITIES = {
     "U": "With $1 - \\beta = \\gamma/N$ and $U = N V$ one example moves the velocity.",
     "J": "The weights follow it, with weight decay of their own.",
 }
+_FOLLOWER = "Vectors that the rule adds follow the weights."
+_OF_FAMILIES = {
+    "overlap": "Overlaps of the vectors that the rule adds, eigenvalue by eigenvalue.",
+    "x": "The fields of the vectors that the rule adds.",
+    "mode": "The part of such a field in an eigenspace.",
+    "product": "Products of vectors over the input dimension, without the input covariance.",
+    "covariance": "Covariances of the fields of the vectors that the rule adds.",
+}
+"""Of what is named after families of vectors, by the kind of thing that it is."""
 _SLOW = {
     "v": "One step on the second layer, whose learning rate carries 1/N.",
     "student_biases": "One step on the biases, whose learning rate carries 1/N; the derivative of "
@@ -160,6 +169,10 @@ def _told(step: steps.LearningStep, equations: Equations) -> Step:
     return Step(rule, words, latex(step.of), latex(step.value))
 
 
+def _kind(label: str) -> str:
+    return "mode" if label.endswith("_mode") else label.split("_")[0]
+
+
 def _label(quantity: sp.Expr) -> str:
     """The name of a symbol or array, also of one that is differentiated, or differentiated by."""
     if isinstance(quantity, s.Partial):
@@ -174,7 +187,8 @@ def _equation(equality: steps.Equality) -> str:
 
 
 def _defined(step: steps.Defined) -> Step:
-    words = _DEFINITIONS[_label(step.of)]
+    label = _label(step.of)
+    words = _DEFINITIONS.get(label) or _OF_FAMILIES[_kind(label)]
     if isinstance(step.value, s.Average):
         return Step("definition", words, latex(step.of), latex(step.value))
     return Step("definition", words, "", _equation(step))
@@ -201,10 +215,13 @@ def _force(step: steps.ForceFound) -> Step:
     how = "$\\delta$ written out." if step.factored.has(s.delta) else "outputs written out."
     if step.value.has(s.LossSlope):
         how = "$\\ell_{s}$ is the derivative of the loss by $s$ at the outputs."
+    shown = [step.force, step.derivative]
+    if step.factored != step.value:
+        shown.append(step.factored)
     return Step(
         "chain rule",
         f"The force on the field of student i; {how}",
-        " = ".join(map(latex, (step.force, step.derivative, step.factored))),
+        " = ".join(map(latex, shown)),
         latex(step.value),
     )
 
@@ -212,7 +229,7 @@ def _force(step: steps.ForceFound) -> Step:
 def _update(step: steps.Updated) -> Step:
     words = _SLOW.get(_label(step.weight), "")
     if step.descended == step.value:  # of velocities
-        words = _OF_VELOCITIES[_label(step.weight)] + _noise_told(step.value)
+        words = _OF_VELOCITIES.get(_label(step.weight), _FOLLOWER) + _noise_told(step.value)
         return Step("update", words, "", latex(step.value))
     if words:
         return Step("update", words, by_rates(step.descended), by_rates(step.value))
@@ -262,6 +279,8 @@ def _coefficient(step: steps.CoefficientAveraged) -> Step:
     if _label(step.of) == "A":
         drops = "." if step.value.has(s.LossSlope) else "; the label noise drops out."
         words = f"The force differentiated and averaged{drops}"
+    if _label(step.of).startswith("drift"):
+        words = "What else moves students along vectors of these families, averaged."
     return Step("derivative", words, latex(step.of), latex(step.value))
 
 

@@ -7,7 +7,7 @@ Coefficients are proved to be derivatives of the mean loss by a way of their own
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,9 +24,14 @@ from symderiv.learning.derivation.indexed_sums import derivative, spread
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.derivation.mean_factors import with_integral_names
 from symderiv.learning.derivation.moment_hierarchy import moment_equations
-from symderiv.learning.derivation.motion import SEEN, one_component
-from symderiv.learning.derivation.named_rule import judged_and_taught
-from symderiv.learning.derivation.rule_equations import RuleEquations, equations_of, written_out
+from symderiv.learning.derivation.motion import SEEN, one_component, state_overlap
+from symderiv.learning.derivation.named_rule import NamedLoss, judged_and_taught
+from symderiv.learning.derivation.rule_equations import (
+    Gain,
+    RuleEquations,
+    equations_of,
+    written_out,
+)
 from symderiv.learning.derivation.steps import LearningStep
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET
@@ -68,7 +73,7 @@ def _of_all_activations(rule: LearningRule) -> dict[str, Steps]:
         found["equations"] = tuple(told.equations())
     if not rule.plain_motion:
         found["motion"] = tuple(told.motion())
-    elif not rule.momentum:
+    elif not (rule.momentum or rule.stated):
         rates = [*told.derived.of_one_component.values()][:2]
         found["moment_equations"] = moment_equations(*rates)[1]
     return {key: found[key] for key in _ORDER if key in found}
@@ -109,6 +114,10 @@ class _Told:
             noisy = xi + s.input_noise * s.input_epsilon[s.k, s.a]
             yield steps.NoisyInputs(noisy, written_out(SEEN[s.c, s.k]))
         yield steps.Defined(s.x[s.i], sp.Sum(inner, (s.k, 0, s.L - 1)) / sp.sqrt(s.N))
+        for family in self._added:
+            other = sp.Sum(s.vector(family)[s.i, s.k, s.a] * xi, _COORDINATE)
+            field = sp.Sum(other, (s.k, 0, s.L - 1)) / sp.sqrt(s.N)
+            yield steps.Defined(s.field(family)[s.i], field)
         variance = written_out(self.rho[s.k]) * sp.KroneckerDelta(s.a, s.b)
         yield steps.InputsAssumed(
             (
@@ -118,7 +127,8 @@ class _Told:
         )
         yield from self._noises()
         yield steps.Defined(s.delta, self.derived.outputs.student - self._target)
-        yield steps.LossDefined(_in_difference(self.rule.loss.expression), self._judged)
+        loss = _in_difference(self.rule.loss.expression) + self._added_loss
+        yield steps.LossDefined(loss, self._judged)
         components = sp.Sum(s.probability[s.c] * s.ComponentAverage(s.f, s.c), (s.c, 0, s.C - 1))
         yield steps.Mixed(s.Average(s.f), components)
 
@@ -127,6 +137,12 @@ class _Told:
         if self.rule.target == "sum":
             return self.derived.outputs.target
         return (s.flip if self.rule.flips else 1) * s.label + s.sigma * s.zeta
+
+    @property
+    def _added_loss(self) -> sp.Expr:
+        """What the lines of a stated rule add to the loss."""
+        whole = self.derived.named.descent.loss
+        return self.derived.of_all(whole - sp.Add(*whole.atoms(NamedLoss)))
 
     @property
     def _judged(self) -> sp.Expr:
@@ -159,6 +175,9 @@ class _Told:
         return _in_difference(sp.diff(self.rule.loss.expression, OUTPUT))
 
     def _by_chain_rule(self, variable: sp.Indexed) -> sp.Expr:
+        if self.rule.stated:
+            name = {s.x: "x", s.v: "v"}[variable.base]
+            return self.derived.force if name == "x" else self.derived.slope_by(name)
         return self._slope * derivative(self.derived.outputs.student, variable)
 
     def update(self) -> Iterator[LearningStep]:
@@ -172,6 +191,7 @@ class _Told:
         added = s.update_noise * s.update_zeta[s.i, s.k, s.a] / sp.sqrt(s.N)
         added = added if self.rule.update_noise else sp.S.Zero
         decay = sp.S.Zero if self.rule.batches else s.kappa / s.N * weight
+        down += eta / s.N * self._gained
         if self.rule.momentum:
             moved = velocity - down - s.gamma / s.N * velocity + added
             yield steps.Updated(velocity, moved, moved)
@@ -180,9 +200,41 @@ class _Told:
         else:
             whole = weight - eta * s.Partial(s.epsilon, weight) - decay + added
             yield steps.Updated(weight, whole, weight - down - decay + added)
+        yield from self._followers()
         yield from self._slow_update(s.v[s.i], s.v_velocity[s.i], s.eta_v, s.kappa_v)
         if self.rule.trained_biases:
             yield from self._slow_update(s.bias[s.i], s.b_velocity[s.i], s.eta_b, sp.S.Zero)
+
+    @property
+    def _gained(self) -> sp.Expr:
+        """The derivative of the loss of an example by J_i along vectors."""
+        found = sp.S.Zero
+        for each in self.derived.gains:
+            if each.of_all:
+                letter = s.m if each.family == "B" else s.p
+                along = (
+                    s.phi[s.m, s.k, s.a] / s.eigenvalue[s.k]
+                    if each.family == "B"
+                    else s.vector(each.family)[s.p, s.k, s.a]
+                )
+                gain = s.gain(each.family)[s.i, letter]
+                found += sp.Sum(gain * along, (letter, 0, letter.upper))
+        return found
+
+    def _followers(self) -> Iterator[LearningStep]:
+        """The vectors that a rule adds."""
+        for family in self._added:
+            weight = s.vector(family)[s.i, s.k, s.a]
+            moved = weight
+            for along, rate in self.derived.drifts[family].items():
+                moved += (
+                    rate.coeff(sp.KroneckerDelta(s.i, s.j)) / s.N * s.vector(along)[s.i, s.k, s.a]
+                )
+            yield steps.Updated(weight, moved, moved)
+
+    @property
+    def _added(self) -> list[str]:
+        return [name for name in self.derived.units if name not in ("F", "U", "J", "B")]
 
     def _slow_update(
         self, weight: sp.Indexed, velocity: sp.Indexed, rate: sp.Expr, decay: sp.Expr
@@ -218,6 +270,14 @@ class _Told:
                 (s.momentum_cross[s.c, s.k, s.i, s.n], U[s.i, s.k, s.a] * phi),
             ]
             linear.append((s.u_mode[s.k, s.i], U[s.i, s.k, s.a] * xi))
+        for first, second in self.derived.pairs:
+            if {first, second} & set(self._added):
+                last = phi if second == "B" else s.vector(second)[s.j, s.k, s.a]
+                one = s.vector(first)[s.i, s.k, s.a]
+                products.append((state_overlap(first, second), one * last))
+        for family in self._added:
+            one = s.vector(family)[s.i, s.k, s.a]
+            linear.append((s.mode(family)[s.k, s.i], one * xi))
         for name, value in products:
             yield steps.Defined(name, _over_coordinates(value))
         for name, value in linear:
@@ -242,6 +302,11 @@ class _Told:
         for field, value in ((s.x[s.j], student), (s.y[s.n], cross)):
             mean = s.ComponentAverage(s.x[s.i] * field, s.c)
             yield steps.FieldCovariance(mean, written_out(sp.Sum(value, (s.k, 0, s.L - 1))))
+        shown = sp.Tuple(self.derived.mean_loss, *(value for _, value in self.derived.further))
+        for name, value in self.derived.sums:
+            fields = {s.field(family) for family in s.families_of(name.base)} - {s.x, s.y}
+            if shown.has(name.base) or (fields and "covariance" in str(name.base.label)):
+                yield steps.Defined(name, value)
 
     # means
 
@@ -262,10 +327,12 @@ class _Told:
         ):
             mean = s.ComponentAverage(field * other, label)
             yield steps.ModeCovariance(mean, written_out(value))
-        yield _stein()
+        yield _stein([each for each in derived.gains if not each.of_all])
         by_q, by_r = (s.Partial(self.potential, by) for by in (s.Q[s.i, s.j], s.R[s.i, s.n]))
         coefficients = derived.gradients
         for name, value in zip((s.A[s.i, s.j], s.B[s.i, s.n]), coefficients, strict=True):
+            yield steps.CoefficientAveraged(name, value)
+        for name, value in derived.further:
             yield steps.CoefficientAveraged(name, value)
         price.prove_first_layer(derived.mean_loss, *coefficients, derived.outputs)
         for by in (by_q, by_r):
@@ -338,8 +405,10 @@ def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
         factors = sp.Mul.make_args(term)
         random = sp.Mul(*(f for f in factors if s.is_random(f)))
         rest = sp.Mul(*(f for f in factors if not s.is_random(f)))
-        mean = sp.Sum(s.probability[label] * s.ComponentAverage(random, label), (label, 0, s.C - 1))
-        found.append(rest if random == 1 else rest * mean)
+        own = sp.Mul(*(f for f in sp.Mul.make_args(rest) if f.has(label)))
+        inside = s.probability[label] * own * s.ComponentAverage(random, label)
+        mean = sp.Sum(inside, (label, 0, s.C - 1))
+        found.append(rest if random == 1 else rest / own * mean)
     return sp.Add(*found)
 
 
@@ -349,19 +418,28 @@ def _in_difference(expression: sp.Expr) -> sp.Expr:
     return expression if found.has(TARGET) else found
 
 
-def _stein() -> steps.Stein:
-    """Return ⟨z F_i⟩ for any Gaussian field z, its coefficients by their names."""
+def _stein(gains: Sequence[Gain]) -> steps.Stein:
+    """Return ⟨z F_i⟩ for any Gaussian field z, its coefficients by their names.
+
+    Args:
+        gains: What F_i depends on besides the fields of students and teachers.
+    """
+    others = [(s.j, s.field(each.family), each.name) for each in gains]
     sums = tuple(
         steps.SteinSum(
             (letter, 0, letter.upper),
             s.ComponentAverage(s.z * field[letter], s.c),
             coefficient[s.c, s.i, letter],
         )
-        for letter, field, coefficient in ((s.j, s.x, s.A), (s.n, s.y, s.B))
+        for letter, field, coefficient in ((s.j, s.x, s.A), (s.n, s.y, s.B), *others)
     )
     named = tuple(
         steps.Equality(name, s.Average(s.Partial(s.F[s.i], field)))
-        for name, field in ((s.A[s.i, s.j], s.x[s.j]), (s.B[s.i, s.n], s.y[s.n]))
+        for name, field in (
+            (s.A[s.i, s.j], s.x[s.j]),
+            (s.B[s.i, s.n], s.y[s.n]),
+            *((name[s.i, letter], field[letter]) for letter, field, name in others),
+        )
     )
     return steps.Stein(s.ComponentAverage(s.z * s.F[s.i], s.c), sums, named)
 

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symderiv.dynamics.rules.stated_run import stated_flow
-from symderiv.system.all_sizes import AllSizes
 
 import symderiv as sd
-from symderiv.dynamics.rules.solving import flow_of
-from symderiv.dynamics.stepping.study_flow import Flow
-from symderiv.dynamics.storage.study_kernel import kernel_for
+from symderiv.dynamics.rules.study_system import named_state
 from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import NotYetError
+from symderiv.learning.lowering.recipes import solver_text
+from symderiv.learning.rule.learning_rule import LearningRule
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(8)
@@ -25,51 +23,9 @@ SOBOLEV = {"sobolev_weight": 0.5}
 AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}
 
 
-def _error(flow: Flow) -> float:
-    """Return the generalisation error at the start, by the module of plain descent."""
-    state = flow.state
-    arrays = (state.Q, state.R, state.T, state.student_weights, state.teacher_weights)
-    return float(flow.kernel.module.generalization_error(*map(np.array, arrays)))
-
-
 def _problem(**given: Any) -> sd.Problem:
     fixed = {"students": 2, "teachers": 1, "learning_rate": 0.5, "seed": 1, "student_std": 0.8}
     return sd.Problem("erf", **{**fixed, "inputs": INPUTS, "time": {"end": 10.0}, **given})
-
-
-@pytest.mark.days(3)
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"weight_decay": 0.1, "label_noise": 0.3, "train_second_layer": True},
-        {"order": "small-learning-rate", "label_noise": 0.3},
-        {"label_flip": 0.2, "label_noise": 0.5},
-        {"keep": 0.7, "label_flip": 0.1},
-        {"input_noise": 0.4, "update_noise": 0.3, "students": 3, "teachers": 2},
-        {
-            "student_biases": [0.1, -0.3],
-            "teacher_biases": 0.2,
-            "train_biases": True,
-            "bias_learning_rate": 0.3,
-        },
-    ],
-    ids=str,
-)
-def test_a_module_from_the_statement_is_that_of_the_rule(given: dict[str, Any]) -> None:
-    study = _problem(**given)._study
-    start = initial(study)
-    stated = stated_flow(study, start.state)
-    if study.rule_keys:
-        derived = flow_of(study, start)(start.state)
-    else:
-        derived = Flow(study, kernel_for(study), start.state)
-    slopes = []
-    for flow in (stated, derived):
-        slope = np.empty_like(flow.begin)
-        rates = flow.kernel.right_hand_side_for(study.K, study.M)
-        rates(0.0, flow.begin, flow.sizes, flow.parameters, slope)
-        slopes.append(slope)
-    np.testing.assert_allclose(slopes[0], slopes[1], rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("given", [SOBOLEV, AVERAGED], ids=str)
@@ -88,35 +44,52 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
         np.testing.assert_allclose(run.further["A.B"], np.swapaxes(other["B.A"], 1, 2), rtol=1e-8)
 
 
-def test_one_module_serves_all_numbers_of_units() -> None:
-    """Coefficients are read off at four students and two teachers; sizes beyond these agree too."""
-    study = _problem(students=5, teachers=3, label_noise=0.3, train_second_layer=True)._study
-    start = initial(study)
-    stated, plain = stated_flow(study, start.state), Flow(study, kernel_for(study), start.state)
-    slopes = []
-    for flow in (stated, plain):
-        slope = np.empty_like(flow.begin)
-        rates = flow.kernel.right_hand_side_for(5, 3)
-        rates(0.0, flow.begin, flow.sizes, flow.parameters, slope)
-        slopes.append(slope)
-    np.testing.assert_allclose(slopes[0], slopes[1], rtol=0, atol=1e-14)
-    assert abs(stated.error_at(stated.begin, stated.parameters) - _error(plain)) < 1e-14
+@pytest.mark.days(3)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {**SOBOLEV, "keep": 0.7, "student_biases": 0.2, "train_biases": True, "teachers": 2},
+        {**AVERAGED, "momentum_rate": 2.0, "label_noise": 0.3, "train_second_layer": True},
+        {**SOBOLEV, **AVERAGED, "normalise": "sphere", "update_noise": 0.2},
+        {**AVERAGED, "batch_ratio": 1.0, "students": 3, "teachers": 2},
+        {**SOBOLEV, "schedule": "1/(1 + alpha)", "input_noise": 0.3, "label_flip": 0.1},
+        {**AVERAGED, "teacher_activation": "relu", "weight_decay": 0.1},
+    ],
+    ids=str,
+)
+def test_stated_rules_go_with_others(given: dict[str, Any]) -> None:
+    """The modules of all numbers of units against the equations of the system, two routes."""
+    problem = _problem(inputs=sd.Isotropic(600), **given)
+    run, system = problem.solve(alpha=[0.0, 1.0, 2.0]), problem.system
+    begin = named_state(problem._study, initial(problem._study).state, system)
+    other = system.solve(alpha=[0.0, 1.0, 2.0], initial=begin)
+    np.testing.assert_allclose(run.Q, other["J.J"], rtol=1e-7)
+    np.testing.assert_allclose(run.R, other["J.B"], rtol=1e-7)
+    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
 
 
-def test_units_that_are_not_alike_have_a_module_of_their_own() -> None:
-    P = sd.System()
-    x, w, B = P.inputs("x"), P.vectors("w", 4), P.vectors("B", 2, fixed=True)
-    h = w @ x
-    P.descend((h[0] + 2 * h[1] + h[2] + h[3] - (B @ x).sum()) ** 2 / 2, {w: 0.1})
-    lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
-    first = next(iter(P.solver.closed.drift.values()))
-    rate = next(rate for (_, vector), rate in first.items() if vector.name == "B1")
-    assert lifting.lifted(rate, [("K", 0), ("M", 0)]) is not None
-    error = P.statement.lines[0]
-    P.observe(error=error.loss)
-    lifting = AllSizes(P.solver.closed, {"K": 4, "M": 2})
-    with pytest.raises(sd.NotClosed, match="not treated alike"):
-        lifting.lifted(P.solver.closed.observables["error"], [])
+@pytest.mark.parametrize("rule", [("sobolev_weight",), ("consistency_weight", "averaging_rate")])
+def test_a_module_without_closed_means_is_that_of_the_statement(rule: tuple[str, ...]) -> None:
+    """Generating it compares it with averages of the statement; higher derivatives are named."""
+    text = solver_text("m", "log(1+exp(x))", "erf", rule=LearningRule(stated=rule)).readable
+    higher = "student_activation_third_derivative" in text
+    assert higher == (rule == ("sobolev_weight",))
+
+
+def test_second_derivatives_of_kinks_are_refused() -> None:
+    with pytest.raises(NotYetError, match="which have kinks"):
+        solver_text("m", "abs(x)*tanh(x)", rule=LearningRule(stated=("sobolev_weight",)))
+
+
+@pytest.mark.parametrize("given", [SOBOLEV, AVERAGED], ids=str)
+def test_a_stated_rule_is_shown_as_all_rules_are(given: dict[str, Any]) -> None:
+    problem = _problem(**given, label_noise=0.2)
+    added = "O_{k,ij}^{JA}" if given is AVERAGED else r"D_{im}^{B\mathbb{1}}"
+    assert added in problem.equations.to_latex()
+    assert added in problem.export("latex").to_source()
+    told = problem.derive()
+    assert {"drift", "equations"} <= {section.key for section in told.derivation.sections}
+    assert "<math" in told.to_html()
 
 
 def test_keys_of_stated_rules_are_checked() -> None:
@@ -125,7 +98,7 @@ def test_keys_of_stated_rules_are_checked() -> None:
     with pytest.raises(sd.InputError, match="has no meaning without"):
         _problem(averaging_rate=0.5)
     with pytest.raises(sd.InputError, match="not derived together with"):
-        _problem(**SOBOLEV, schedule="1/(1 + alpha)")
+        _problem(**SOBOLEV, loss="abs(s - t)")
     with pytest.raises(sd.InputError, match="did you mean sobolev_weight"):
         _problem(sobolev_wieght=0.5)
 
