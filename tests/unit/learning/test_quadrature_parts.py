@@ -321,8 +321,11 @@ def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_factors_have_the_numbers_that_templates_know() -> None:
-    kinds = (False, 0), (False, 1), (False, 2), (True, 0), (True, 1)
-    assert _numbers(kinds) == (0, 1, 2, 3, 4)
+    assert _numbers(((False, 0), (False, 1), (True, 0), (True, 1))) == (0, 1, 3, 4)
+    # half a second derivative of Price's rule, else the derivative itself
+    assert _numbers(((False, 2), (True, 0))) == (2, 3)
+    assert _numbers(((False, 2), (True, 2), (False, 1))) == (7, 6, 1)
+    assert _numbers(((False, 3), (False, 1))) == (5, 1)
 
 
 @pytest.mark.parametrize(
