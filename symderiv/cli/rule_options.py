@@ -41,7 +41,7 @@ def _parameter(table: type[Table], name: str) -> inspect.Parameter:
     option = typer.Option(
         f"--{name.replace('_', '-')}",
         metavar="/".join(get_args(asked)) if get_origin(asked) is Literal else None,
-        help=f"{table.RECORDS[name].meaning.replace('``', '')}.",
+        help=f"{table.RECORDS[name].words.replace('``', '')}.",
         show_default=False,
         rich_help_panel=_RULE,
     )

@@ -37,7 +37,6 @@ MOST_NUMBERS = 400
 """Of an example in an exported file; beyond it the example has isotropic inputs."""
 MOST_TIME = 10.0
 """Of an example."""
-_IN_TIME = ("task", "training.schedule")
 
 
 class Export(Answer):
@@ -135,10 +134,11 @@ def _printers() -> Mapping[str, Callable[[Program, Example], str]]:
 
 def _program(study: Study, tolerance: float | None) -> Program:
     from symderiv.dynamics.rules.whichever import rule_of_study
+    from symderiv.dynamics.studies.study_tables import keys_acting
     from symderiv.learning.lowering.exported import exported_program
     from symderiv.learning.rule.learning_problem import learning_problem
 
-    for key in _IN_TIME:
+    for key in ("task", *keys_acting("time")):
         if key in study.rule_keys:
             raise NotYetError("not exported: it changes in time; leave it out", argument=key)
     rule = rule_of_study(study)

@@ -12,6 +12,7 @@ from symderiv.dynamics.storage.study_kernel import kernel_for
 from symderiv.dynamics.studies.flat_layout import sizes_of, split_flat
 from symderiv.dynamics.studies.initial import Initial
 from symderiv.dynamics.studies.study import Study
+from symderiv.dynamics.studies.study_tables import keys_acting
 from symderiv.errors import InputError
 from symderiv.showing import Shown, Summary
 
@@ -87,15 +88,11 @@ def rates_at(study: Study, start: Initial) -> Rates:
     )
 
 
-_IN_TIME = ("task", "training.schedule", "training.batch_ratio")
-"""Keys of rules whose rates depend on more than a state."""
-
-
 def _rates_of_rule(study: Study, start: Initial) -> Rates:
     """The same under a learning rule; velocities are at rest."""
     from symderiv.dynamics.rules.solving import flow_of
 
-    for key in _IN_TIME:
+    for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys:
             raise InputError("its rates depend on more than a state; use solve", argument=key)
     state = start.state

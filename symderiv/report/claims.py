@@ -10,23 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from symderiv.dynamics.studies import study  # noqa: F401 - states which tables there are
+from symderiv.dynamics.studies.checked import record_of
 from symderiv.report import features
 from symderiv.report.curves import Case
 from symderiv.report.features import Agreement, Decay, Plateau
-
-_LETTERS = {
-    "data.distinct_eigenvalues": "L",
-    "data.dimension": "N",
-    "data.exponent": "β",
-    "network.students": "K",
-    "network.teachers": "M",
-    "training.learning_rate": "η",
-    "training.second_layer_learning_rate": "η_v",
-    "training.weight_decay": "κ",
-    "training.label_noise": "σ",
-    "initial.student_std": "σ_J",
-    "initial.seed": "seed",
-}
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
@@ -62,7 +50,8 @@ def findings(case: Case) -> Findings:
 
 def letter(key: str) -> str:
     """The usual letter of a study key, or the key's last part."""
-    return _LETTERS.get(key, key.rpartition(".")[2].replace("_", " "))
+    record = record_of(key)
+    return (record and record.letter) or key.rpartition(".")[2].replace("_", " ")
 
 
 def number(value: float, digits: int = 3) -> str:

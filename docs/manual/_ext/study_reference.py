@@ -56,7 +56,7 @@ def _rows(table: Any, keys: Iterable[str]) -> list[str]:
         field = table.model_fields[key]
         default = "required" if field.is_required() else _code(default_text(field))
         record = table.RECORDS.get(key)
-        words = "which input model" if record is None else _escaped(record.meaning)
+        words = "which input model" if record is None else _escaped(record.words)
         facts = re.sub(r'"[^"]+"', r"`\g<0>`", accepted(field.annotation, field.metadata))
         rows.append(f"| `{key}` | {facts} | {default} | {words} |")
     return rows

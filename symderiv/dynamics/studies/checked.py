@@ -26,7 +26,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**128)]
 
 
 #: The tables of a study by name, each with the classes that may stand for it.
-_TABLES: dict[str, list[type[BaseModel]]] = {}
+_TABLES: dict[str, list[type[Table]]] = {}
 
 
 class Table(BaseModel):
@@ -69,7 +69,7 @@ class Table(BaseModel):
             for other in record.instead_of:
                 # a default of a rule that is written out takes the key back
                 if other in self.model_fields_set and not (
-                    self.RECORDS[other].rule and self.at_default(other)
+                    self.RECORDS[other].acts and self.at_default(other)
                 ):
                     raise conflict(name, f"given together with {other}; remove one")
             if record.needs and self.at_default(record.needs):
@@ -216,6 +216,13 @@ def known_keys(where: Sequence[int | str]) -> list[str]:
     if not where:
         return [*_TABLES, "sweep"]
     return [name for table in _TABLES.get(str(where[0]), []) for name in table.model_fields]
+
+
+def record_of(key: str) -> Key | None:
+    """The record of a study's key, ``training.learning_rate``, of any input model."""
+    table, _, name = key.partition(".")
+    found = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
+    return next(found, None)
 
 
 def _models() -> list[str]:

@@ -51,12 +51,12 @@ __all__ = [
     "Spectrum",
 ]
 
-Size = Annotated[Dimension | None, Key("N")]
-NONLINEARITY = Key("f, a name or a formula in ``x``")
-LATENT = Key("D")
+Size = Annotated[Dimension | None, Key("dimension of the inputs", "N")]
+NONLINEARITY = Key("a name or a formula in ``x``", "f")
+LATENT = Key("dimension of the latent vectors", "D")
 Features = Annotated[
     FileOrArrays | None,
-    Key("F, shape (N, D), or a file with it (``features``); drawn normal when left out"),
+    Key("shape (N, D), or a file with it (``features``); drawn normal when left out", "F"),
 ]
 FeatureSeed = Annotated[Seed, Key("of the drawn features")]
 _LATENT_KEYS = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
@@ -76,7 +76,8 @@ class Isotropic(InputModel, table="data"):
     dimension: Annotated[
         Dimension | None,
         Key(
-            "N, for drawn initial vectors and simulations; without it only the limit N → ∞ is meant"
+            "for drawn initial vectors and simulations; without it only the limit N → ∞ is meant",
+            "N",
         ),
     ] = None
 
@@ -102,7 +103,7 @@ class Spectrum(InputModel, table="data"):
 
     model: Literal["spectrum"] = "spectrum"
     dimension: Size = None
-    eigenvalues: Annotated[list[Number], Key("ρ_k ≥ 0, not all zero, shape (L,)")]
+    eigenvalues: Annotated[list[Number], Key("not negative, not all zero, shape (L,)", "ρ_k")]
     weights: Annotated[
         list[Number] | None,
         Key("multiplicities over N, shape (L,), sum 1; equal ones when left out"),
@@ -135,9 +136,9 @@ class PowerLaw(InputModel, table="data"):
     """
 
     model: Literal["power-law"] = "power-law"
-    dimension: Annotated[Dimension | None, Key("N, a multiple of L")] = None
-    distinct_eigenvalues: Annotated[Dimension, Key("L")]
-    exponent: Annotated[Number, Key("β")]
+    dimension: Annotated[Dimension | None, Key("a multiple of L", "N")] = None
+    distinct_eigenvalues: Annotated[Dimension, Key("number of eigenvalues", "L")]
+    exponent: Annotated[Number, Key("of the power law", "β")]
 
     @filling
     def __init__(
@@ -174,9 +175,9 @@ class Covariance(InputModel, table="data"):
     array: Annotated[
         str | None, Key("the name of the array in an .npz file, if it has another one")
     ] = None
-    dimension: Annotated[Dimension | None, Key("N, when it shall be checked")] = None
+    dimension: Annotated[Dimension | None, Key("when it shall be checked", "N")] = None
     distinct_eigenvalues: Annotated[
-        Dimension | None, Key("L; sorted eigenvalues become the means of L groups of neighbours")
+        Dimension | None, Key("sorted eigenvalues become the means of L groups of neighbours", "L")
     ] = None
     grouping_tolerance: Annotated[
         Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None,
@@ -316,7 +317,8 @@ class GaussianMixture(InputModel, table="data"):
     eigenvalues: Annotated[
         list[list[Number]] | None,
         Key(
-            "ρ_k of every component, shape (components, L)",
+            "of every component, shape (components, L)",
+            "ρ_k",
             instead_of=(*_LATENT_KEYS, "means", "standardise", "features", "seed"),
         ),
     ] = None

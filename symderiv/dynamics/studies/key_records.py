@@ -36,31 +36,39 @@ class Key:
     are of the same table.
 
     Args:
-        meaning: in words that stand behind the name and a colon.
+        meaning: in words that stand behind the name, a colon and the letter.
+        letter: of the field.
+        acts: where a key of a learning rule acts, at whose default the rule is plain descent: on
+            the "equations", on their "rates" only, on rates in "time", on what a step is
+            ("steps"), or as nothing but lines of the rule's "statement", where it is a number of
+            the same name.
         instead_of: keys that it replaces: they are not given together with it, and not written out.
         needs: a key that must be given with it.
         only_with: the key without which it has no meaning.
         apart: keys that are not derived together with it.
-        rule: it belongs to a learning rule; at its default the rule is plain descent.
-        stated: it is nothing but lines of the rule's statement, a number of the same name there.
         quick: neither a check nor anything that a study keeps relates its values to another key.
         sources: entries of the bibliography, each with what of a run rests on it.
         sources_of: the same for single values.
     """
 
     meaning: str
+    letter: str = ""
+    acts: Literal["", "equations", "rates", "time", "steps", "statement"] = ""
     instead_of: tuple[str, ...] = ()
     needs: str = ""
     only_with: str = ""
     apart: tuple[str, ...] = ()
-    rule: bool = False
-    stated: bool = False
     quick: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     sources_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "description": self.meaning.replace("``", "`")}
+        return {**handler(schema), "description": self.words.replace("``", "`")}
+
+    @property
+    def words(self) -> str:
+        """Letter and meaning."""
+        return f"{self.letter}; {self.meaning}" if self.letter else self.meaning
 
 
 def key_of_field(found: FieldInfo) -> Key:
@@ -119,7 +127,7 @@ def said(found: FieldInfo) -> str:
     default = default_text(found, repr).replace("'", '"')
     facts = accepted(found.annotation, found.metadata)
     facts += f"; {default} when left out" if default else ""
-    return f"{key_of_field(found).meaning} ({facts})."
+    return f"{key_of_field(found).words} ({facts})."
 
 
 def saying(tables: Mapping[str, type[BaseModel]], **names: str) -> Callable[[Said], Said]:

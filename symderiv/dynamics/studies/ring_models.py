@@ -38,7 +38,7 @@ class RingModel(InputModel):
     """
 
     DIMENSION: ClassVar[str] = "sites"
-    sites: Annotated[Sites, Key("D")] = 40
+    sites: Annotated[Sites, Key("number of sites", "D")] = 40
 
     @cached_property
     def law(self) -> NonlinearProcess | Pulses:
@@ -94,12 +94,14 @@ class NLGP(RingModel, table="data"):
     """
 
     model: Literal["nlgp"] = "nlgp"
-    gain: Annotated[Gain, Key("g; towards 0 the inputs are Gaussian, ``inf`` gives signs")]
+    gain: Annotated[Gain, Key("towards 0 the inputs are Gaussian, ``inf`` gives signs", "g")]
     lengths: Annotated[
         Lengths,
-        Key("correlation lengths ξ in sites, of label 1 and of label 0; one number for one law"),
+        Key("correlation lengths in sites, of label 1 and of label 0; one number for one law", "ξ"),
     ]
-    convention: Annotated[Literal["erf(u/sqrt(2))", "erf(u)"], Key("ψ")] = "erf(u/sqrt(2))"
+    convention: Annotated[Literal["erf(u/sqrt(2))", "erf(u)"], Key("the nonlinearity", "ψ")] = (
+        "erf(u/sqrt(2))"
+    )
 
     @filling
     def __init__(
@@ -135,8 +137,9 @@ class SinglePulse(RingModel, table="data"):
     lengths: Annotated[
         Lengths,
         Key(
-            "the lengths ℓ of pulses in sites, ``(least, most)`` for label 1 and for label 0, each "
-            "length equally often; one number for pulses of one length"
+            "of pulses in sites, ``(least, most)`` for label 1 and for label 0, each length "
+            "equally often; one number for pulses of one length",
+            "ℓ",
         ),
     ]
     complement: Annotated[bool, Key("half of the inputs are the complement of a pulse")] = True

@@ -21,7 +21,7 @@ from symderiv.dynamics.studies.checked import (
 )
 from symderiv.dynamics.studies.key_records import Key
 
-RuleKey = partial(Key, rule=True)
+RuleKey = partial(Key, acts="equations")
 Weights = Number | list[Number] | str
 
 LOSSES = ("squared", "logistic", "exponential", "hinge", "huber")
@@ -49,19 +49,19 @@ class Network(Table, table="network"):
     teacher_activation: Annotated[
         str | None, Key("g̃, a name or a formula in ``x``; g when left out")
     ] = None
-    students: Annotated[Units, Key("K")]
-    teachers: Annotated[Units, Key("M")]
-    student_weights: Annotated[Weights, Key("v; a text is a formula in K and M")] = "1/sqrt(M)"
-    teacher_weights: Annotated[Weights, Key("ṽ; a text is a formula in K and M")] = "1/sqrt(M)"
+    students: Annotated[Units, Key("units of the student", "K")]
+    teachers: Annotated[Units, Key("units of the teacher", "M")]
+    student_weights: Annotated[Weights, Key("a text is a formula in K and M", "v")] = "1/sqrt(M)"
+    teacher_weights: Annotated[Weights, Key("a text is a formula in K and M", "ṽ")] = "1/sqrt(M)"
     train_second_layer: Annotated[
         bool,
         Key("whether v learns", sources={"RieglerBiehl1995": "output weights that are trained"}),
     ] = False
     student_biases: Annotated[
-        Number | list[Number], RuleKey("b of units g(x_i + b_i)", sources=_BIASES)
+        Number | list[Number], RuleKey("of units g(x_i + b_i)", "b", sources=_BIASES)
     ] = 0.0
     teacher_biases: Annotated[
-        Number | list[Number], RuleKey("c of units g̃(y_n + c_n)", sources=_BIASES)
+        Number | list[Number], RuleKey("of units g̃(y_n + c_n)", "c", sources=_BIASES)
     ] = 0.0
     train_biases: Annotated[
         bool, RuleKey("whether b learns, by its gradient", sources=_TRAINED_BIASES)
@@ -75,19 +75,23 @@ class Training(Table, table="training"):
         [training]
     """
 
-    learning_rate: Annotated[NotNegative, Key("η", quick=True)]
+    learning_rate: Annotated[NotNegative, Key("of the first layer", "η", quick=True)]
     second_layer_learning_rate: Annotated[
-        NotNegative | None, Key("η_v; η when left out", quick=True)
+        NotNegative | None, Key("η when left out", "η_v", quick=True)
     ] = None
     order: Annotated[
         Literal["full", "small-learning-rate"],
         Key("with the terms of order η², or without", quick=True),
     ] = "full"
-    weight_decay: Annotated[NotNegative, Key("κ", quick=True, sources=_DECAY)] = 0.0
-    second_layer_weight_decay: Annotated[NotNegative, Key("κ_v", quick=True, sources=_DECAY)] = 0.0
+    weight_decay: Annotated[
+        NotNegative, Key("of the first layer", "κ", quick=True, sources=_DECAY)
+    ] = 0.0
+    second_layer_weight_decay: Annotated[
+        NotNegative, Key("of the second layer", "κ_v", quick=True, sources=_DECAY)
+    ] = 0.0
     label_noise: Annotated[
         NotNegative,
-        Key("σ of the teacher's noise", quick=True, sources={"SaadSolla1997": "noise on labels"}),
+        Key("of the teacher", "σ", quick=True, sources={"SaadSolla1997": "noise on labels"}),
     ] = 0.0
     loss: Annotated[
         str,
@@ -126,31 +130,37 @@ class Training(Table, table="training"):
     input_noise: Annotated[
         NotNegative,
         RuleKey(
-            "σ_x: the student sees ξ + σ_x ε, in fields and updates; ``noisy_error`` is the error "
-            "at such inputs",
+            "the student sees ξ + σ_x ε, in fields and updates; ``noisy_error`` is the error at "
+            "such inputs",
+            "σ_x",
             sources={"Bishop1995": "noise on inputs"},
         ),
     ] = 0.0
     update_noise: Annotated[
         NotNegative,
         RuleKey(
-            "σ_J: every update adds σ_J ζ/√N to J_i, ζ standard Gaussian; with ``batch_ratio`` a "
-            "step adds σ_J ζ",
+            "every update adds σ_J ζ/√N to J_i, ζ standard Gaussian; with ``batch_ratio`` a step "
+            "adds σ_J ζ",
+            "σ_J",
             sources={"WellingTeh2011": "noise on updates"},
         ),
     ] = 0.0
     batch: Annotated[
         Annotated[int, Field(ge=1, le=10**9)] | None,
         RuleKey(
-            "b: so many examples per step, and their mean gradient; α counts examples",
+            "so many examples per step, and their mean gradient; α counts examples",
+            "b",
+            acts="rates",
             sources={"Bordelon2022": "batches of examples"},
         ),
     ] = None
     batch_ratio: Annotated[
         Positive | None,
         RuleKey(
-            "c: b = cN examples per step, J ← J − η (√N/b) Σ F ξ, v and b likewise N times a step "
-            "of ``batch``",
+            "b = cN examples per step, J ← J − η (√N/b) Σ F ξ, v and b likewise N times a step of "
+            "``batch``",
+            "c",
+            acts="steps",
             instead_of=("batch",),
             apart=(
                 "training.normalise",
@@ -166,15 +176,18 @@ class Training(Table, table="training"):
         float,
         Field(ge=0.0, lt=1.0),
         RuleKey(
-            "β: V ← βV + step, and V is added to J, v and biases; weight decay stands beside",
+            "V ← βV + step, and V is added to J, v and biases; weight decay stands beside",
+            "β",
+            acts="rates",
             sources=_POLYAK,
         ),
     ] = 0.0
     momentum_rate: Annotated[
         Positive | None,
         RuleKey(
-            "γ: momentum with 1 − β = γ/N and steps N times smaller; with U = NV results have "
-            "``P`` = E u x, ``W`` = E u u, ``C`` = E u y",
+            "momentum with 1 − β = γ/N and steps N times smaller; with U = NV results have ``P`` = "
+            "E u x, ``W`` = E u u, ``C`` = E u y",
+            "γ",
             instead_of=("momentum",),
             apart=("training.batch_ratio", "training.normalise"),
             sources=_POLYAK,
@@ -198,13 +211,15 @@ class Training(Table, table="training"):
         RuleKey(
             "factor of all rates in time: ``{times = […], rates = […]}``, constant in between; "
             "``{power = a, after = α₀}``: 1 up to α₀, then (α/α₀)^(−a); or a formula in ``alpha``",
+            acts="time",
             sources={"dAscoli2022": "learning rates that change in time"},
         ),
     ] = None
     bias_learning_rate: Annotated[
         NotNegative | None,
         RuleKey(
-            "η_b: b_i ← b_i − (η_b/N) F_i; η when left out",
+            "b_i ← b_i − (η_b/N) F_i; η when left out",
+            "η_b",
             only_with="network.train_biases",
             sources=_TRAINED_BIASES,
         ),
@@ -212,28 +227,30 @@ class Training(Table, table="training"):
     sobolev_weight: Annotated[
         NotNegative,
         RuleKey(
-            "λ: the loss gains λ/2 times the squared norm of the difference of the gradients of s "
-            "and t by the input",
+            "the loss gains λ/2 times the squared norm of the difference of the gradients of s and "
+            "t by the input",
+            "λ",
+            acts="statement",
             apart=_NOT_STATED,
-            stated=True,
             sources={"CzarneckiEtAl2017": "gradients of the teacher in the loss"},
         ),
     ] = 0.0
     consistency_weight: Annotated[
         NotNegative,
         RuleKey(
-            "λ: the loss gains λ/2 (s − a)², a the output of the averaged students A (a mean "
-            "teacher)",
+            "the loss gains λ/2 (s − a)², a the output of the averaged students A (a mean teacher)",
+            "λ",
+            acts="statement",
             needs="averaging_rate",
             apart=_NOT_STATED,
-            stated=True,
             sources=_AVERAGED,
         ),
     ] = 0.0
     averaging_rate: Annotated[
         Positive | None,
         RuleKey(
-            "γ: A ← A + γ (J − A)/N, from A = J; results have ``J.A``, ``A.A``, ``A.B``",
+            "A ← A + γ (J − A)/N, from A = J; results have ``J.A``, ``A.A``, ``A.B``",
+            "γ",
             only_with="training.consistency_weight",
             sources=_AVERAGED,
         ),
@@ -277,7 +294,7 @@ class InitialState(Table, table="initial"):
     """
 
     student_std: Annotated[
-        NotNegative, Key("σ_J, standard deviation of the student's initial weights", quick=True)
+        NotNegative, Key("standard deviation of the student's initial weights", "σ_J", quick=True)
     ] = 0.01
     teacher: Annotated[
         Literal["random", "orthogonal"],
@@ -370,15 +387,20 @@ def all_records() -> Iterator[tuple[str, str, Key]]:
             yield name, key, record
 
 
+def keys_acting(*where: str) -> tuple[str, ...]:
+    """The full names of the keys of learning rules that act there; see :class:`Key`."""
+    return tuple(f"{table}.{name}" for table, name, record in all_records() if record.acts in where)
+
+
 RULE_KEYS: dict[str, tuple[str, ...]] = {
-    name: tuple(key for table, key, record in all_records() if table == name and record.rule)
+    name: tuple(key for table, key, record in all_records() if table == name and record.acts)
     for name in ("network", "training")
 }
 """Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
 STATED_KEYS: dict[str, tuple[str, ...]] = {
     name: (record.needs,) if record.needs else ()
     for name, record in Training.RECORDS.items()
-    if record.stated
+    if record.acts == "statement"
 }
 """Those of [training] that are nothing but lines of the rule's statement, from which all else
 follows, and the keys that each needs besides. They are numbers of the same names there."""

@@ -33,7 +33,7 @@ def test_every_key_has_a_record_that_is_shown_with_its_docstring(table: type[Tab
     for name, record in table.RECORDS.items():
         assert record.meaning
         assert not record.meaning.endswith(".")
-        assert f" {name}: {record.meaning} (" in words
+        assert f" {name}: {record.words} (" in words
 
 
 def test_what_records_name_are_keys() -> None:
@@ -82,7 +82,7 @@ def test_the_signature_that_is_shown_has_every_key_and_the_docstring_says_its_ra
 
 def test_the_schema_says_what_keys_mean() -> None:
     schema = study_schema()["$defs"]
-    assert schema["Training"]["properties"]["momentum"]["description"].startswith("β: V ← βV")
+    assert schema["Training"]["properties"]["momentum"]["description"].startswith("β; V ← βV")
     assert "`evaluation_scale`" in schema["Training"]["properties"]["keep"]["description"]
     assert schema["Covariance"]["properties"]["file"]["type"] == "string"
 
@@ -95,7 +95,7 @@ def test_a_new_key_needs_nothing_but_its_record() -> None:
             [made]
         """
 
-        size: Annotated[NotNegative, Key("s", rule=True)] = 0.0
+        size: Annotated[NotNegative, Key("s", acts="equations")] = 0.0
         rate: Annotated[Positive | None, Key("γ", instead_of=("size",), needs="weight")] = None
         weight: Annotated[float | None, Key("w")] = None
 
