@@ -284,10 +284,9 @@ class Problem(Shown):
         Raises:
             NotClosed: the inputs have no equations.
         """
-        from symderiv.dynamics.rules.study_system import check_stated, stated_in
+        from symderiv.dynamics.rules.study_system import stated_in
         from symderiv.library.stated import System
 
-        check_stated(self._study)
         return stated_in(System(self._study.training.order), self._study)
 
     def rates(

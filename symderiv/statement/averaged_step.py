@@ -394,8 +394,11 @@ def _constrained(step: MeanStep, statement: Statement) -> MeanStep:
         members: list[SlowVector] = [v for v in constraint.vectors if v.name in drift]
         for a in members:
             for b in members if constraint.kind == "orthonormal" else [a]:
-                back = float(state.weight @ step.overlap_rate(a.name, b.name)) / 2
+                weight = state.weight
+                if constraint.inputs:
+                    weight = weight * state.of_inputs(constraint.inputs)
+                back = float(weight @ step.overlap_rate(a.name, b.name)) / 2
                 if constraint.kind == "sphere":
-                    back /= float(state.weight @ state.overlap(a.name, a.name))
+                    back /= float(weight @ state.overlap(a.name, a.name))
                 drift[a.name] = drift[a.name] - back * state.vectors[b.name]
     return replace(step, drift=drift)

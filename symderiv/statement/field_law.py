@@ -155,11 +155,12 @@ class Law:
             return sp.S.Zero
         return inputs.correlation[first.position, second.position]
 
-    def trace(self, inputs: str) -> sp.Expr:
-        """Return the mean eigenvalue of an input covariance, tr Ω/N."""
-        if self.isotropic(inputs):
+    def trace(self, *inputs: str) -> sp.Expr:
+        """Return the mean eigenvalue tr Ω/N of an input covariance, of a product for several."""
+        names = sorted(name for name in inputs if not self.isotropic(name))
+        if not names:
             return sp.S.One
-        return sp.Symbol(f"trace__{inputs}", positive=True)
+        return sp.Symbol(f"trace__{'__'.join(names)}", positive=True)
 
     def isotropic(self, inputs: str) -> bool:
         """Return whether the inputs have the covariance 1."""

@@ -329,20 +329,36 @@ class Language:
                 read[target] = self._stated(value, where)
         self._add(Update(read))
 
-    def constrain(self, vectors: Any, kind: str) -> None:
+    def constrain(self, vectors: Any, kind: str, inputs: Any = None) -> None:
         """State that vectors are brought back to a condition after every step.
 
         Args:
             vectors: A family or a vector that moves.
             kind: ``"sphere"`` (every norm keeps its initial value) or ``"orthonormal"``
                 (w_a·w_b = N δ_ab, by W ← (W Wᵀ/N)^(−1/2) W).
+            inputs: Of a sphere: inputs on which the variances of the fields keep their initial
+                values, in the place of the norms; the same for isotropic inputs.
         """
         if kind not in _KINDS:
             raise InputError(_unknown(kind, _KINDS), argument="kind")
         members = self._members(vectors, "constrain")
         for member in members:
             self._may_move(member, "constrain")
-        self._constraints.append(Constraint(members, kind))
+        self._constraints.append(Constraint(members, kind, self._measure(kind, inputs)))
+
+    def _measure(self, kind: str, inputs: Any) -> str:
+        """Return the name of the inputs that a sphere is measured with; nothing for norms."""
+        if inputs is None:
+            return ""
+        if kind != "sphere":
+            raise InputError("is for a sphere only", argument="inputs")
+        name = getattr(inputs, "source", None) or getattr(inputs, "name", None)
+        if name not in {each.name for each in self._inputs}:
+            raise InputError(
+                "constrain: expected inputs of this system, as P.inputs gives them",
+                argument="inputs",
+            )
+        return str(name)
 
     def observe(self, **averages: Any) -> None:
         """State averages over a fresh example that results carry, by name."""

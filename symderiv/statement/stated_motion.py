@@ -78,23 +78,24 @@ class Equations:
         """Whether rates are what a step adds, of order one."""
         return self.statement.batch_ratio is not None
 
-    def overlap_rate(self, first: SlowVector, second: SlowVector) -> sp.Expr:
-        """Return d(w·v/N)/dα, or what a step adds to it, all eigenvalue classes together."""
+    def overlap_rate(self, first: SlowVector, second: SlowVector, measure: str = "") -> sp.Expr:
+        """Return d(w·v/N)/dα, or what a step adds to it, all eigenvalue classes together.
+
+        Args:
+            first, second: w and v.
+            measure: A name of inputs: the same of the covariance of fields on them.
+        """
         law = self.law
-        total = sp.S.Zero
+        total, weighed = sp.S.Zero, (measure,) if measure else ()
         for one, other in ((first, second), (second, first)):
             for (inputs, source), rate in self.drift.get(one, {}).items():
-                overlap = (
-                    law.symbols.product(source, other)
-                    if inputs == ALL
-                    else law.covariance_of_vectors(inputs, source, other)
-                )
-                total += rate * overlap
+                names = weighed if inputs == ALL else (inputs, *weighed)
+                total += rate * law.covariance_of_vectors(names, source, other)
         for (name, a), (another, b), rate in self.products(first, second):
-            names = tuple(each for each in (name, another) if each != ALL)
+            names = tuple(each for each in (name, another, *weighed) if each != ALL)
             total += rate * law.covariance_of_vectors(names, a, b)
         for inputs, rate in self.noise_of(first, second).items():
-            total += rate * law.trace(inputs)
+            total += rate * law.trace(inputs, *weighed)
         return total
 
     def products(self, first: SlowVector, second: SlowVector) -> Iterator[tuple[Key, Key, sp.Expr]]:
@@ -231,8 +232,9 @@ def _observed(name: str, value: sp.Expr, law: Law) -> sp.Expr:
 def _constrained(equations: Equations) -> Equations:
     """Return the equations with what constraints take back: −½ ΔQ, noise included.
 
-    w → w (1 + ΔQ/Q)^(−1/2) on the sphere and W → (1 + ΔQ)^(−1/2) W for orthonormal vectors; ΔQ of
-    one step is of order 1/N, so that its square adds nothing.
+    w → w (1 + ΔQ/Q)^(−1/2) on the sphere, Q the squared norm or the variance of a field, and
+    W → (1 + ΔQ)^(−1/2) W for orthonormal vectors; ΔQ of one step is of order 1/N, so that its
+    square adds nothing.
     """
     if equations.by_steps and equations.statement.constraints:
         raise NotYetError(
@@ -240,14 +242,19 @@ def _constrained(equations: Equations) -> Equations:
             "batches of cN examples; leave one out"
         )
     drift = {v: dict(rates) for v, rates in equations.drift.items()}
-    symbols = equations.law.symbols
+    law = equations.law
     for constraint in equations.statement.constraints:
+        measure = constraint.inputs
+        if measure in law.mixtures:
+            raise NotYetError(
+                f"not yet: a sphere of fields on {measure}, which are a mixture; constrain norms"
+            )
         members = [v for v in constraint.vectors if v in drift]
         for a in members:
             for b in members if constraint.kind == "orthonormal" else [a]:
-                back = -equations.overlap_rate(a, b) / 2
+                back = -equations.overlap_rate(a, b, measure) / 2
                 if constraint.kind == "sphere":
-                    back /= symbols.product(a, a)
+                    back /= law.covariance_of_vectors((measure,) if measure else (), a, a)
                 key = ALL, b
                 drift[a][key] = drift[a].get(key, sp.S.Zero) + back
     return replace(equations, drift=drift)

@@ -89,10 +89,12 @@ class Constraint:
     Args:
         vectors: On which it is.
         kind: ``"sphere"``: every |w|² keeps its value; ``"orthonormal"``: w_a·w_b = N δ_ab.
+        inputs: Name of inputs: a sphere keeps the variances of fields on them and not |w|².
     """
 
     vectors: tuple[SlowVector, ...]
     kind: str
+    inputs: str = ""
 
 
 @dataclass

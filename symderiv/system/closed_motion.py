@@ -353,7 +353,8 @@ class Writer:
             scale = sp.Mul(*(self._scale(each).xreplace({_K: k}) for each in covariance.inputs))
             return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale * value, k)
         if symbol.name.startswith("trace__"):
-            scale = self._scale(symbol.name.removeprefix("trace__")).xreplace({_K: k})
+            names = symbol.name.removeprefix("trace__").split("__")
+            scale = sp.Mul(*(self._scale(name).xreplace({_K: k}) for name in names))
             return sp.Sum(sp.IndexedBase(_WEIGHT.name)[k] * scale, k)
         if symbol in self.symbols.scalars:
             return sp.IndexedBase(scalar_name(symbol))[0]

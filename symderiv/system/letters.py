@@ -84,7 +84,9 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         if isinstance(meaning, Mean):
             return rf"\left\langle {self.doprint(meaning.expression)} \right\rangle"
         if expr.name.startswith("trace__"):
-            return rf"\bar\rho_{{{self.name(expr.name.removeprefix('trace__'))}}}"
+            names = expr.name.removeprefix("trace__").split("__")
+            product = " ".join(rf"\rho_{{{self.name(name)}}}" for name in names)
+            return rf"\overline{{{product}}}" if names[1:] else rf"\bar{product}"
         return self.name(expr.name)
 
     def overlap(self, first: SlowVector, second: SlowVector) -> str:

@@ -32,6 +32,7 @@ def plain_step(
     parameters: Mapping[str, float],
     alpha: float = 0.0,
     averages: Mapping[str, float] | None = None,
+    variances: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return vectors and scalars after one step.
 
@@ -43,6 +44,8 @@ def plain_step(
             shape (cN, N), with latents of shape (cN,).
         alpha: The time.
         averages: By name of their symbols, what ``P.average`` stands for at this state.
+        variances: Of the coordinates of inputs by name, shape (N,), where spheres are measured
+            with them.
     """
     N = next(iter(vectors.values())).size
     symbols = statement.symbols
@@ -91,9 +94,10 @@ def plain_step(
     for constraint in statement.constraints:
         names = [v.name for v in constraint.vectors]
         if constraint.kind == "sphere":
+            weight = (variances or {})[constraint.inputs] if constraint.inputs else np.ones(N)
             for name in names:
-                scale = np.linalg.norm(vectors[name]) / np.linalg.norm(new_vectors[name])
-                new_vectors[name] = scale * new_vectors[name]
+                square = (weight @ vectors[name] ** 2) / (weight @ new_vectors[name] ** 2)
+                new_vectors[name] = np.sqrt(square) * new_vectors[name]
         else:
             W = np.array([new_vectors[name] for name in names])
             values, turn = np.linalg.eigh(W @ W.T / N)

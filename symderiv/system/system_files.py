@@ -57,6 +57,7 @@ class _Line(_Table):
 class _Constraint(_Table):
     vectors: list[str]
     kind: Literal["sphere", "orthonormal"]
+    inputs: str | None = None
 
 
 class _File(_Table):
@@ -88,7 +89,12 @@ def system_text(system: Any) -> str:
         "declarations": [_told(each) for each in system.declarations],
         "statements": [_line(line) for line in statement.lines],
         "constraints": [
-            {"vectors": [v.name for v in c.vectors], "kind": c.kind} for c in statement.constraints
+            {
+                "vectors": [v.name for v in c.vectors],
+                "kind": c.kind,
+                **({"inputs": c.inputs} if c.inputs else {}),
+            }
+            for c in statement.constraints
         ],
         "observables": {k: str(v) for k, v in statement.observables.items()},
     }
@@ -161,7 +167,8 @@ class _Reader:
             self._state(line)
         for constraint in record.constraints:
             members = np.array([self._vector(name) for name in constraint.vectors], dtype=object)
-            self.system.constrain(members, constraint.kind)
+            measure = constraint.inputs and self.made.get(constraint.inputs, constraint.inputs)
+            self.system.constrain(members, constraint.kind, measure)
         for name, formula in record.observables.items():
             self.system.observe(**{name: self._expression(formula, f"observables.{name}")})
 

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.dynamics.studies.initial import FRAMES, RUNS, stream
-from symderiv.errors import InputError
+from symderiv.errors import InputError, NotYetError
 from symderiv.showing import Shown, Summary
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Mean
@@ -178,6 +178,7 @@ def simulated(
         space = replace(space, together=pace.batch)
     gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
     roots = roots_of(program, layout.spectrum[1])
+    measure = _measure_of(statement, layout.spectrum[1], layout.classes)
     components = _components_of(program, law, layout.spectrum[1], layout.classes)
     # time counts steps over N, and whole steps where these are batches of cN examples
     each = dimension if ratio is None else pace.batch
@@ -191,6 +192,7 @@ def simulated(
             most = min(most, _together(space, pace))
         fresh = components, means
         chain = SystemChain(fresh, program, space, start, roots, values, source, most, pace)
+        chain.measure_spheres(measure)
         for number, wanted in enumerate(examples[:reached]):
             if not chain.reach(int(wanted)):
                 reached = number
@@ -204,6 +206,20 @@ def simulated(
     done, used = examples[:reached] / each, "gram" if space.span else "vectors"
     averaged = EXAMPLES if averages else 0
     return SystemSimulation(done, by_name, dimension, used, cause, averaged)
+
+
+def _measure_of(
+    statement: Statement, eigenvalues: Mapping[str, np.ndarray], classes: int
+) -> np.ndarray:
+    """Return what squares are weighed by on spheres, shape (L,).
+
+    Raises:
+        NotYetError: Spheres are measured with several inputs.
+    """
+    names = {each.inputs for each in statement.constraints if each.kind == "sphere"}
+    if len(names) > 1:
+        raise NotYetError("not yet simulated: spheres that are measured with several inputs")
+    return eigenvalues.get("".join(names), np.ones(classes))
 
 
 def _averages_of(statement: Statement) -> set[sp.Symbol]:

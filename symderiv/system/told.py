@@ -141,8 +141,10 @@ class SystemEquations:
                         )
         for constraint in statement.constraints:
             names = ", ".join(v.name for v in constraint.vectors)
+            what = f"the variances of the fields of {names} on {constraint.inputs}"
             words = (
-                f"After each step the lengths of {names} are what they were."
+                f"After each step {what if constraint.inputs else f'the lengths of {names}'} "
+                "are what they were."
                 if constraint.kind == "sphere"
                 else f"After each step {names} are made orthonormal."
             )
@@ -314,6 +316,8 @@ def conditions_of(closed: Closed) -> list[str]:
         names = ", ".join(v.name for v in constraint.vectors)
         found.append(
             f"{names} start on the sphere of their initial length and stay there."
+            if constraint.kind == "sphere" and not constraint.inputs
+            else f"The fields of {names} on {constraint.inputs} keep their initial variances."
             if constraint.kind == "sphere"
             else f"{names} start orthonormal: w_a·w_b = N δ_ab."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,8 +10,10 @@ import sympy as sp
 
 from symderiv.dynamics.rules.rule_of import rule_of
 from symderiv.dynamics.rules.stated_times import StatedTasks, schedule_of
+from symderiv.dynamics.studies.initial import initial
+from symderiv.dynamics.studies.input_models import Spectrum
 from symderiv.dynamics.studies.study_tables import STATED_KEYS
-from symderiv.errors import NotClosed, NotYetError
+from symderiv.errors import NotClosed
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
@@ -21,38 +24,54 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.state import State
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["check_stated", "named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
+__all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
 
 AnySystem = TypeVar("AnySystem", bound=System)
 
 
 def system_of(study: Study) -> System:
     """Return what a study says as a statement; see :func:`stated_in`."""
-    check_stated(study)
     return stated_in(System(study.training.order), study)
 
 
-def check_stated(study: Study) -> None:
-    """Refuse a rule that the language does not say as it is.
+@dataclass(frozen=True)
+class _Law:
+    """What is stated of the inputs.
+
+    Args:
+        model: Their law.
+        hidden: Whether the teacher sees what they do not show.
+        variance: The mean variance of a coordinate.
+    """
+
+    model: Any
+    hidden: bool
+    variance: float
+
+
+def _law_of(study: Study) -> _Law:
+    """Return the law of the inputs; of a state file alone, that of Gaussian ones with its spectrum.
 
     Raises:
-        NotYetError: There is a state and no law of inputs; or students keep the variance of their
-            fields on inputs of several eigenvalues: a sphere of statements keeps the norm, which is
-            another rule there.
+        NotClosed: The inputs have no equations.
     """
     data = study.data_model
     if data is None:
-        raise NotYetError(
-            "not stated from a state file alone, which has no law of the inputs; give inputs",
-            argument="data",
-        )
-    several = np.ptp(data.average().eigenvalue) > 0.0
-    if study.training.normalise == "sphere" and several:
-        raise NotYetError(
-            "not stated for inputs of several eigenvalues: the rule keeps the variances Q_ii of "
-            'fields, and constrain(J, "sphere") keeps norms; use sd.Isotropic inputs',
-            argument="training.normalise",
-        )
+        state = initial(study).state
+        model = Spectrum(state.eigenvalue.tolist(), weights=state.weight.tolist())
+        hidden = not np.allclose(_shown(state), state.teacher_covariance, rtol=1e-9, atol=1e-12)
+        return _Law(model, hidden, float(state.weight @ state.eigenvalue))
+    if data.latent is not None and data.latent.no_equations:
+        raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
+    mean = data.average()
+    return _Law(study.data, data.has_latent_teacher, float(mean.weight @ mean.eigenvalue))
+
+
+def _shown(state: State) -> np.ndarray:
+    """Return the covariance of teachers that inputs show, shape (M, M)."""
+    rho = state.eigenvalue[:, None, None]
+    found: np.ndarray = np.einsum("k,kij->ij", state.weight, _divided(state.teacher_overlap, rho))
+    return found
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:
@@ -65,10 +84,9 @@ def stated_in(P: AnySystem, study: Study) -> AnySystem:
     Raises:
         NotClosed: The inputs have no equations.
     """
-    data = study.data_model
-    if data is not None and data.latent is not None and data.latent.no_equations:
-        raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
-    state_rule(P, problem_of(study), numbers_of(study, P), study.data)
+    law = _law_of(study)
+    numbers = replace(numbers_of(study, P), hidden=law.hidden, input_variance=law.variance)
+    state_rule(P, problem_of(study), numbers, law.model)
     return P
 
 
@@ -87,8 +105,7 @@ def named_state(study: Study, state: State, P: System) -> dict[str, Any]:
         "B.B": _divided(state.teacher_overlap, rho**2),
     }
     if "H" in layout.families:
-        shown = np.einsum("k,kij->ij", state.weight, _divided(state.teacher_overlap, rho))
-        found["H.H"] = state.teacher_covariance - shown
+        found["H.H"] = state.teacher_covariance - _shown(state)
     if "A" in layout.families:
         found |= {"J.A": found["J.J"], "A.A": found["J.J"]}
         found["B.A"] = np.swapaxes(found["J.B"], -1, -2)
@@ -170,16 +187,6 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
         batch=training.batch or 1,
         batch_ratio=training.batch_ratio,
         **{name: rate(name, getattr(training, name) or 0.0) for name in stated},
-        input_variance=_variance(study),
         heads=(sp.S.One,) if tasks is None else tasks.heads,
         inputs=() if tasks is None else tasks.inputs,
-        hidden=study.data_model is not None and study.data_model.has_latent_teacher,
     )
-
-
-def _variance(study: Study) -> float:
-    """Return the mean variance of a coordinate of the inputs."""
-    if study.data_model is None:
-        return 1.0
-    mean = study.data_model.average()
-    return float(mean.weight @ mean.eigenvalue)

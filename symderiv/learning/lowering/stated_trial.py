@@ -126,17 +126,12 @@ def _stated(
         teacher_weights=rng.uniform(0.4, 1.0, M) * (-1.0) ** np.arange(M),
         teacher_biases=biases[K:],
         student_biases=None if trained else biases[:K],
-        input_variance=float(_WEIGHT @ _eigenvalue(problem)),
+        input_variance=float(_WEIGHT @ _EIGENVALUE),
     )
     numbers = replace(plain, **{**sizes, "label_noise": noise})
     P = Language()
     state_rule(P, problem, numbers, None)
     return numbers, Reading(P.statement)
-
-
-def _eigenvalue(problem: LearningProblem) -> Floats:
-    """Of the inputs; what a sphere keeps is the norm of weights, which is Q where they are 1."""
-    return np.ones(3) if problem.rule.normalise == "sphere" else _EIGENVALUE
 
 
 def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
@@ -166,7 +161,7 @@ def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) ->
         for name in _SCALARS
         for i, size in enumerate(rng.uniform(0.3, 0.9, K))
     }
-    return SlowState(vectors, _WEIGHT, {"x": _eigenvalue(problem)}, numbers)
+    return SlowState(vectors, _WEIGHT, {"x": _EIGENVALUE}, numbers)
 
 
 @dataclass(frozen=True)
@@ -215,7 +210,8 @@ class _Names:
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
         """Overlaps as a state holds them: those with teachers times ρ_k for each."""
         first, second = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
-        return self._overlaps(first, second, of) * self._eigenvalue ** (first, second).count("B")
+        power = (first, second).count("B")
+        return np.asarray(self._overlaps(first, second, of) * _EIGENVALUE**power)
 
     def _overlaps(self, first: str, second: str, of: Callable[[str, str], Floats]) -> Floats:
         sizes = {"B": self.trial.M}
@@ -225,17 +221,13 @@ class _Names:
         )
         return np.array([[of(a, b) for b in other] for a in one])
 
-    @property
-    def _eigenvalue(self) -> Floats:
-        return _eigenvalue(self.problem)
-
     def _scalars(self, name: str, of: Mapping[str, float]) -> Floats:
         return np.array([of.get(f"{name}{i + 1}", 0.0) for i in range(self.trial.K)])
 
     def _known(self, state: SlowState) -> dict[str, Any]:
         """All arguments of the functions of modules by their names."""
         numbers, overlap = self.numbers, state.overlap
-        w, rho = _WEIGHT, self._eigenvalue
+        w, rho = _WEIGHT, _EIGENVALUE
         known: dict[str, Any] = {"teacher_overlap": self._held("teacher_overlap", overlap)}
         known |= {name: self._held(name, overlap) for name in self.fields if name not in _SCALARS}
         for first, second in itertools.combinations_with_replacement(self.families, 2):

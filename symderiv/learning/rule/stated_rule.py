@@ -122,9 +122,10 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
     if numbers.hidden:
         vectors = replace(vectors, hidden=P.vectors("H", numbers.M, fixed=True))
     velocities = _velocities(P, numbers, rates)
-    errors = []
+    errors, examples = [], []
     for number, (law, factor) in enumerate(numbers.inputs or ((model, sp.S.One),)):
         example = _inputs(P, numbers, law, f"{number + 1}" if number else "")
+        examples.append(example)
         weights = _all_exact(v), _all_exact(b)
         loss, error = _loss(problem, numbers, vectors, weights, example, drawn)
         own = {key: rate * factor for key, rate in rates.items()}
@@ -141,7 +142,7 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         A = vectors.average
         P.update({A: numbers.averaging_rate * (J.array - A.array)})
     if problem.rule.normalise == "sphere":
-        P.constrain(J, "sphere")
+        P.constrain(J, "sphere", inputs=examples[0].x)
     P.observe(error=sp.Add(*errors))
 
 

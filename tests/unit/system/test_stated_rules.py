@@ -60,9 +60,7 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
 def test_stated_rules_go_with_others(given: dict[str, Any]) -> None:
     """The modules of all numbers of units against the equations of the system, two routes."""
     problem = _problem(inputs=sd.Isotropic(600), **given)
-    run, system = problem.solve(alpha=[0.0, 1.0, 2.0]), problem.system
-    begin = named_state(problem._study, initial(problem._study).state, system)
-    other = system.solve(alpha=[0.0, 1.0, 2.0], initial=begin)
+    run, other = problem.solve(alpha=[0.0, 1.0, 2.0]), _run_of_system(problem)
     np.testing.assert_allclose(run.Q, other["J.J"], rtol=1e-7)
     np.testing.assert_allclose(run.R, other["J.B"], rtol=1e-7)
     np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
@@ -103,16 +101,51 @@ def test_keys_of_stated_rules_are_checked() -> None:
         _problem(sobolev_wieght=0.5)
 
 
-def test_a_sphere_of_fields_is_not_stated_as_one_of_norms() -> None:
-    with pytest.raises(NotYetError, match="keeps the variances"):
-        _ = _problem(normalise="sphere").system
+def test_students_on_a_sphere_keep_the_variances_of_their_fields() -> None:
+    problem = _problem(normalise="sphere", label_noise=0.3, update_noise=0.2)
+    run, other = problem.solve(alpha=[0.0, 1.0, 2.0]), _run_of_system(problem)
+    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
+    share = np.array([0.2, 0.5, 0.3]) * np.array([2.0, 1.0, 0.3])
+    Q = np.einsum("k,akij->aij", share, other["J.J"])
+    np.testing.assert_allclose(run.Q, Q, rtol=1e-7)
+    diagonal = np.einsum("aii->ai", run.Q)
+    np.testing.assert_allclose(diagonal, diagonal[:1].repeat(3, axis=0), rtol=1e-8)
 
 
-def test_a_state_alone_is_not_stated(tmp_path: Path) -> None:
+def test_a_sphere_of_a_mixture_is_not_stated() -> None:
+    model = sd.GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0], [0.5]], dimension=600)
+    P = sd.System()
+    x, w = P.inputs("x", model), P.vectors("w")
+    P.descend((w @ x) ** 2, {w: 0.1})
+    P.constrain(w, "sphere", inputs=x)
+    with pytest.raises(NotYetError, match="are a mixture"):
+        P.rates({"w.w": 1})
+
+
+def test_a_sphere_is_measured_with_inputs_of_the_system() -> None:
+    P, other = sd.System(), sd.System()
+    x, w = P.inputs("x", INPUTS), P.vectors("w")
+    with pytest.raises(sd.InputError, match="is for a sphere only"):
+        P.constrain(w, "orthonormal", inputs=x)
+    with pytest.raises(sd.InputError, match="expected inputs of this system"):
+        P.constrain(w, "sphere", inputs=w)
+    with pytest.raises(sd.InputError, match="expected inputs of this system"):
+        P.constrain(w, "sphere", inputs=other.inputs("y"))
+
+
+def test_a_state_alone_is_stated_with_its_spectrum(tmp_path: Path) -> None:
     problem = _problem()
     initial(problem._study).state.save(tmp_path / "start.npz")
     alone = sd.Problem(
         "erf", students=2, teachers=1, learning_rate=0.5, state=tmp_path / "start.npz"
     )
-    with pytest.raises(NotYetError, match="no law of the inputs"):
-        _ = alone.system
+    one, other = (_run_of_system(each) for each in (problem, alone))
+    np.testing.assert_allclose(one["error"], other["error"], rtol=1e-12)
+    run = alone.solve(alpha=[0.0, 1.0, 2.0])
+    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
+
+
+def _run_of_system(problem: sd.Problem) -> Any:
+    study, system = problem._study, problem.system
+    begin = named_state(study, initial(study).state, system)
+    return system.solve(alpha=[0.0, 1.0, 2.0], initial=begin)

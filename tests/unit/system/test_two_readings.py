@@ -99,6 +99,31 @@ def test_rates_of_a_spectrum_follow_the_runs() -> None:
         assert np.max(gap - 3 * sgd.standard_error[name]) * np.sqrt(1000) < 0.5, name
 
 
+@pytest.mark.parametrize("method", ["vectors", "gram"])
+def test_variances_of_fields_stay_on_a_sphere_of_inputs(method: str) -> None:
+    """What is kept is Σ_k w_k ρ_k (w·w)_k in the equations and at every step, and no norm."""
+    rho, weight = np.array([2.0, 0.5, 0.1]), np.array([0.25, 0.5, 0.25])
+    P = sd.System()
+    x = P.inputs("x", sd.Spectrum(list(rho), weights=list(weight)))
+    w, B, g = P.vectors("w", 2), P.vectors("B", 3, fixed=True), sd.activation("erf")
+    P.descend((g(w @ x).sum() - g(B @ x).sum() + P.latents("zeta")) ** 2 / 2, {w: 0.8})
+    P.constrain(w, "sphere", inputs=x)
+    state = statements.gram({"w": 2, "B": 3}, 4)
+    each = {"w.w": np.stack([np.asarray(state["w.w"]) * f for f in (1.0, 1.4, 0.6)])}
+    alpha, N = np.array([0.5, 1.5]), 1000
+    run = P.solve(alpha=alpha, initial=state | each, relative_tolerance=1e-10)
+    sgd = P.simulate(N, runs=32, alpha=alpha, initial=state | each, seed=1, method=method)
+    for name in run.values:
+        gap = np.abs(run[name] - sgd.mean[name])
+        assert np.max(gap - 3 * sgd.standard_error[name]) * np.sqrt(N) < 0.5, name
+    begin = np.einsum("k,kii->i", weight * rho, each["w.w"])
+    for found in (run["w.w"], sgd.mean["w.w"]):
+        kept = np.einsum("k,akii->ai", weight * rho, found)
+        np.testing.assert_allclose(kept, np.broadcast_to(begin, kept.shape), rtol=1e-7)
+        norms = np.einsum("k,akii->ai", weight, found)
+        assert np.max(np.abs(norms / np.einsum("k,kii->i", weight, each["w.w"]) - 1)) > 0.01
+
+
 def test_a_run_says_its_error_and_keeps_the_names() -> None:
     P = statements.student_teacher(K=2, M=2)
     state = statements.gram({"w": 2, "B": 2}, 8) | {"v": [1.0, 0.5]}
