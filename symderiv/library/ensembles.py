@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv import __version__
 from symderiv.dynamics.stepping.trajectory import ESTIMATED
-from symderiv.dynamics.storage.run_files import axes_of, labels_of
+from symderiv.dynamics.storage.run_files import NUMBERS, TIME, axes_of, labels_of
 from symderiv.dynamics.studies.study import Study
 from symderiv.errors import InputError
 from symderiv.library.argument_names import key_of, naming_arguments
@@ -24,17 +24,9 @@ if TYPE_CHECKING:
 
     from symderiv.dynamics.ensemble import Chunk
 
-_MEANINGS = {
-    "status": "how the run ended",
-    "alpha_end": "time of the last step that was made",
-    "tolerance_reached": "largest error of Q, R and v, relative; not a number if not measured",
-    "local_error_sum": "sum of the estimated local errors of the steps, relative; what they have "
-    "grown to is not in it",
-    "steps": "steps that were made",
-    "rhs_evaluations": "evaluations of the equations",
-    "wall_seconds": "seconds of the run on its thread",
-}
 _AXES = ("alpha", "student", "student_2", "teacher", "teacher_2", "head", "task")
+#: What each run has, and what it is called in a chunk.
+_NUMBERS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBERS}
 
 
 def ensemble_of(
@@ -158,8 +150,7 @@ class _Collected:
             inside: Any = (list(numbers), *(slice(size) for size in values.shape[1:]))
             self._arrays[name][inside] = values
         for name in self._runs:
-            values = found.error_sum if name == "local_error_sum" else getattr(found, name)
-            self._runs[name][list(numbers)] = values
+            self._runs[name][list(numbers)] = getattr(found, _NUMBERS[name])
 
     def labelled(self, coordinates: Mapping[str, np.ndarray], study: Study) -> xarray.Dataset:
         """The dataset, one dimension per list."""
@@ -173,17 +164,16 @@ class _Collected:
             variables[name] = ((*over, *axes), shaped, {"long_name": meaning, "units": "1"})
         for name, values in self._runs.items():
             shaped = (values.astype(str) if name == "status" else values).reshape(self._shape)
-            variables[name] = (over, shaped, {"long_name": _MEANINGS[name]})
+            variables[name] = (over, shaped, {"long_name": NUMBERS[_NUMBERS[name]]})
         used = {axis for name in self._arrays for axis in axes_of(name)[0]}
         units = {
             axis: np.arange(1, size + 1)
             for axis, size in self._lengths.items()
             if axis in used and axis != "alpha"
         }
-        time = {"long_name": "time, examples / input dimension", "units": "1"}
         return xarray.Dataset(
             variables,
-            {**coordinates, "alpha": ("alpha", self._alpha, time), **units},
+            {**coordinates, "alpha": ("alpha", self._alpha, TIME), **units},
             {
                 "title": "Order parameters of online learning, integrated: an ensemble",
                 "study": study.text,

@@ -8,25 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from symderiv.dynamics.storage.run_files import MORE_OF_RULES, axes_of
+
 __all__ = ["AXES", "Ended", "PointArrays"]
 
+_OF_STUDIES = ("generalization_error", "Q", "R", "v", "T")
 #: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
 AXES: dict[str, tuple[str, ...]] = {
-    "Q": ("time", "student", "student_2"),
-    "R": ("time", "student", "teacher"),
-    "v": ("time", "student"),
-    "T": ("teacher", "teacher_2"),
-    "generalization_error": ("time",),
-    "b": ("time", "student"),
-    "P": ("time", "student", "student_2"),
-    "W": ("time", "student", "student_2"),
-    "C": ("time", "student", "teacher"),
-    "heads": ("time", "head", "student"),
-    "task_error": ("time", "task"),
-    "noisy_error": ("time",),
-    "mean_loss": ("time",),
+    name: tuple("time" if axis == "alpha" else axis for axis in axes_of(name)[0])
+    for name in (*_OF_STUDIES, *MORE_OF_RULES)
 }
-_OF_STUDIES = ("generalization_error", "Q", "R", "v", "T")
 
 
 @dataclass(frozen=True)

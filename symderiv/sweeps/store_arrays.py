@@ -14,26 +14,15 @@ import zarr
 from zarr import Array
 from zarr.codecs import BloscCodec, Crc32cCodec
 
+from symderiv.dynamics.storage.run_files import NUMBERS, TIME, axes_of
 from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.point_arrays import AXES
 from symderiv.sweeps.sealed_files import SealedFiles
 
 __all__ = ["coordinates", "make_array", "make_arrays", "open_array"]
 
-MEANINGS = {
-    "generalization_error": "E[(noiseless student - teacher)^2] / 2",
-    "Q": "E[x_i x_j], student-student overlap",
-    "R": "E[x_i y_n], student-teacher overlap",
-    "v": "second-layer weights of the student",
-    "T": "E[y_n y_m], teacher covariance",
-    "status": "how the integration ended: done, or why it ended early; empty: not computed",
-    "alpha_end": "time of the last accepted step",
-    "error_sum": "sum of the estimated local errors of the steps, relative; not what they grow to",
-    "steps": "accepted steps",
-    "rhs_evaluations": "right-hand sides computed",
-    "wall_seconds": "seconds that the integration took",
-    "point_hash": "SHA-256 of what is integrated, files and all, 32 digits",
-}
+_HASH = "SHA-256 of what is integrated, files and all, 32 digits"
 
 #: By the kind of a type: its name in Zarr, and what a chunk is filled with.
 _TYPES: dict[str, tuple[str, Any]] = {
@@ -66,8 +55,7 @@ def coordinates(layout: Layout) -> dict[str, _Coordinate]:
         axis.name: (axis.coordinate(), (axis.name,), {"key": axis.key}) for axis in layout.axes
     }
     time = (*(layout.names[n] for n in layout.timed), layout.time)
-    said = {"long_name": "time, examples / input dimension", "units": "1"}
-    found["alpha"] = layout.alpha, time, said
+    found["alpha"] = layout.alpha, time, TIME
     for name, size in layout.inner.sizes.items():
         found[name] = np.arange(1, size + 1), (name,), {}
     return found
@@ -92,8 +80,11 @@ def make_array(
         layout.sizes[axis] if axis in layout.sizes else inner[place]
         for place, axis in enumerate(own)
     ]
-    known = name in MEANINGS and (layout.inner.study or name in SCALARS)
-    attributes = {"long_name": MEANINGS[name]} if known else {}
+    attributes = {}
+    if name in SCALARS:
+        attributes = {"long_name": NUMBERS.get(name, _HASH)}
+    elif layout.inner.study and name in AXES:
+        attributes = {"long_name": axes_of(name)[1]}
     shape, chunk = (*layout.shape, *lengths), (*layout.box, *lengths)
     return _create(files, name, kind, shape, chunk, (*layout.names, *own), attributes)
 

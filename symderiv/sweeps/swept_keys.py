@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.dynamics.storage.run_files import NUMBERS
 from symderiv.dynamics.studies.checked import known_keys
 from symderiv.dynamics.studies.toml_text import short_text
 from symderiv.errors import InputError
 from symderiv.showing import plain
+from symderiv.sweeps.point_arrays import AXES
 
 __all__ = [
     "Axis",
@@ -27,10 +29,8 @@ __all__ = [
 
 #: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
 TAKEN = frozenset(
-    {"alpha", "student", "student_2", "teacher", "teacher_2", "head", "task", "time_index"}
-    | {"Q", "R", "T", "v", "b", "P", "W", "C", "heads", "generalization_error", "task_error"}
-    | {"noisy_error", "mean_loss", "status", "wall_seconds", "steps", "rhs_evaluations"}
-    | {"alpha_end", "error_sum", "point_hash", "state", "time"}
+    {"alpha", "time_index", "point_hash", "state", *NUMBERS, *AXES}
+    | {axis for axes in AXES.values() for axis in axes}
 )
 
 _RANGE = re.compile(r"(?P<log>log:)?(?P<low>[^:,]+):(?P<high>[^:,]+):(?P<count>[^:,]+)")

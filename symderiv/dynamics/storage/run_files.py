@@ -19,7 +19,8 @@ from symderiv.seals import is_sealed
 if TYPE_CHECKING:
     import xarray
 
-_TIME = "time, examples / input dimension"
+TIME = {"long_name": "time, examples / input dimension", "units": "1"}
+"""What is said of the axis of times."""
 
 # variable: (axes, meaning)
 _AXES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -53,6 +54,18 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
     "mean_loss": (("alpha",), "E[loss(noiseless student, teacher)]"),
     "examples": (("alpha",), "examples learnt, the whole number nearest to N alpha"),
 }
+
+NUMBERS = {
+    "status": "how the run ended: done, or why it ended early; empty: not computed",
+    "alpha_end": "time of the last step that was made",
+    "tolerance_reached": "largest error of Q, R and v, relative; not a number if not measured",
+    "error_sum": "sum of the estimated local errors of the steps, relative; what they have grown "
+    "to is not in it",
+    "steps": "steps that were made",
+    "rhs_evaluations": "evaluations of the equations",
+    "wall_seconds": "seconds of the run on its thread",
+}
+"""What collections of runs have of each run, and what it is."""
 
 MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
 """What only runs with a learning rule have."""
@@ -97,7 +110,6 @@ def dataset(contents: Contents) -> xarray.Dataset:
     """The same with the names, axes and attributes of the file, in memory."""
     import xarray
 
-    time = {"long_name": _TIME, "units": "1"}
     data = {}
     for name, values in contents.variables.items():
         if name != "alpha":
@@ -106,7 +118,7 @@ def dataset(contents: Contents) -> xarray.Dataset:
     units = {
         axis: np.arange(1, count + 1) for axis, count in contents.lengths.items() if axis != "mode"
     }
-    alpha = ("alpha", contents.variables["alpha"], time)
+    alpha = ("alpha", contents.variables["alpha"], TIME)
     return xarray.Dataset(data, {"alpha": alpha, **units}, dict(contents.attributes))
 
 
@@ -186,7 +198,7 @@ def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:
     with h5netcdf.File(file_in_memory, "w") as file:
         file.dimensions = {"alpha": variables["alpha"].size, **contents.lengths}
         alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
-        alpha.attrs["long_name"] = _TIME
+        alpha.attrs["long_name"] = TIME["long_name"]
         for name, values in variables.items():
             if name == "alpha":
                 continue
