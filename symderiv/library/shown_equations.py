@@ -182,7 +182,7 @@ def _equations(
         if not present:
             none[symbol] = 0
 
-    rates = _equivalent_rates(batches, remembering, derived.problem.rule.momentum)
+    rates = _equivalent_rates(batches, remembering, derived.problem.rule)
 
     def shown(expression: sp.Expr) -> str:
         left = (expression.subs(none) if none else expression).xreplace(rates)
@@ -237,33 +237,39 @@ def _equations(
     return Equations(f"Order-parameter equations, {words}{other}", (*equations,), (*definitions,))
 
 
-def _equivalent_rates(batches: bool, remembering: bool, heavy: bool) -> dict[sp.Expr, sp.Expr]:
+def _equivalent_rates(
+    batches: bool, remembering: bool, rule: LearningRule
+) -> dict[sp.Expr, sp.Expr]:
     """The rates at which small batches and heavy balls are other rules.
 
     Args:
         batches: of b = O(1) examples.
         remembering: momentum with a fixed β.
-        heavy: momentum with 1 - β = γ/N; with batches velocities are those over b.
+        rule: with momentum of 1 - β = γ/N and batches velocities are those over b.
     """
+    import sympy as sp
+
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.equivalent_rates import (
         batched_velocities,
         heavy_ball,
         small_batch,
     )
+    from symderiv.learning.derivation.rule_equations import equations_of
 
-    if heavy and batches:
+    updates = [sp.Symbol(name, real=True) for name in equations_of(rule).named.in_updates]
+    if rule.momentum and batches:
         scaled = batched_velocities()
         return {
             **{rate: scaled.rate * rate for rate in (s.eta, s.eta_v, s.eta_b)},
-            **{decay: scaled.decay * decay for decay in (s.kappa, s.kappa_v)},
+            **{decay: scaled.decay * decay for decay in (s.kappa, s.kappa_v, *updates)},
             s.gamma: scaled.memory * s.gamma,
             s.update_noise: scaled.noise * s.update_noise,
         }
     batch = small_batch().factor if batches else 1
     factor = batch * (heavy_ball().factor if remembering else 1)
     found = {rate: factor * rate for rate in (s.eta, s.eta_v, s.eta_b)}
-    decays = {decay: batch * decay for decay in (s.kappa, s.kappa_v)}
+    decays = {decay: batch * decay for decay in (s.kappa, s.kappa_v, *updates)}
     noise = small_batch().noise if batches else 1
     decays[s.update_noise] = noise * (heavy_ball().noise if remembering else 1) * s.update_noise
     return {rate: value for rate, value in {**found, **decays}.items() if value != rate}

@@ -19,6 +19,7 @@ from symderiv.learning.derivation.equivalent_rates import (
     heavy_ball,
     small_batch,
 )
+from symderiv.learning.derivation.rule_equations import equations_of
 
 IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
 """Keys of rules that change no equation, only rates and what is taught."""
@@ -76,7 +77,7 @@ class PhasedFlow(RuleFlow):
         fields = self.packing("parameters").views(found)
         for names, factor in (
             (RATES, rate),
-            (DECAYS, decay),
+            ((*DECAYS, *equations_of(self.learning_rule).named.in_updates), decay),
             (("update_noise",), noise),
             (("momentum_rate",), memory),
         ):
@@ -242,6 +243,9 @@ class PhasedFlow(RuleFlow):
             scale = float(batched_velocities().velocity.subs(BATCH, training.batch))
             for name, power in (("P", 1), ("C", 1), ("W", 2)):
                 found[name] *= scale**power
+            for name in found:
+                if name.startswith("U."):
+                    found[name] *= scale
         if self.study.task:
             others = result.results[:, self.packing("state").size :]
             first = result.results[:, self.packing("state").slices["v"]]

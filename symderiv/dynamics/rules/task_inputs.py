@@ -41,8 +41,8 @@ class TaskInputs:
         """Flat states (…, n) of the study's inputs as those of the task's, or back."""
         found = states.copy()
         own = packing.views(found[..., : packing.size])
-        for name in ("cross_overlap", "momentum_cross"):
-            if name in own:
+        for name in own:
+            if name.endswith(("cross_overlap", "momentum_cross", "_B")):
                 own[name][...] *= 1.0 / self._ratio if back else self._ratio
         return found
 

@@ -34,7 +34,7 @@ _DROPOUT = {"MoriMignacco2025": "dropout"}
 _POLYAK = {"Polyak1964": "momentum"}
 _AVERAGED = {"TarvainenValpola2017": "an averaged teacher"}
 
-_NOT_STATED = "task", "training.batch", "training.loss", "training.target"
+_NOT_STATED = "training.loss", "training.target"
 """What does not go together with rules that are nothing but their statement."""
 
 

@@ -21,7 +21,7 @@ from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_r
 from symderiv.statement.language import Language
 from symderiv.statement.register import Field, Overlap
 from symderiv.statement.stated_motion import Average
-from symderiv.statement.stated_problem import Descent, Statement
+from symderiv.statement.stated_problem import Descent, Statement, Update
 from symderiv.statement.vector_expressions import SlowVector
 
 __all__ = ["FEW", "NamedRule", "Unit"]
@@ -97,6 +97,22 @@ class NamedRule:
         for vector in self.statement.vectors:
             found[vector.family] = (*found.get(vector.family, ()), vector)
         return found
+
+    @property
+    def in_updates(self) -> tuple[str, ...]:
+        """The numbers of the rule's own lines that move vectors at every step, whatever the loss.
+
+        A batch of b examples is one step, so that they count once in b examples.
+        """
+        updates = (line for line in self.statement.lines if isinstance(line, Update))
+        texts = {
+            str(symbol)
+            for line in updates
+            for change in line.changes.values()
+            for value in getattr(change, "terms", {"": change}).values()
+            for symbol in value.free_symbols
+        }
+        return tuple(name for name in self.rule.stated if name in texts)
 
     @property
     def descent(self) -> Descent:

@@ -23,6 +23,9 @@ SOBOLEV = {"sobolev_weight": 0.5}
 AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}
 
 
+TASKS = [{"until": 0.8, "teachers": [0, 1]}, {"until": 1.5, "teachers": [2]}, {"teachers": [0]}]
+
+
 def _problem(**given: Any) -> sd.Problem:
     fixed = {"students": 2, "teachers": 1, "learning_rate": 0.5, "seed": 1, "student_std": 0.8}
     return sd.Problem("erf", **{**fixed, "inputs": INPUTS, "time": {"end": 10.0}, **given})
@@ -54,6 +57,8 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
         {**AVERAGED, "batch_ratio": 1.0, "students": 3, "teachers": 2},
         {**SOBOLEV, "schedule": "1/(1 + alpha)", "input_noise": 0.3, "label_flip": 0.1},
         {**AVERAGED, "teacher_activation": "relu", "weight_decay": 0.1},
+        {**AVERAGED, **SOBOLEV, "batch": 3, "momentum_rate": 2.0},
+        {**AVERAGED, "batch": 2, "momentum": 0.5, "teachers": 3, "tasks": TASKS},
     ],
     ids=str,
 )
@@ -148,4 +153,6 @@ def test_a_state_alone_is_stated_with_its_spectrum(tmp_path: Path) -> None:
 def _run_of_system(problem: sd.Problem) -> Any:
     study, system = problem._study, problem.system
     begin = named_state(study, initial(study).state, system)
-    return system.solve(alpha=[0.0, 1.0, 2.0], initial=begin)
+    # time of a statement counts steps of batches
+    alpha = np.array([0.0, 1.0, 2.0]) / (study.training.batch or 1)
+    return system.solve(alpha=alpha, initial=begin)
