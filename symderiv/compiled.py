@@ -23,9 +23,6 @@ INTEGERS = types.int64[::1]
 #: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
 RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS, VECTOR, VECTOR))
 
-#: A generated module's activation function as a value.
-SCALAR_FUNCTION = types.FunctionType(types.float64(types.float64))
-
 
 class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
     """A right-hand side whose address is looked up once, not at every call."""

@@ -18,7 +18,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from symderiv.errors import InputError
 from symderiv.files import kind_of, signature, write_whole
@@ -162,9 +161,6 @@ class OutputFolder:
     def file(self, name: str, format: str, *, ours: Callable[[bytes], bool] = is_sealed) -> Output:
         """An output in the folder."""
         return Output(self.path / name, format, inputs=self._inputs, force=self._force, ours=ours)
-
-
-AnyOutput = TypeVar("AnyOutput", bound=Output)
 
 
 def as_output(path: str | os.PathLike[str] | Output, format: str) -> Output:

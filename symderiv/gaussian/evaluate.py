@@ -7,7 +7,7 @@ measured, not proved: ``certified`` is False.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -43,6 +43,15 @@ class Value:
     interval: tuple[Fraction, Fraction] | None = field(default=None, compare=False)
 
 
+def check_asked(digits: int, symbols: Iterable[str]) -> None:
+    """Refuse to give no digit, or a number that depends on symbols."""
+    if digits < 1:
+        raise InputError(f"digits must be at least 1, not {digits}")
+    names = ", ".join(sorted(symbols))
+    if names:
+        raise InputError(f"give numbers for {names} to evaluate this")
+
+
 def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
     """A closed form as a number with ``digits`` significant digits.
 
@@ -50,11 +59,7 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
         InputError: Symbols are left, or ``digits`` is not positive.
         ToleranceError: The digits were not reached.
     """
-    if digits < 1:
-        raise InputError(f"digits must be at least 1, not {digits}")
-    if expression.free_symbols:
-        names = ", ".join(sorted(s.name for s in expression.free_symbols))
-        raise InputError(f"give numbers for {names} to evaluate this")
+    check_asked(digits, (symbol.name for symbol in expression.free_symbols))
     if expression.is_zero:
         return Value("0", "0", False, method)
     guard = 15

@@ -55,7 +55,7 @@ def i2(
         fields: Which field each slot sees; (0, 0) means u = v.
         folded: See :func:`expectation`.
     """
-    return _product([g1, g2], cov, fields, folded)
+    return _product(_slots("i2", [g1, g2]), cov, fields, folded)
 
 
 def i3(
@@ -67,8 +67,7 @@ def i3(
     folded: bool = False,
 ) -> Expectation:
     r"""I3 = E[g1'(u) v g2(w)]; arguments as :func:`i2`, slots (u, v, w)."""
-    x = variable_of(g1)
-    return _product([derivative(g1), x, g2], cov, fields, folded)
+    return _product(_slots("i3", [g1, g2]), cov, fields, folded)
 
 
 def i4(
@@ -89,7 +88,7 @@ def i4(
     Raises:
         DivergentError: The product of derivatives does not exist, e.g. E[δ(u)²] of sign at u = v.
     """
-    return _product([derivative(g1), derivative(g2), g3, g4], cov, fields, folded)
+    return _product(_slots("i4", [g1, g2, g3, g4]), cov, fields, folded)
 
 
 def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
@@ -99,11 +98,16 @@ def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[
         which: "i2", "i3" or "i4".
         functions: Two, two or four functions of x.
     """
-    slots = list(functions)
-    if which == "i3":
-        slots = [derivative(functions[0]), variable_of(functions[0]), functions[1]]
-    elif which == "i4":
-        slots = [derivative(functions[0]), derivative(functions[1]), *functions[2:]]
+    slots = _slots(which, functions)
     fields = FIELDS[: len(slots)]
     factors = [g.subs(variable_of(g), field) for g, field in zip(slots, fields, strict=True)]
     return sp.Mul(*factors), fields
+
+
+def _slots(which: str, functions: Sequence[sp.Expr]) -> list[sp.Expr]:
+    """The factor of each slot of I2, I3 or I4."""
+    if which == "i3":
+        return [derivative(functions[0]), variable_of(functions[0]), functions[1]]
+    if which == "i4":
+        return [derivative(functions[0]), derivative(functions[1]), *functions[2:]]
+    return list(functions)

@@ -9,8 +9,9 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
-from symderiv.errors import InputError, NotYetError, ToleranceError
+from symderiv.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4, Value
+from symderiv.gaussian.evaluate import check_asked
 from symderiv.precision.balls.decimals import written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
@@ -61,11 +62,7 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
         NotYetError: A function that occurs has no enclosure.
         ToleranceError: The radius stays too large.
     """
-    if digits < 1:
-        raise InputError(f"digits must be at least 1, not {digits}")
-    if expression.free_symbols:
-        names = ", ".join(sorted(s.name for s in expression.free_symbols))
-        raise InputError(f"give numbers for {names} to evaluate this")
+    check_asked(digits, (symbol.name for symbol in expression.free_symbols))
     if expression.is_zero:
         return Value("0", "0", True, method, (Fraction(0), Fraction(0)))
     slow = expression.has(SignMean4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -21,6 +22,13 @@ def working_bits(bits: int) -> Iterator[None]:
         yield
     finally:
         ctx.prec = before
+
+
+def bits_below(bound: arb, scale: arb, spare: float) -> int:
+    """The precision, with bits to spare, at which rounding of ``scale`` is below a bound."""
+    with working_bits(64):
+        ratio = float((scale / bound).log()) / math.log(2)
+    return max(64, math.ceil(ratio + spare))
 
 
 def power_of_two(exponent: int) -> arb:

@@ -33,7 +33,7 @@ import sympy as sp
 from flint import acb, arb
 
 from symderiv.errors import NotYetError, ToleranceError
-from symderiv.precision.balls.working import Ball, working_bits
+from symderiv.precision.balls.working import Ball, bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
 from symderiv.precision.quadrature.growth import growth
@@ -84,9 +84,7 @@ class PanelPlan:
 
     def bits(self) -> int:
         """The precision at which rounding is below the bound."""
-        with working_bits(_BITS):
-            ratio = float((self.scale / self.bound).log()) / math.log(2)
-        return max(64, math.ceil(ratio) + 60)
+        return bits_below(self.bound, self.scale, 60)
 
 
 def panel_plan(component: Component, accuracy: float) -> PanelPlan:

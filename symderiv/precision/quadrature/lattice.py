@@ -23,10 +23,10 @@ from typing import Final
 from flint import arb
 
 from symderiv.errors import ToleranceError
-from symderiv.precision.balls.working import working_bits
+from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
-from symderiv.precision.quadrature.strip import Strip, strips
+from symderiv.precision.quadrature.strip import Strip, strips_for
 
 __all__ = ["LatticePlan", "lattice_plan", "lattice_sum"]
 
@@ -55,9 +55,7 @@ class LatticePlan:
 
     def bits(self) -> int:
         """The precision at which rounding is below the bound."""
-        with working_bits(_BITS):
-            ratio = float((self.scale / self.bound).log()) / math.log(2)
-        return max(64, math.ceil(ratio) + 60)
+        return bits_below(self.bound, self.scale, 60)
 
 
 def lattice_plan(component: Component, accuracy: float) -> LatticePlan:
@@ -123,12 +121,8 @@ class _Planner:
     def _strips(self, i: int, reach: float) -> tuple[Strip, ...]:
         widest = math.sqrt(2 * self.accuracy + 20) * self.deviations[i]
         span = float(self.mean[i]) + self.deviations[i] * reach + 2
-        span = 2.0 ** (math.ceil(4 * math.log2(span)) / 4)
-        widest = 2.0 ** (math.ceil(2 * math.log2(widest)) / 2)
-        extra = 2.0 ** math.floor(math.log2(0.5 / self.deviations[i]))
-        g = self.component.factors[i].function
-        largest = 10.0 * math.ceil(self.accuracy / 10)
-        return strips(g.expression, g.variable, widest, span, extra, largest)
+        function = self.component.factors[i].function
+        return strips_for(function, widest, span, self.deviations[i], self.accuracy)
 
     def _scale_and_rest(self, narrow: list[Strip], reach: float) -> tuple[arb, arb]:
         size = self.component.polynomial_size(_POWER_RATE)

@@ -19,9 +19,10 @@ import sympy as sp
 from flint import arb
 
 from symderiv.derivation import Step
-from symderiv.errors import InputError, ToleranceError
+from symderiv.errors import ToleranceError
 from symderiv.gaussian import Value
 from symderiv.gaussian.covariance import validated
+from symderiv.gaussian.evaluate import check_asked
 from symderiv.precision.balls.decimals import upwards, written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
@@ -88,11 +89,7 @@ class NumericMean:
             NotYetError: A function was not proved to be analytic and bounded.
             ToleranceError: The digits were not reached; says how many were.
         """
-        if digits < 1:
-            raise InputError(f"digits must be at least 1, not {digits}")
-        if self.symbols:
-            names = ", ".join(self.symbols)
-            raise InputError(f"give numbers for {names} to evaluate this")
+        check_asked(digits, self.symbols)
         return _Evaluation(self, digits, evaluations or MAX_EVALUATIONS).run()
 
     def _repr_latex_(self) -> str:

@@ -20,7 +20,7 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
 
-__all__ = ["Strip", "strips"]
+__all__ = ["Strip", "strips", "strips_for"]
 
 _BITS: Final = 64
 _DEPTH: Final = 15
@@ -42,6 +42,27 @@ class Strip:
     reach: float
     factor: arb
     rate: arb
+
+
+def strips_for(
+    function: OneVariable, widest: float, reach: float, deviation: float, accuracy: float
+) -> tuple[Strip, ...]:
+    """:func:`strips` for a rule, of rounded numbers, so that neighbouring requests share them.
+
+    Args:
+        function: what is averaged.
+        widest, reach: of the strips.
+        deviation: of the function's field.
+        accuracy: natural logarithm of that of the rule.
+    """
+    return strips(
+        function.expression,
+        function.variable,
+        2.0 ** (math.ceil(2 * math.log2(widest)) / 2),
+        2.0 ** (math.ceil(4 * math.log2(reach)) / 4),
+        2.0 ** math.floor(math.log2(0.5 / deviation)),
+        10.0 * math.ceil(accuracy / 10),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -36,9 +36,9 @@ from typing import Final
 from flint import arb
 
 from symderiv.errors import ToleranceError
-from symderiv.precision.balls.working import working_bits
+from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
-from symderiv.precision.quadrature.strip import Strip, strips
+from symderiv.precision.quadrature.strip import Strip, strips_for
 
 __all__ = ["Plan", "plan"]
 
@@ -73,9 +73,7 @@ class Plan:
 
     def bits(self) -> int:
         """The precision at which rounding is below the bound."""
-        with working_bits(_BITS):
-            ratio = float((self.scale / self.bound).log()) / math.log(2)
-        return max(64, math.ceil(ratio + math.log2(self.points + 1) + 40))
+        return bits_below(self.bound, self.scale, math.log2(self.points + 1) + 40)
 
 
 def plan(component: Component, accuracy: float) -> Plan:
@@ -134,16 +132,11 @@ class _Planner:
 
     def _strips(self, factor: int, reach: float) -> tuple[Strip, ...]:
         row = [float(v) for v in self.loading[factor]]
-        largest = max(row)
-        widest = math.sqrt(2 * self.accuracy + 20) * largest
-        span = float(self.mean[factor]) + sum(row) * reach
-        # rounded, so that neighbouring requests share their strips
-        span = 2.0 ** (math.ceil(4 * math.log2(span + 2 * widest)) / 4)
-        widest = 2.0 ** (math.ceil(2 * math.log2(widest)) / 2)
-        extra = 2.0 ** math.floor(math.log2(0.5 / math.sqrt(sum(v * v for v in row))))
-        g = self.component.factors[factor].function
-        largest = 10.0 * math.ceil(self.accuracy / 10)
-        return strips(g.expression, g.variable, widest, span, extra, largest)
+        widest = math.sqrt(2 * self.accuracy + 20) * max(row)
+        span = float(self.mean[factor]) + sum(row) * reach + 2 * widest
+        deviation = math.sqrt(sum(v * v for v in row))
+        function = self.component.factors[factor].function
+        return strips_for(function, widest, span, deviation, self.accuracy)
 
     def _with(self, chosen: list[Strip], narrow: list[Strip], choice: tuple[int, ...]) -> Plan:
         d, pi, root = self.d, arb.pi(), (2 * arb.pi()).sqrt()
