@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output, read_times
 from symderiv.cli.options import (
     ACTIVATION,
@@ -14,6 +12,7 @@ from symderiv.cli.options import (
     LEARNING_RATE,
     STUDENT_STD,
     UNITS,
+    option,
 )
 from symderiv.cli.output import Force, Json, shown, status
 
@@ -24,25 +23,21 @@ def asymptotics(
     exponent: Annotated[float, EXPONENT],
     activation: Annotated[str, ACTIVATION] = "erf",
     learning_rate: Annotated[float, LEARNING_RATE] = 1.0,
-    full: Annotated[bool, typer.Option("--full", help="With the terms of order η².")] = False,
+    full: Annotated[bool, option("--full", "With the terms of order η².")] = False,
     student_std: Annotated[float, STUDENT_STD] = 0.0,
     alpha: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--alpha",
-            metavar="A1,A2,…",
-            help="Times α at which ε_g is wanted.",
+            "Times α at which ε_g is wanted.",
+            "A1,A2,…",
             show_default="a few in the power-law window",
         ),
     ] = None,
-    T1: Annotated[
-        str, typer.Option("--T1", metavar="X", help="Diagonal of the teachers' covariance.")
-    ] = "1",
-    D1: Annotated[
-        str, typer.Option("--D1", metavar="X", help="Sum of the rest of a row of it.")
-    ] = "0",
+    T1: Annotated[str, option("--T1", "Diagonal of the teachers' covariance.", "X")] = "1",
+    D1: Annotated[str, option("--D1", "Sum of the rest of a row of it.", "X")] = "0",
     label_noise: Annotated[
-        float, typer.Option("--label-noise", metavar="X", help="σ, with --full: the steady state.")
+        float, option("--label-noise", "σ, with --full: the steady state.", "X")
     ] = 0.0,
     plot: PlotOption = None,
     force: Force = False,

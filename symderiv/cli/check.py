@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from symderiv.cli.guard import guarded
+from symderiv.cli.options import Activations, OneActivation, option
 from symderiv.cli.output import Json, emit_json, status
 from symderiv.expressions.json_values import load_json
 
@@ -34,42 +35,31 @@ def check(
     ],
     formula: Annotated[
         str,
-        typer.Option(
+        option(
             "--formula",
-            metavar="F",
-            help="The formula to check, as text or LaTeX, in C_{12} or c12, ...; definitions "
+            "The formula to check, as text or LaTeX, in C_{12} or c12, ...; definitions "
             "may stand before it: 'A=1+C_{11}; ...'.",
+            "F",
         ),
     ],
     where: Annotated[
-        list[str] | None,
-        typer.Option("--where", metavar="NAME=F", help="A definition used in F; repeatable."),
+        list[str] | None, option("--where", "A definition used in F; repeatable.", "NAME=F")
     ] = None,
     macro: Annotated[
         list[str] | None,
-        typer.Option(
-            "--macro",
-            metavar="DEF",
-            help=r"A LaTeX macro used in F, '\erf=\operatorname{erf}'; repeatable.",
+        option(
+            "--macro", r"A LaTeX macro used in F, '\erf=\operatorname{erf}'; repeatable.", "DEF"
         ),
     ] = None,
-    activation: Annotated[
-        str | None,
-        typer.Option(
-            "--activation", metavar="G", help="A name (erf, relu, ...) or a formula in x."
-        ),
-    ] = None,
-    activations: Annotated[
-        str | None,
-        typer.Option("--activations", metavar="G1,G2,..", help="One activation per slot."),
-    ] = None,
+    activation: OneActivation = None,
+    activations: Activations = None,
     covariance: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--covariance",
-            metavar="C",
-            help='JSON array of rows; entries are numbers, "1/3" or symbols. '
+            'JSON array of rows; entries are numbers, "1/3" or symbols. '
             "Left out: symbols c11, c12, ...",
+            "C",
         ),
     ] = None,
     as_json: Json = False,

@@ -6,8 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from symderiv.cli.options import option
 from symderiv.cli.output import (
     Force,
     Json,
@@ -23,14 +22,12 @@ from symderiv.cli.rule_options import RuleOf, with_rule
 from symderiv.errors import InputError, ToleranceError
 
 WORDS = "Student activation: a name or an expression in x."
-STUDENT = typer.Option("--activation", metavar="G", help=WORDS)
-TEACHER = typer.Option(
-    "--teacher-activation", metavar="G", help="Teacher activation.", show_default="the student's"
-)
-TOLERANCE = typer.Option(
+STUDENT = option("--activation", WORDS, "G")
+TEACHER = option("--teacher-activation", "Teacher activation.", "G", show_default="the student's")
+TOLERANCE = option(
     "--tolerance",
-    metavar="E",
-    help="Bound on the error of an activation without closed Gaussian means.",
+    "Bound on the error of an activation without closed Gaussian means.",
+    "E",
     show_default="1e-8 for tanh, 1e-6 by quadrature, 1e-4 with kinks",
 )
 
@@ -51,14 +48,10 @@ _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format
 def derive(
     activation: Annotated[str | None, STUDENT] = None,
     teacher_activation: Annotated[str | None, TEACHER] = None,
-    format: Annotated[
-        Format, typer.Option("--format", help="How the derivation is written.")
-    ] = Format.text,
+    format: Annotated[Format, option("--format", "How the derivation is written.")] = Format.text,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write.", show_default="the terminal"
-        ),
+        option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
     ] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
     study: RuleOf = None,
@@ -97,23 +90,19 @@ def derive(
 @with_rule
 def generate(
     activation: Annotated[str | None, STUDENT] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Name of the module, NAME.py.")
-    ] = None,
+    name: Annotated[str | None, option("--name", "Name of the module, NAME.py.", "NAME")] = None,
     teacher_activation: Annotated[str | None, TEACHER] = None,
     tolerance: Annotated[float | None, TOLERANCE] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Directory to write to; - for screen."),
+        Path, option("--output", "Directory to write to; - for screen.", "DIR", short="-o")
     ] = Path(),
     study: RuleOf = None,
     force: Force = False,
     checked_in: Annotated[
-        bool, typer.Option("--checked-in", help="Rewrite the modules of symderiv_kernels instead.")
+        bool, option("--checked-in", "Rewrite the modules of symderiv_kernels instead.")
     ] = False,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="With --checked-in: write nothing, fail if a module differs."),
+        bool, option("--check", "With --checked-in: write nothing, fail if a module differs.")
     ] = False,
     json_: Json = False,
     **rule: Any,

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from symderiv.cli.guard import guarded
+from symderiv.cli.options import Activations, OneActivation, option
 from symderiv.cli.output import Json, status
 from symderiv.errors import InputError
 from symderiv.expressions.json_values import load_json
@@ -81,24 +82,22 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
         sys.stdout.write(result.to_text(shutil.get_terminal_size((88, 24)).columns))
 
 
-_Digits = Annotated[
-    str | None, typer.Option("--digits", metavar="N", help="Significant digits, 1 to 1000 (15).")
-]
+_Digits = Annotated[str | None, option("--digits", "Significant digits, 1 to 1000 (15).", "N")]
 _Batch = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--batch",
-        metavar="FILE",
-        help="JSON lines whose keys are the option names (- for standard input); prints one JSON "
+        "JSON lines whose keys are the option names (- for standard input); prints one JSON "
         'line per line, {"error": ...} for a bad one.',
+        "FILE",
     ),
 ]
 _Covariance = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--covariance",
-        metavar="C",
-        help='JSON array of rows; entries are numbers, "0.11", "1/3" or symbols "c12".',
+        'JSON array of rows; entries are numbers, "0.11", "1/3" or symbols "c12".',
+        "C",
     ),
 ]
 
@@ -110,7 +109,7 @@ def expect(
     ] = None,
     covariance: _Covariance = None,
     mean: Annotated[
-        str | None, typer.Option("--mean", metavar="MU", help="JSON array; zero if it is left out.")
+        str | None, option("--mean", "JSON array; zero if it is left out.", "MU")
     ] = None,
     digits: _Digits = None,
     as_json: Json = False,
@@ -136,16 +135,8 @@ def integral(
             help="I2: mean of g(u) g(v); I3: of g'(u) v g(w); I4: of g'(u) g'(v) g(w) g(z).",
         ),
     ] = None,
-    activation: Annotated[
-        str | None,
-        typer.Option(
-            "--activation", metavar="G", help="A name (erf, relu, ...) or a formula in x."
-        ),
-    ] = None,
-    activations: Annotated[
-        str | None,
-        typer.Option("--activations", metavar="G1,G2,..", help="One activation per slot."),
-    ] = None,
+    activation: OneActivation = None,
+    activations: Activations = None,
     covariance: _Covariance = None,
     digits: _Digits = None,
     as_json: Json = False,

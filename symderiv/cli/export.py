@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, emit_json, status, write_text
 
 LANGUAGES = "python, c, julia, mathematica, jax, casadi or latex"
@@ -14,48 +15,31 @@ LANGUAGES = "python, c, julia, mathematica, jax, casadi or latex"
 
 def export(
     study: Annotated[
-        Path | None,
-        typer.Argument(metavar="[STUDY.toml]", help="The study; or give --activation."),
+        Path | None, typer.Argument(metavar="[STUDY.toml]", help="The study; or give --activation.")
     ] = None,
-    to: Annotated[
-        str, typer.Option("--to", metavar="LANGUAGE", help=f"One of {LANGUAGES}.")
-    ] = "python",
+    to: Annotated[str, option("--to", f"One of {LANGUAGES}.", "LANGUAGE")] = "python",
     activation: Annotated[
-        str | None,
-        typer.Option("--activation", metavar="G", help="A name or an expression in x."),
+        str | None, option("--activation", "A name or an expression in x.", "G")
     ] = None,
     teacher_activation: Annotated[
-        str | None,
-        typer.Option(
-            "--teacher-activation", metavar="G", help="Teacher activation.", show_default="G"
-        ),
+        str | None, option("--teacher-activation", "Teacher activation.", "G", show_default="G")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write.", show_default="the terminal"
-        ),
+        option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
     ] = None,
     tolerance: Annotated[
-        float | None,
-        typer.Option("--tolerance", metavar="E", help="Of an activation without closed means."),
+        float | None, option("--tolerance", "Of an activation without closed means.", "E")
     ] = None,
     equations: Annotated[
-        str | None, typer.Option("--equations", metavar="NAMES", help="dQ,dR,error,… (latex).")
+        str | None, option("--equations", "dQ,dR,error,… (latex).", "NAMES")
     ] = None,
-    labels: Annotated[
-        str | None, typer.Option("--labels", metavar="PREFIX", help="Of equations (latex).")
-    ] = None,
-    numbering: Annotated[
-        str | None, typer.Option("--numbering", metavar="all/rates/none", help="(latex)")
-    ] = None,
+    labels: Annotated[str | None, option("--labels", "Of equations (latex).", "PREFIX")] = None,
+    numbering: Annotated[str | None, option("--numbering", "(latex)", "all/rates/none")] = None,
     notation: Annotated[
-        str | None,
-        typer.Option("--notation", metavar="NAME", help="saad-solla, goldt, worschech (latex)."),
+        str | None, option("--notation", "saad-solla, goldt, worschech (latex).", "NAME")
     ] = None,
-    integrals: Annotated[
-        str | None, typer.Option("--integrals", metavar="folded/written", help="(latex)")
-    ] = None,
+    integrals: Annotated[str | None, option("--integrals", "(latex)", "folded/written")] = None,
     force: Force = False,
     json_: Json = False,
 ) -> None:

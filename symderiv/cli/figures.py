@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from symderiv.cli.options import option
 from symderiv.errors import InputError
 from symderiv.outputs import Output
 
 __all__ = ["PlotOption", "plot_output", "read_times"]
 
-PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FIG", help="Also draw it (.svg, .png or .pdf).")
-]
+PlotOption = Annotated[Path | None, option("--plot", "Also draw it (.svg, .png or .pdf).", "FIG")]
 
 
 def plot_output(

@@ -6,10 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output, read_times
-from symderiv.cli.options import ALPHA, EIGENVALUES, EXPONENT, LEARNING_RATE, STUDENT_STD
+from symderiv.cli.options import ALPHA, EIGENVALUES, EXPONENT, LEARNING_RATE, STUDENT_STD, option
 from symderiv.cli.output import Force, Json, shown, status
 
 
@@ -36,43 +34,39 @@ def linear(
     exponent: Annotated[float | None, EXPONENT] = None,
     student_std: Annotated[float, STUDENT_STD] = 0.0,
     trainable: Annotated[
-        int | None,
-        typer.Option("--trainable", metavar="NL", help="Train only the first NL directions."),
+        int | None, option("--trainable", "Train only the first NL directions.", "NL")
     ] = None,
     basis: Annotated[
         Basis,
-        typer.Option(
+        option(
             "--basis",
-            help="What the NL directions are: eigenvectors, coordinates in a random orthonormal "
+            "What the NL directions are: eigenvectors, coordinates in a random orthonormal "
             "basis (seed 0), or the inputs of the file.",
         ),
     ] = Basis.eigenbasis,
     covariance: Annotated[
-        Path | None,
-        typer.Option("--covariance", metavar="FILE", help="Covariance or samples (.npz, .npy)."),
+        Path | None, option("--covariance", "Covariance or samples (.npz, .npy).", "FILE")
     ] = None,
     method: Annotated[
         Method,
-        typer.Option(
+        option(
             "--method",
-            help="Secular equation; companion matrix of the moments; moments followed in time.",
+            "Secular equation; companion matrix of the moments; moments followed in time.",
         ),
     ] = Method.secular,
     digits: Annotated[
-        int,
-        typer.Option("--digits", metavar="N", help="Digits of every number; beyond 15 as strings."),
+        int, option("--digits", "Digits of every number; beyond 15 as strings.", "N")
     ] = 15,
     working_digits: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--working-digits",
-            metavar="W",
-            help="Compute with W digits (15: double precision) instead of a planned number.",
+            "Compute with W digits (15: double precision) instead of a planned number.",
+            "W",
         ),
     ] = None,
     dimension: Annotated[
-        int | None,
-        typer.Option("--dimension", metavar="N", help="Also the exact mean of SGD at this N."),
+        int | None, option("--dimension", "Also the exact mean of SGD at this N.", "N")
     ] = None,
     plot: PlotOption = None,
     force: Force = False,

@@ -7,10 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.options import ACTIVATION
+from symderiv.cli.options import ACTIVATION, option
 from symderiv.cli.output import Force, Json, shown
 from symderiv.errors import InputError
 from symderiv.outputs import Output
@@ -40,36 +38,29 @@ class Loss(StrEnum):
 
 def localise(
     lengths: Annotated[
-        str,
-        typer.Option("--lengths", metavar="LONG,SHORT", help="Lengths of label 1 and 0 in sites."),
+        str, option("--lengths", "Lengths of label 1 and 0 in sites.", "LONG,SHORT")
     ],
     gain: Annotated[
-        float | None,
-        typer.Option("--gain", metavar="G", help="Gain of the nonlinear process; inf for signs."),
+        float | None, option("--gain", "Gain of the nonlinear process; inf for signs.", "G")
     ] = None,
     inputs: Annotated[
-        Inputs, typer.Option("--inputs", help="gaussian: the surrogate of the same covariance.")
+        Inputs, option("--inputs", "gaussian: the surrogate of the same covariance.")
     ] = Inputs.nlgp,
-    sites: Annotated[int, typer.Option("--sites", metavar="D", help="Sites on the ring.")] = 40,
-    units: Annotated[int, typer.Option("--units", metavar="K", help="Hidden units.")] = 1,
+    sites: Annotated[int, option("--sites", "Sites on the ring.", "D")] = 40,
+    units: Annotated[int, option("--units", "Hidden units.", "K")] = 1,
     activation: Annotated[str, ACTIVATION] = "relu",
-    loss: Annotated[Loss, typer.Option("--loss", help="Squared loss, or cross-entropy.")] = (
-        Loss.squared
-    ),
-    biases: Annotated[bool, typer.Option("--biases", help="Learn biases too.")] = False,
+    loss: Annotated[Loss, option("--loss", "Squared loss, or cross-entropy.")] = (Loss.squared),
+    biases: Annotated[bool, option("--biases", "Learn biases too.")] = False,
     method: Annotated[
-        Method, typer.Option("--method", help="Population flow, or online gradient descent.")
+        Method, option("--method", "Population flow, or online gradient descent.")
     ] = Method.sgd,
-    runs: Annotated[int, typer.Option("--runs", metavar="R", help="Seeds.")] = 8,
-    steps: Annotated[int, typer.Option("--steps", metavar="S", help="Steps of descent.")] = 3000,
-    batch: Annotated[int, typer.Option("--batch", metavar="B", help="Examples per step.")] = 200,
-    learning_rate: Annotated[
-        float, typer.Option("--learning-rate", metavar="H", help="Step of time.")
-    ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the runs.")] = 0,
+    runs: Annotated[int, option("--runs", "Seeds.", "R")] = 8,
+    steps: Annotated[int, option("--steps", "Steps of descent.", "S")] = 3000,
+    batch: Annotated[int, option("--batch", "Examples per step.", "B")] = 200,
+    learning_rate: Annotated[float, option("--learning-rate", "Step of time.", "H")] = 0.1,
+    seed: Annotated[int, option("--seed", "Seed of the runs.")] = 0,
     animation: Annotated[
-        Path | None,
-        typer.Option("--animation", metavar="FILE.html", help="Fields of the first run in time."),
+        Path | None, option("--animation", "Fields of the first run in time.", "FILE.html")
     ] = None,
     plot: PlotOption = None,
     force: Force = False,

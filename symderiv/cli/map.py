@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 from symderiv.cli.resumable import (
     CheckpointEvery,
@@ -23,43 +22,37 @@ def map(
     study: StudyFile,
     quantity: Annotated[
         str,
-        typer.Option(
+        option(
             "--quantity",
-            metavar="NAME",
-            help="final_error, plateau, plateau_length, plateau_height, plateau_end, slowest, "
+            "final_error, plateau, plateau_length, plateau_height, plateau_end, slowest, "
             "exponent, rate, status or stable.",
+            "NAME",
         ),
     ],
     over: Annotated[
         list[str],
-        typer.Option(
-            "--over", metavar="KEY=LOW:HIGH", help="A key and its ends, or KEY=log:LOW:HIGH; twice."
-        ),
+        option("--over", "A key and its ends, or KEY=log:LOW:HIGH; twice.", "KEY=LOW:HIGH"),
     ],
     resolution: Annotated[
-        int,
-        typer.Option("--resolution", metavar="N", help="Cells along each side, coarse times 2^n."),
+        int, option("--resolution", "Cells along each side, coarse times 2^n.", "N")
     ] = 128,
     coarse: Annotated[
-        int,
-        typer.Option("--coarse", metavar="N", min=1, help="Squares along each side to begin with."),
+        int, option("--coarse", "Squares along each side to begin with.", "N", min=1)
     ] = 8,
     change: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--change",
-            metavar="X",
-            help="Difference that is none; decades where the quantity spans decades.",
+            "Difference that is none; decades where the quantity spans decades.",
+            "X",
             show_default="a twentieth of the range",
         ),
     ] = None,
     check: Annotated[
-        int,
-        typer.Option("--check", metavar="N", min=0, help="Other points, at random, to compare."),
+        int, option("--check", "Other points, at random, to compare.", "N", min=0)
     ] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="MAP.nc", help="Also the map as netCDF."),
+        Path | None, option("--output", "Also the map as netCDF.", "MAP.nc", short="-o")
     ] = None,
     plot: PlotOption = None,
     checkpoint_every: CheckpointEvery = 10.0,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 
 
 def one_step(
     study: StudyFile,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller sizes and fewer trials: seconds.")
-    ] = False,
+    quick: Annotated[bool, option("--quick", "Smaller sizes and fewer trials: seconds.")] = False,
     plot: PlotOption = None,
     force: Force = False,
     json_: Json = False,

@@ -10,18 +10,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from symderiv.cli.options import option
 from symderiv.errors import ToleranceError
 from symderiv.outputs import Output
 from symderiv.progress import lines
 from symderiv.showing import json_text
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+    bool, option("--json", "Print one JSON object and nothing else on standard output.")
 ]
 
 Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace existing files even if symderiv did not write them."),
+    bool, option("--force", "Replace existing files even if symderiv did not write them.")
 ]
 
 StudyFile = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.options import ACTIVATION, EIGENVALUES, EXPONENT, LEARNING_RATE, UNITS
+from symderiv.cli.options import ACTIVATION, EIGENVALUES, EXPONENT, LEARNING_RATE, UNITS, option
 from symderiv.cli.output import Force, Json, shown, status
 
 
@@ -27,14 +27,10 @@ def plateau(
     D2: Annotated[str | None, _moment("D2", "Off-diagonal row sum of order 2.")] = None,
     distinct_eigenvalues: Annotated[int | None, EIGENVALUES] = None,
     exponent: Annotated[str | None, EXPONENT] = None,
-    digits: Annotated[
-        int, typer.Option("--digits", metavar="N", help="Significant digits, all proved.")
-    ] = 15,
+    digits: Annotated[int, option("--digits", "Significant digits, all proved.", "N")] = 15,
     full: Annotated[
         bool,
-        typer.Option(
-            "--full", help="Also the plateau of the flow with the terms of order η² (full_flow)."
-        ),
+        option("--full", "Also the plateau of the flow with the terms of order η² (full_flow)."),
     ] = False,
     plot: PlotOption = None,
     force: Force = False,

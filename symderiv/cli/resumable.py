@@ -12,8 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
+from symderiv.cli.options import option
 from symderiv.errors import StoppedError, SymderivError
 
 if TYPE_CHECKING:
@@ -23,18 +22,16 @@ Result = TypeVar("Result")
 
 CheckpointEvery = Annotated[
     float,
-    typer.Option(
+    option(
         "--checkpoint-every",
-        metavar="SECONDS",
-        min=0.0,
-        help="Seconds between checkpoints, kept beside the output as FILE.checkpoint. After a kill "
+        "Seconds between checkpoints, kept beside the output as FILE.checkpoint. After a kill "
         "or Ctrl-C the same command goes on from there, to the same numbers.",
+        "SECONDS",
+        min=0.0,
     ),
 ]
 
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Start over, without the checkpoint of an earlier run.")
-]
+Fresh = Annotated[bool, option("--fresh", "Start over, without the checkpoint of an earlier run.")]
 
 
 def tell(message: str) -> None:

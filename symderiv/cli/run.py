@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown
 from symderiv.cli.resumable import (
     CheckpointEvery,
@@ -28,9 +27,7 @@ def solve(
     study: StudyFile,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="RUN.nc", help="netCDF file.", show_default="STUDY-run.nc"
-        ),
+        option("--output", "netCDF file.", "RUN.nc", short="-o", show_default="STUDY-run.nc"),
     ] = None,
     plot: PlotOption = None,
     checkpoint_every: CheckpointEvery = 10.0,
@@ -53,14 +50,11 @@ def solve(
 def simulate(
     study: StudyFile,
     runs: Annotated[
-        int | None,
-        typer.Option("--runs", metavar="R", help="Number of runs, instead of the study's."),
+        int | None, option("--runs", "Number of runs, instead of the study's.", "R")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="SIM.nc", help="netCDF file.", show_default="STUDY-sim.nc"
-        ),
+        option("--output", "netCDF file.", "SIM.nc", short="-o", show_default="STUDY-sim.nc"),
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,

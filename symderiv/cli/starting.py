@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from symderiv.cli.options import option
 from symderiv.cli.output import (
     Force,
     Json,
@@ -20,8 +21,7 @@ from symderiv.cli.output import (
 from symderiv.errors import InputError
 
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="To write.", show_default="the terminal"),
+    Path | None, option("--output", "To write.", "FILE", short="-o", show_default="the terminal")
 ]
 
 
@@ -30,13 +30,10 @@ def init(
         "study.toml"
     ),
     template: Annotated[
-        str | None,
-        typer.Option("--template", metavar="NAME", help="Instead of questions; see --list."),
+        str | None, option("--template", "Instead of questions; see --list.", "NAME")
     ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", help="Print the templates, write nothing.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    list_: Annotated[bool, option("--list", "Print the templates, write nothing.")] = False,
+    force: Annotated[bool, option("--force", "Replace a file that is there.")] = False,
     json_: Json = False,
 ) -> None:
     """Write a commented study file, by a few questions or from a template.
@@ -76,8 +73,7 @@ def cite(
         ),
     ],
     equation: Annotated[
-        str | None,
-        typer.Option("--equation", metavar="NAME", help="Of the paper, or the name of a claim."),
+        str | None, option("--equation", "Of the paper, or the name of a claim.", "NAME")
     ] = None,
     output: Output = None,
     force: Force = False,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable
 
@@ -14,13 +13,11 @@ from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, re
 def study(
     study: StudyFile,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Simulate as far as the equations are integrated.")
+        bool, option("--thorough", "Simulate as far as the equations are integrated.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Results directory.", show_default="STUDY-results"
-        ),
+        option("--output", "Results directory.", "DIR", short="-o", show_default="STUDY-results"),
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 from symderiv.cli.resumable import CheckpointEvery, resumable, tell
 
@@ -15,55 +14,49 @@ def sweep(
     study: StudyFile,
     over: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--over",
-            metavar="KEY=V1,V2,…",
-            help="A key of the study and its values, or a range KEY=LOW:HIGH:COUNT or "
+            "A key of the study and its values, or a range KEY=LOW:HIGH:COUNT or "
             "KEY=log:LOW:HIGH:COUNT; repeat it for a grid. Replaces the same key of the sweep "
             "table.",
+            "KEY=V1,V2,…",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--output",
-            "-o",
-            metavar="STORE",
-            help="Zarr store; one that is there goes on, and is widened by new keys and values.",
+            "Zarr store; one that is there goes on, and is widened by new keys and values.",
+            "STORE",
+            short="-o",
             show_default="STUDY-sweep.zarr",
         ),
     ] = None,
     scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster that runs."),
+        str | None, option("--scheduler", "A Dask cluster that runs.", "ADDRESS")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--workers",
-            metavar="N",
+            "Processes of this machine; 0 for threads of this one.",
+            "N",
             min=0,
             max=10_000,
-            help="Processes of this machine; 0 for threads of this one.",
             show_default="by the number of points",
         ),
     ] = None,
     page: Annotated[
-        Path | None,
-        typer.Option("--page", metavar="FILE.html", help="Also one page with all pictures."),
+        Path | None, option("--page", "Also one page with all pictures.", "FILE.html")
     ] = None,
-    netcdf: Annotated[
-        Path | None, typer.Option("--netcdf", metavar="FILE.nc", help="Also one netCDF file.")
-    ] = None,
+    netcdf: Annotated[Path | None, option("--netcdf", "Also one netCDF file.", "FILE.nc")] = None,
     files: Annotated[
         bool,
-        typer.Option(
-            "--files", help="Deprecated: a folder with one RUN file per point instead of a store."
-        ),
+        option("--files", "Deprecated: a folder with one RUN file per point instead of a store."),
     ] = False,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Compute everything again (--files: no checkpoints).")
+        bool, option("--fresh", "Compute everything again (--files: no checkpoints).")
     ] = False,
     force: Force = False,
     json_: Json = False,

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
 from symderiv.errors import InputError
 
@@ -22,60 +23,47 @@ def verify(
         ),
     ] = None,
     equation: Annotated[
-        str | None,
-        typer.Option(
-            "--equation", metavar="N", help="One equation, as printed, explained in full."
-        ),
+        str | None, option("--equation", "One equation, as printed, explained in full.", "N")
     ] = None,
     impact: Annotated[
         str | None,
-        typer.Option(
-            "--impact",
-            metavar="N",
-            help="List what falls with an equation, and why; nothing is computed.",
-        ),
+        option("--impact", "List what falls with an equation, and why; nothing is computed.", "N"),
     ] = None,
     verdict: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--verdict",
-            metavar="V",
-            help="Show only this verdict (holds, approximate, misprint, false, definition, "
+            "Show only this verdict (holds, approximate, misprint, false, definition, "
             "not-checkable); repeatable.",
+            "V",
         ),
     ] = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Also claims that need simulations; takes minutes.")
+        bool, option("--thorough", "Also claims that need simulations; takes minutes.")
     ] = False,
     mutants: Annotated[
-        bool,
-        typer.Option("--mutants", help="Also try small changes of every statement that passed."),
+        bool, option("--mutants", "Also try small changes of every statement that passed.")
     ] = False,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the ledger as a page.")
-    ] = None,
+    html: Annotated[Path | None, option("--html", "Write the ledger as a page.", "FILE")] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--ledger",
-            metavar="DIR",
-            help="Write ledger.json and ledger.html of all papers there, mutants included.",
+            "Write ledger.json and ledger.html of all papers there, mutants included.",
+            "DIR",
         ),
     ] = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="With --ledger: write nothing, fail if it is not current."),
+        bool, option("--check", "With --ledger: write nothing, fail if it is not current.")
     ] = False,
     changed: Annotated[
         bool,
-        typer.Option(
+        option(
             "--changed",
-            help="With --ledger: try only claims whose hash is not that of the ledger there.",
+            "With --ledger: try only claims whose hash is not that of the ledger there.",
         ),
     ] = False,
-    processes: Annotated[
-        int, typer.Option("--processes", metavar="P", min=0, help="0: one per processor.")
-    ] = 0,
+    processes: Annotated[int, option("--processes", "0: one per processor.", "P", min=0)] = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
