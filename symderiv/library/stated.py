@@ -51,13 +51,7 @@ class System(stated_system.System):
             end: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
             output: The store.
-            scheduler: The address of a Dask cluster that runs.
-            workers: Processes of this machine; 0 for this one alone, on all its processors. By the
-                number of points when left out.
-            force: Replace a sweep of another system.
-            fresh: Solve everything again.
-            progress: As of problems: None for a bar where somebody watches, False for none.
-            notice: Called with a line where it runs, and for what is damaged and solved again.
+            scheduler, workers, force, fresh, progress, notice: See :meth:`symderiv.Problem.sweep`.
             solving: ``alpha``, ``relative_tolerance``, ``absolute_tolerance`` as in ``solve``, and
                 values of parameters that differ from the defaults.
 
@@ -99,20 +93,13 @@ class System(stated_system.System):
         """A number or a kind of a run over two keys, solved where it changes.
 
         Args:
-            quantity: As of :meth:`Problem.map`, read off an observable: "final_error", "plateau",
-                "plateau_length", "plateau_height", "plateau_end", "slowest", "exponent", "rate",
-                "status", "stable"; or a function of its times and values.
+            quantity: See :meth:`symderiv.Problem.map`, read off an observable; or a function of its
+                times and values.
             over: Two keys as in ``sweep``, each with its ends (low, high) or (low, high, "log").
             initial, end: As in ``solve``.
             observable: Its name; the first that was observed when left out.
-            resolution: Cells along each side: ``coarse`` times a power of 2, at most 2048.
-            coarse: Squares along each side that are looked at first; what lies wholly inside one of
-                them may be missed.
-            change: Of the quantity that is none, of its decimal logarithm where it spans decades.
-            kinds: A function gives kinds, and only whether they are equal counts.
-            check: Points of the full grid, drawn at random, that are solved to compare.
-            checkpoint: For quantities with a name: runs that it has are not solved again.
-            progress: As in ``sweep``.
+            resolution, coarse, change, kinds, check, checkpoint, progress: See
+                :meth:`symderiv.Problem.map`.
             solving: As in ``sweep``.
 
         Raises:

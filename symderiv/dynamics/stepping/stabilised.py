@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.compiled import CUBE, INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled, records
+from symderiv.compiled import compiled
 from symderiv.dynamics.stepping import stabilised_table as table
 from symderiv.dynamics.stepping.between_steps import hermite_constants, hermite_weights
 from symderiv.dynamics.stepping.stepper import (
+    ADVANCE,
     estimate,
     field_covariance,
     norm,
@@ -32,11 +33,9 @@ from symderiv.dynamics.stepping.walk import (
     CONE_LEFT,
     DONE,
     ENDS,
-    LIMITS,
     NOT_A_NUMBER,
     RUNNING,
     STEP_UNDERFLOW,
-    WALK,
 )
 
 _DEGREES, _STARTS = table.DEGREES, table.STARTS
@@ -266,26 +265,7 @@ def _fill(
                 walk.evaluations += _DEGREES[number] + _LAST_STAGES - 1
 
 
-@compiled(
-    (
-        RIGHT_HAND_SIDE,
-        VECTOR,
-        INTEGERS,
-        INTEGERS,
-        VECTOR,
-        VECTOR,
-        MATRIX,
-        records(WALK),
-        MATRIX,
-        VECTOR,
-        CUBE,
-        MATRIX,
-        MATRIX,
-        INTEGERS,
-        MATRIX,
-        records(LIMITS),
-    )
-)
+@compiled(ADVANCE)
 def advance_stabilised(
     rhs: Callable[..., None],
     y: np.ndarray,

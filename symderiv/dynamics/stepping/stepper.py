@@ -415,26 +415,14 @@ def _with_middle(
     return count + 1
 
 
-@compiled(
-    (
-        RIGHT_HAND_SIDE,
-        VECTOR,
-        INTEGERS,
-        INTEGERS,
-        VECTOR,
-        VECTOR,
-        MATRIX,
-        records(WALK),
-        MATRIX,
-        VECTOR,
-        CUBE,
-        MATRIX,
-        MATRIX,
-        INTEGERS,
-        MATRIX,
-        records(LIMITS),
-    )
+#: The types of what :func:`advance` takes, and steps of another kind.
+ADVANCE = (
+    *(RIGHT_HAND_SIDE, VECTOR, INTEGERS, INTEGERS, VECTOR, VECTOR, MATRIX, records(WALK)),
+    *(MATRIX, VECTOR, CUBE, MATRIX, MATRIX, INTEGERS, MATRIX, records(LIMITS)),
 )
+
+
+@compiled(ADVANCE)
 def advance(
     rhs: Callable[..., None],
     y: np.ndarray,
