@@ -24,7 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RoomTimes())
     config.addinivalue_line("markers", "days(n): an n-th of the cases of a test is tried a day")
-    config.addinivalue_line("markers", "turns(n): an n-th of the tests of a file is tried a day")
+    config.addinivalue_line(
+        "markers", "turns(n): an n-th of the tests of a file so marked is tried a day"
+    )
 
 
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, TypeVar
+from zlib import crc32
 
 DAY = int(os.environ.get("SYMDERIV_TEST_DAY", date.today().toordinal()))
 
@@ -29,17 +30,23 @@ def of_other_days(tests: Iterable[Any], day: int) -> list[Any]:
     """Tests that are not of this day, of those that are dealt to several.
 
     Marked ``days(n)``: every n-th case of a test is of the same day; with fewer cases than days
-    there is one a day, and a test that has no cases is of every day. Marked ``turns(n)``: every
-    n-th test of a file is of the same day.
+    there is one a day, and a test that has no cases is of every day. Marked ``turns(n)``: an n-th
+    of the tests of a file that are marked so, neighbours, which share what they derive; of fewer
+    than n there are days without one.
     """
-    groups: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    turns: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    cases: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
     for test in tests:
         if (mark := test.get_closest_marker("turns")) is not None:
-            groups[test.nodeid.partition("::")[0], mark.args[0]].append(test)
+            turns[test.nodeid.partition("::")[0], mark.args[0]].append(test)
         elif (mark := test.get_closest_marker("days")) is not None and hasattr(test, "callspec"):
-            groups[test.nodeid.partition("[")[0], mark.args[0]].append(test)
+            cases[test.nodeid.partition("[")[0], mark.args[0]].append(test)
     later = []
-    for (_, most), group in groups.items():
+    for (file, days), group in turns.items():
+        # files begin on days of their own, so that short ones do not meet
+        today = (day + crc32(file.encode())) % days
+        later += [test for i, test in enumerate(group) if i * days // len(group) != today]
+    for (_, most), group in cases.items():
         days = min(most, len(group))
         later += [test for i, test in enumerate(group) if i % days != day % days]
     return later

@@ -55,3 +55,14 @@ def test_tests_of_a_file_come_in_turns() -> None:
     assert sum(map(len, tried)) == 8
     assert set.union(*tried) == {t.nodeid for t in tests}
     assert all(len(today) >= 2 for today in tried)
+    # neighbours on one day; few tests on days of their own, which other files do not share
+    assert {"file.py::test_0[a]", "file.py::test_1[a]"} <= next(
+        t for t in tried if min(t) == "file.py::test_0[a]"
+    )
+    begun = set()
+    for file in map(str, range(20)):
+        few = [case(f"{file}::test_{i}", "a", turns=6) for i in range(2)]
+        left = [day for day in range(6) if len(of_other_days(few, day)) < 2]
+        assert left[1] - left[0] == 3
+        begun.add(left[0])
+    assert begun == {0, 1, 2}

@@ -78,7 +78,7 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
 def free_names(expression: sp.Basic) -> set[str]:
     """Names of free symbols and indices (array names are left out, bound indices too)."""
     if isinstance(expression, sp.Symbol | sp.Idx):
-        return {str(expression)}
+        return {expression.name}
     if isinstance(expression, sp.Sum):
         names = free_names(expression.function)
         # The first limit is the innermost one: its bounds may use the indices of later limits.
@@ -94,7 +94,7 @@ def free_names(expression: sp.Basic) -> set[str]:
 
 def array_name(element: sp.Indexed) -> str:
     """The name of the array an element belongs to."""
-    return str(element.base.label)
+    return str(element.base.name)
 
 
 def calls_of(expression: sp.Basic) -> set[AppliedUndef]:

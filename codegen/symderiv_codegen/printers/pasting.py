@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 
 from symderiv_codegen.errors import ProgramError
@@ -54,7 +55,7 @@ def filled_template(
         decorator: The line in front.
     """
     for text in texts:
-        for node in ast.parse(text).body:
+        for node in _statements(text):
             if isinstance(node, ast.FunctionDef) and node.name == template:
                 assert node.end_lineno is not None
                 lines = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
@@ -67,6 +68,13 @@ def filled_template(
     raise LookupError(template)
 
 
+@cache
+def _statements(text: str) -> list[ast.stmt]:
+    """What stands in a text, parsed once; nobody changes it."""
+    return ast.parse(text).body
+
+
+@cache
 def _elementary() -> str:
     return resources.files(__package__).joinpath(ELEMENTARY).read_text(encoding="utf-8")
 
@@ -82,16 +90,17 @@ def _definitions(
     Functions of the text ``instead`` stand in the places of others of their names.
     """
     source, decorator = instead
-    others = {n.name: n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)}
+    others = {n.name: n for n in _statements(source) if isinstance(n, ast.FunctionDef)}
     nodes: dict[str, ast.stmt] = {}
     lines: dict[ast.stmt, list[str]] = {}
     decorators: dict[ast.stmt, str] = {}
     for other in others.values():
         lines[other], decorators[other] = source.splitlines(), decorator
     for source, decorator in sources:
-        for found in ast.parse(source).body:
+        split = source.splitlines()
+        for found in _statements(source):
             node = others.get(found.name, found) if isinstance(found, ast.FunctionDef) else found
-            lines.setdefault(node, source.splitlines())
+            lines.setdefault(node, split)
             decorators.setdefault(node, decorator)
             names = [name for name in _names_defined(node) if name not in given]
             if clash := sorted(set(names) & set(nodes)):
