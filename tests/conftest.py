@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RoomTimes())
     config.addinivalue_line("markers", "days(n): an n-th of the cases of a test is tried a day")
     config.addinivalue_line(
-        "markers", "turns(n): an n-th of the tests of a file so marked is tried a day"
+        "markers", "turns(n): an n-th of a file's tests so marked is tried a day"
     )
 
 
