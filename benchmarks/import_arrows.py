@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 LEVELS = {
     "errors": 0,
     "terminal": 0,
+    "languages": 0,
     "files": 1,
     "showing": 1,
     "progress": 1,

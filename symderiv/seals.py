@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from symderiv.languages import LANGUAGES
+
 __all__ = ["STREAMED", "is_broken", "is_sealed", "sealed"]
 
 _TAG: Final = b"written by symderiv, sha256 of the rest "
@@ -31,14 +33,13 @@ _END_OF_ZIP: Final = 22
 
 #: Before and after the mark in formats where it simply follows.
 _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
+    **{
+        each.ending: (each.comment[0].encode(), f"{each.comment[1]}\n".encode())
+        for each in LANGUAGES.values()
+    },
     "html": (b"\n<!-- ", b" -->\n"),
     "svg": (b"<!-- ", b" -->\n"),
-    "tex": (b"% ", b"\n"),
-    "py": (b"# ", b"\n"),
     "toml": (b"# ", b"\n"),
-    "c": (b"/* ", b" */\n"),
-    "jl": (b"# ", b"\n"),
-    "wl": (b"(* ", b" *)\n"),
     "bib": (b"% ", b"\n"),
     "pdf": (b"% ", b"\n"),
     "txt": (b"\n", b"\n"),
@@ -48,7 +49,9 @@ _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
 }
 
 #: Formats that are text and can go to standard output.
-STREAMED: Final = frozenset({"html", "tex", "py", "txt", "json", "c", "jl", "wl", "bib", "toml"})
+STREAMED: Final = frozenset(
+    {"html", "txt", "json", "bib", "toml", *(each.ending for each in LANGUAGES.values())}
+)
 
 
 def sealed(content: bytes | memoryview, format: str) -> bytes:
@@ -56,8 +59,8 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
 
     Args:
         content: a whole file without one; JSON is an object that is not empty.
-        format: its ending: html, svg, tex, py, toml, c, jl, wl, bib, pdf, txt, nc, npy, pickle,
-            json, png, npz; zarr.json is JSON that ends with the attributes of a group.
+        format: its ending: html, svg, toml, bib, pdf, txt, nc, npy, pickle, json, png, npz, or
+            that of a language; zarr.json is JSON that ends with the attributes of a group.
     """
     if format in _FRAMES:
         before, after, skipped = _FRAMES[format](bytes(content))

@@ -9,15 +9,14 @@ import typer
 
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, emit_json, status, write_text
-
-LANGUAGES = "python, c, julia, mathematica, jax, casadi or latex"
+from symderiv.languages import LANGUAGES
 
 
 def export(
     study: Annotated[
         Path | None, typer.Argument(metavar="[STUDY.toml]", help="The study; or give --activation.")
     ] = None,
-    to: Annotated[str, option("--to", f"One of {LANGUAGES}.", "LANGUAGE")] = "python",
+    to: Annotated[str, option("--to", f"One of {', '.join(LANGUAGES)}.", "LANGUAGE")] = "python",
     activation: Annotated[
         str | None, option("--activation", "A name or an expression in x.", "G")
     ] = None,

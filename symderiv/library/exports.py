@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.errors import InputError, NotYetError
+from symderiv.languages import LANGUAGES
 from symderiv.library.answer import Answer
 from symderiv.library.argument_names import naming_arguments
 from symderiv.outputs import Output
@@ -21,18 +22,8 @@ if TYPE_CHECKING:
     from symderiv.dynamics.studies.state import State
     from symderiv.dynamics.studies.study import Study
 
-__all__ = ["ENDINGS", "Export", "example_of", "export_of"]
+__all__ = ["Export", "example_of", "export_of"]
 
-ENDINGS: Final[Mapping[str, str]] = {
-    "python": "py",
-    "c": "c",
-    "julia": "jl",
-    "mathematica": "wl",
-    "jax": "py",
-    "casadi": "py",
-    "latex": "tex",
-}
-"""The languages of programs, and how their files end."""
 MOST_NUMBERS = 400
 """Of an example in an exported file; beyond it the example has isotropic inputs."""
 MOST_TIME = 10.0
@@ -72,7 +63,7 @@ def export_of(
 
     Args:
         study: its activations, rule, rates and start.
-        to: one of :data:`ENDINGS`.
+        to: one of :data:`symderiv.languages.LANGUAGES`.
         output: the file; None writes nothing.
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
         force: replace a file that symderiv did not write.
@@ -83,11 +74,12 @@ def export_of(
         InputError: the language is not known, or the file must not be replaced.
         NotYetError: the equations of the study cannot be exported; with the name of the key.
     """
-    if to not in ENDINGS:
-        raise InputError(f"{to!r} is not one of {', '.join(ENDINGS)}", argument="to")
+    if to not in LANGUAGES:
+        raise InputError(f"{to!r} is not one of {', '.join(LANGUAGES)}", argument="to")
+    language = LANGUAGES[to]
     from symderiv_codegen import PrinterError
 
-    target = None if output is None else Output(output, ENDINGS[to], inputs=inputs, force=force)
+    target = None if output is None else Output(output, language.ending, inputs=inputs, force=force)
     if to == "latex":
         from symderiv.library.latex_fragments import latex_fragment
 
@@ -99,7 +91,7 @@ def export_of(
         program = _program(study, tolerance)
         example = example_of(study, program.vectors)
     try:
-        source = _printers()[to](program, example)
+        source = language.source(program, example)
     except PrinterError as error:
         raise NotYetError(f"not exported: {error}", argument="to") from error
     return written_source(to, source, target)
@@ -117,19 +109,6 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
     }
     text = source if target is None else f"{target.path}\n"
     return Export(record, text, source)
-
-
-def _printers() -> Mapping[str, Callable[[Program, Example], str]]:
-    from symderiv_codegen import print_array_python, print_c, print_julia, print_mathematica
-
-    return {
-        "python": lambda program, example: print_array_python(program, "python", example),
-        "jax": lambda program, example: print_array_python(program, "jax", example),
-        "casadi": lambda program, example: print_array_python(program, "casadi", example),
-        "c": print_c,
-        "julia": print_julia,
-        "mathematica": print_mathematica,
-    }
 
 
 def _program(study: Study, tolerance: float | None) -> Program:

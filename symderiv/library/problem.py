@@ -724,8 +724,7 @@ class Problem(Shown):
         At the end of the source stands an example with the numbers of this problem.
 
         Args:
-            to: "python" (NumPy), "c", "julia", "mathematica", "jax", "casadi",
-                or "latex".
+            to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all.
             output: the file to write; None writes nothing, the text is then ``to_source()``.
             tolerance: see :func:`symderiv.derive`.
             force: replace a file that symderiv did not write.

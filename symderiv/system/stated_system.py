@@ -364,7 +364,8 @@ class System(Language):
         """Return the equations as source in another language.
 
         Args:
-            to: ``"c"``, ``"jax"``, ``"casadi"``, ``"julia"``, ``"mathematica"`` or ``"python"``.
+            to: A language, ``"c"``, ``"python"`` (NumPy), …: ``symderiv export --help`` names all;
+                not LaTeX.
             output: A file to write it to.
             force: Replace a file that symderiv did not write.
 

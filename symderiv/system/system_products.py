@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from os import PathLike
@@ -14,29 +14,16 @@ import numpy as np
 from symderiv_codegen import (
     PrinterError,
     Program,
-    print_array_python,
-    print_c,
-    print_julia,
-    print_mathematica,
     print_mpmath,
     print_readable,
 )
 
 from symderiv.errors import InputError, NotYetError
+from symderiv.languages import PROGRAMS
 from symderiv.outputs import Output
 from symderiv.system.system_runs import Solver
 
-__all__ = ["LANGUAGES", "exported", "generated", "precise_rates"]
-
-LANGUAGES: Mapping[str, tuple[Callable[[Program], str], str]] = {
-    "python": (lambda program: print_array_python(program, "python"), "py"),
-    "jax": (lambda program: print_array_python(program, "jax"), "py"),
-    "casadi": (lambda program: print_array_python(program, "casadi"), "py"),
-    "c": (print_c, "c"),
-    "julia": (print_julia, "jl"),
-    "mathematica": (print_mathematica, "wl"),
-}
-"""The languages that equations are printed in, and how their files end."""
+__all__ = ["exported", "generated", "precise_rates"]
 
 
 def generated(solver: Solver, name: str, output: str | PathLike[str], force: bool) -> Path:
@@ -61,17 +48,17 @@ def exported(
         InputError: The language is unknown, or the file must not be replaced.
         NotYetError: A mean is an integral, which only compiled modules evaluate.
     """
-    if to not in LANGUAGES:
-        raise InputError(f"{to!r} is not one of {', '.join(LANGUAGES)}", argument="to")
+    if to not in PROGRAMS:
+        raise InputError(f"{to!r} is not one of {', '.join(PROGRAMS)}", argument="to")
     if solver.closed.means.joints.functions:
         raise NotYetError(
             "not exported: a mean has no closed form, and only compiled modules integrate it",
             argument="to",
         )
-    printer, ending = LANGUAGES[to]
-    target = None if output is None else Output(output, ending, force=force)
+    language = PROGRAMS[to]
+    target = None if output is None else Output(output, language.ending, force=force)
     try:
-        source = printer(_with_observables(solver.closed.program))
+        source = language.source(_with_observables(solver.closed.program))
     except PrinterError as error:
         raise NotYetError(f"not exported: {error}", argument="to") from error
     if target is not None:

@@ -1,0 +1,66 @@
+"""The languages that equations are exported to: each declared once, with all that is said of it.
+
+Printers are imported when they are used: commands name the languages without loading SymPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from symderiv_codegen import Example, Program
+
+__all__ = ["LANGUAGES", "PROGRAMS", "Language"]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language.
+
+    Attributes:
+        ending: How its files end.
+        comment: What stands before and after a comment of one line.
+        printer: Module and function among the printers of the code generator; empty where sources
+            are no programs.
+        flavour: What the printer takes between the program and the example.
+    """
+
+    ending: str
+    comment: tuple[str, str]
+    printer: str = ""
+    flavour: tuple[str, ...] = ()
+
+    def source(self, program: Program, example: Example | None = None) -> str:
+        """Return a program as source.
+
+        Args:
+            program: With a state, parameters, a right-hand side and observables.
+            example: Numbers for the lines at the end, which run when the file does.
+
+        Raises:
+            PrinterError: The program has a function that only compiled modules evaluate, or one
+                that the language lacks.
+        """
+        module, _, name = self.printer.partition(".")
+        found = import_module(f"symderiv_codegen.printers.{module}")
+        printer: Callable[..., Any] = getattr(found, name)
+        return str(printer(program, *self.flavour, example))
+
+
+_PYTHON = "py", ("# ", ""), "array_python.print_array_python"
+
+LANGUAGES: Final[Mapping[str, Language]] = {
+    "python": Language(*_PYTHON, flavour=("python",)),
+    "c": Language("c", ("/* ", " */"), "c.print_c"),
+    "julia": Language("jl", ("# ", ""), "julia.print_julia"),
+    "mathematica": Language("wl", ("(* ", " *)"), "mathematica.print_mathematica"),
+    "jax": Language(*_PYTHON, flavour=("jax",)),
+    "casadi": Language(*_PYTHON, flavour=("casadi",)),
+    "latex": Language("tex", ("% ", "")),
+}
+
+PROGRAMS: Final = {name: each for name, each in LANGUAGES.items() if each.printer}
+"""Those of programs."""
