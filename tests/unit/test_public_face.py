@@ -12,9 +12,10 @@ import textwrap
 import pytest
 
 import symderiv
+from symderiv.dynamics.studies.input_model import InputModel
 
 HEAVY = ("sympy", "numba", "scipy", "numpy", "matplotlib", "pydantic", "xarray", "mpmath")
-MOST_NAMES = 48
+MOST_NAMES = 39  # input models are not counted: they are all called in one way
 
 
 @pytest.mark.parametrize("name", symderiv.__all__)
@@ -24,7 +25,10 @@ def test_every_public_name_is_there(name: str) -> None:
 
 
 def test_the_list_is_flat_and_short() -> None:
-    assert len(symderiv.__all__) <= MOST_NAMES
+    found = {name: getattr(symderiv, name) for name in symderiv.__all__}
+    models = [x for x in found.values() if inspect.isclass(x) and issubclass(x, InputModel)]
+    assert len(models) > 5
+    assert len(found) - len(models) <= MOST_NAMES
     assert not any("." in name for name in symderiv.__all__)
 
 

@@ -16,8 +16,7 @@ import sympy as sp
 from scipy.special import expit
 
 from symderiv.expressions import activation, parse_formula
-from symderiv.learning.rule.loss import OUTPUT, TARGET
-from symderiv.learning.rule.named_losses import loss
+from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
 
 Values = Callable[..., np.ndarray]
 

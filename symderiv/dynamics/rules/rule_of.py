@@ -10,7 +10,7 @@ import numpy as np
 from symderiv.dynamics.studies.study import Study
 from symderiv.dynamics.studies.study_tables import STATED_KEYS
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.named_losses import loss
+from symderiv.learning.rule.loss import loss
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from symderiv.dynamics.studies.study_tables import STATED_KEYS
+
 __all__ = ["RATES", "SECOND_LAYER_DECAY", "SIZES", "Form"]
 
 RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
@@ -18,9 +20,7 @@ SIZES = (
     "label_noise",
     "input_noise",
     "update_noise",
-    "sobolev_weight",
-    "consistency_weight",
-    "averaging_rate",
+    *(name for key, others in STATED_KEYS.items() for name in (key, *others)),
     SECOND_LAYER_DECAY,
 )
 """Numbers of a rule that are parameters of its steps."""

@@ -11,7 +11,7 @@ from symderiv.dynamics.rules.study_form import RATES, SECOND_LAYER_DECAY, SIZES,
 from symderiv.expressions import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.named_losses import loss
+from symderiv.learning.rule.loss import loss
 from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Descent, Statement

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symderiv.dynamics.studies.study_tables import LOSSES, Network, Training
+from symderiv.dynamics.studies.study_tables import Network, Training
 from symderiv.dynamics.studies.task_table import Task
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions.bounds import measure
 from symderiv.expressions.definitions import expanded
 from symderiv.expressions.reader import read
+from symderiv.learning.rule.named_losses import NAMED
 
 
 def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> None:
@@ -18,11 +19,11 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
     Raises:
         InputError: with the full name of the key.
     """
-    if training.loss not in LOSSES:
+    if training.loss not in NAMED:
         _check_formula(training.loss, ("s", "t"), "training.loss")
         if "s" not in training.loss:
             raise InputError(
-                f"does not depend on s, the student's output; one of {', '.join(LOSSES)}, or a "
+                f"does not depend on s, the student's output; one of {', '.join(NAMED)}, or a "
                 "formula in s and t",
                 argument="training.loss",
             )

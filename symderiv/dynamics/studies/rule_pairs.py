@@ -204,7 +204,7 @@ def _fields_exist(
     from symderiv.learning.lowering.force_fields import ForceFields, over_fields
     from symderiv.learning.rule.learning_problem import learning_problem
     from symderiv.learning.rule.learning_rule import LearningRule
-    from symderiv.learning.rule.named_losses import loss
+    from symderiv.learning.rule.loss import loss
 
     rule = LearningRule(
         loss=loss(loss_text),

@@ -208,16 +208,8 @@ class Study(Table):
 
     @cached_property
     def alpha(self) -> np.ndarray:
-        """The times at which results are wanted, ascending, shape (P,).
-
-        With ``end`` and ``points`` the first is 0. Logarithmic spacing then starts at 0.01 or, for
-        short runs, at a hundredth of the end.
-        """
-        if self.time.values is not None:
-            return np.array(self.time.values)
-        if self.time.end is None:
-            raise InputError("missing; give it, or values", argument="time.end")
-        return _times(self.time.end, self.time.points, self.time.spacing).copy()
+        """The times at which results are wanted; see :meth:`Time.grid`."""
+        return self.time.grid()
 
     @cached_property
     def simulation_alpha(self) -> np.ndarray:
@@ -336,19 +328,6 @@ class Study(Table):
             raise InputError("missing; give [data] or initial.state", argument="data")
         if self.rule_keys:
             check_pairs(self)
-
-
-@lru_cache(maxsize=16)
-def _times(end: float, points: int, spacing: str) -> np.ndarray:
-    """Times from 0 to an end."""
-    if points == 1:
-        return np.array([end])
-    if spacing == "linear":
-        return np.linspace(0.0, end, points)
-    first = min(1e-2, end / 100.0)
-    times = np.concatenate(([0.0], np.geomspace(first, end, points - 1)))
-    times[-1] = end
-    return times
 
 
 @lru_cache(maxsize=64)

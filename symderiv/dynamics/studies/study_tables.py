@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from functools import partial
-from typing import Annotated, Literal
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,11 +20,14 @@ from symderiv.dynamics.studies.checked import (
     conflict,
 )
 from symderiv.dynamics.studies.key_records import Key
+from symderiv.errors import InputError
+from symderiv.learning.rule.named_losses import NAMED
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RuleKey = partial(Key, acts="equations")
 Weights = Number | list[Number] | str
-
-LOSSES = ("squared", "logistic", "exponential", "hinge", "huber")
 
 _BIASES = {"WestSaadNabney1997": "units with biases"}
 _TRAINED_BIASES = {"WestSaadNabney1997": "biases that are trained"}
@@ -96,7 +99,7 @@ class Training(Table, table="training"):
     loss: Annotated[
         str,
         RuleKey(
-            f"ℓ(s, t) of output and target: {', '.join(LOSSES)}, or a formula in ``s`` and ``t``",
+            f"ℓ(s, t) of output and target: {', '.join(NAMED)}, or a formula in ``s`` and ``t``",
             sources={"BenArous2021": "descent of losses other than the squared one"},
         ),
     ] = "squared"
@@ -368,6 +371,38 @@ class Time(Table, table="time"):
         if any(b <= a for a, b in itertools.pairwise(self.values)):
             raise conflict("values", "must be ascending, each given once")
         return self
+
+    def grid(self) -> np.ndarray:
+        """The times at which results are wanted, ascending, shape (P,).
+
+        With ``end`` and ``points`` the first is 0. Logarithmic spacing then starts at 0.01 or, for
+        short runs, at a hundredth of the end.
+
+        Raises:
+            InputError: neither an end nor times were given.
+        """
+        import numpy as np
+
+        if self.values is not None:
+            return np.array(self.values)
+        if self.end is None:
+            raise InputError("missing; give it, or values", argument="time.end")
+        return _times(self.end, self.points, self.spacing).copy()
+
+
+@lru_cache(maxsize=16)
+def _times(end: float, points: int, spacing: str) -> np.ndarray:
+    """Times from 0 to an end."""
+    import numpy as np
+
+    if points == 1:
+        return np.array([end])
+    if spacing == "linear":
+        return np.linspace(0.0, end, points)
+    first = min(1e-2, end / 100.0)
+    times = np.concatenate(([0.0], np.geomspace(first, end, points - 1)))
+    times[-1] = end
+    return times
 
 
 TABLES: dict[str, type[Table]] = {

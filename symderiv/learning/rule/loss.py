@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv.errors import FormulaError
+from symderiv.expressions import parse_formula
+from symderiv.learning.rule.named_losses import NAMED
 
 OUTPUT, TARGET = sp.symbols("s t", real=True)
 
@@ -46,3 +48,26 @@ class Loss:
 
 
 SQUARED = Loss("squared", (OUTPUT - TARGET) ** 2 / 2)
+
+
+def loss(text: str) -> Loss:
+    """ℓ(s, t) of a name or of a formula in ``s`` and ``t``.
+
+    Raises:
+        FormulaError: The formula is outside of the allow-list, or does not depend on s.
+    """
+    if text == SQUARED.name:
+        return SQUARED
+    try:
+        found = parse_formula(NAMED.get(text, text), ("s", "t"))
+    except FormulaError as error:
+        raise error.renamed("loss") from None
+    if not found.has(*found.free_symbols) or "s" not in map(str, found.free_symbols):
+        raise FormulaError(
+            f"{text!r} does not depend on s, the student's output; choose one of "
+            f"{', '.join(NAMED)}, or a formula in s and t",
+            argument="loss",
+        )
+    polynomial = found.is_polynomial(*found.free_symbols)
+    squared = polynomial and sp.expand(found - SQUARED.expression) == 0
+    return SQUARED if squared else Loss(text, found)

@@ -16,8 +16,8 @@ from symderiv.learning.lowering.numeric_loss import NumericLoss
 from symderiv.learning.lowering.solver_files import SolverText, solver_of
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.loss import OUTPUT, TARGET
-from symderiv.learning.rule.named_losses import NAMED, loss
+from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
+from symderiv.learning.rule.named_losses import NAMED
 
 
 def problem(name, target="sum", student="erf", teacher=None, **features):

@@ -11,7 +11,7 @@ from symderiv.learning.derivation.named_rule import FEW, NamedRule, named_rule
 from symderiv.learning.derivation.rule_equations import RuleEquations
 from symderiv.learning.derivation.summed_units import summed
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.named_losses import loss
+from symderiv.learning.rule.loss import loss
 
 MORE = {"K": 5, "M": 3}
 RULES = {
