@@ -18,7 +18,7 @@ from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, prin
 
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Field, Latent, Overlap
-from symderiv.statement.stated_problem import Statement, Update, changes_of
+from symderiv.statement.stated_problem import Statement, Step, Update, changes_of
 from symderiv.statement.vector_expressions import FreshInput
 from symderiv.system.alike_units import NotAlikeError, Place, Unit, Units, labels_of
 from symderiv.system.step_program import CHANGES, Block, StepForm, StepProgram
@@ -172,7 +172,7 @@ class _Reading:
 
     def _groups(self) -> list[_Group]:
         """Return the changes of a step by kind, forces of one input after one another."""
-        forces, drifts, targets = _changes(self.statement, self.remembered)
+        forces, drifts, pushes, targets = _changes(self.statement, self.remembered)
         order = {name: n for n, name in enumerate(self.atoms)}
         forces.sort(key=lambda each: order[each[1]])
         found: dict[tuple[str, Block], _Group] = {}
@@ -186,6 +186,8 @@ class _Reading:
             add("force", (self.atoms[atom], self.vectors[vector]), force)
         for vector, other, rate in drifts:
             add("drift", (self.vectors[vector], self.vectors[other]), rate)
+        for vector, other, rate in pushes:
+            add("push", (self.vectors[vector], self.vectors[other]), rate)
         for scalar, direct, change in targets:
             add("direct" if direct else "scalar", (self._numbers[scalar],), change)
         return sorted(found.values(), key=lambda group: CHANGES.index(group.kind))
@@ -417,14 +419,15 @@ def _once_in_a_step(statement: Statement) -> set[FreshInput]:
     return own - others
 
 
-def _changes(
-    statement: Statement, apart: bool
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Return forces (vector, input, F), drifts (vector, vector, G) and (scalar, whether direct, g).
+def _changes(statement: Statement, apart: bool) -> tuple[list[tuple[Any, ...]], ...]:
+    """Return forces (vector, input, F), drifts (vector, vector, G), pushes and scalars' changes.
+
+    Pushes are as drifts, and changes of scalars are (scalar, whether direct, g).
 
     Args:
         statement: What a step does.
-        apart: Whether what updates add to scalars is direct: no velocity remembers it.
+        apart: Whether velocities remember what descends: pushes, and what is not direct. What
+            updates add they do not.
     """
     step = statement.step()
     forces = [
@@ -433,17 +436,23 @@ def _changes(
         for atom, force in change.inputs.items()
         if force != 0
     ]
-    drifts = [
+    if not apart:
+        targets = [(str(u), False, each.scalar) for u, each in step.scalars.items()]
+        return forces, _along_vectors(step), [], targets
+    targets, drifts = [], []
+    for direct in (False, True):
+        lines = tuple(line for line in statement.lines if isinstance(line, Update) == direct)
+        own = replace(statement, lines=lines).step()
+        targets += [(str(u), direct, each.scalar) for u, each in own.scalars.items()]
+        drifts.append(_along_vectors(own))
+    pushes, direct_drifts = drifts
+    return forces, direct_drifts, pushes, targets
+
+
+def _along_vectors(step: Step) -> list[tuple[Any, ...]]:
+    return [
         (v.name, other.name, rate)
         for v, change in step.vectors.items()
         for other, rate in change.vectors.items()
         if rate != 0
     ]
-    if not apart:
-        return forces, drifts, [(str(u), False, each.scalar) for u, each in step.scalars.items()]
-    targets = []
-    for direct in (False, True):
-        lines = tuple(line for line in statement.lines if isinstance(line, Update) == direct)
-        own = replace(statement, lines=lines).step().scalars
-        targets += [(str(u), direct, each.scalar) for u, each in own.items()]
-    return forces, drifts, targets

@@ -314,10 +314,10 @@ def learn(
             times roots of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed
             by on spheres, shape (1, N).
         tables: Rows (vector, input) of fields, (vector, vector, the first row of the same) of
-            overlaps, (vector, input, whether once in a step) of forces, (vector, vector) of drifts,
-            (scalar, its velocity or −1) of scalars that move, (vector, its velocity) of vectors
-            that have one; (first, end) of the coordinates of eigenspaces that inputs leave the span
-            in.
+            overlaps, (vector, input, whether once in a step) of forces, (vector, vector, whether
+            the first is a velocity) of drifts, (scalar, its velocity or −1) of scalars that move,
+            (vector, its velocity) of vectors that have one; (first, end) of the coordinates of
+            eigenspaces that inputs leave the span in.
         lists: Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere,
             and a positive number that orthonormal vectors have in common. Vectors that move. Sizes
             that ``changes`` takes.
@@ -375,11 +375,14 @@ def learn(
             if turn < batch - 1:
                 continue
             total = sums
-        if G > 0:
-            _drift(vectors, drifts, total[F : F + G], units[2], changed)
         for v in range(velocities.shape[0]):
             for i in range(N):
                 vectors[velocities[v, 1], i] *= units[5]
+        if G > 0:
+            for d in range(G):
+                if drifts[d, 2] == 1:
+                    total[F + d] *= units[3] / units[2]
+            _drift(vectors, drifts, total[F : F + G], units[2], changed)
         if batch > 1:
             for v in range(V):
                 for i in range(N):

@@ -14,7 +14,7 @@ from symderiv.dynamics.storage.kernels import kept_module
 
 __all__ = ["CHANGES", "Block", "Law", "Member", "StepForm", "StepProgram"]
 
-CHANGES = ("force", "drift", "scalar", "direct")
+CHANGES = ("force", "drift", "push", "scalar", "direct")
 """Kinds of changes, in the order in which the compiled function gives them."""
 
 Law = tuple[tuple[float, float], ...]
@@ -57,7 +57,7 @@ class StepForm:
         values: What the function takes, by kind and in order.
         laws: Of latents.
         changes: What the function gives, by kind: (input, vector) of forces, (vector, vector) of
-            drifts, and scalars.
+            drifts and of pushes, which velocities remember, and scalars.
         remembered: Whether there are velocities.
     """
 
@@ -165,14 +165,17 @@ class StepProgram:
             [(v[w], a[x]) for x, w in self.fields],
             [(*pair, first[pair]) for pair in pairs],
             [(own.get(v[w], v[w]), a[x], int(x in self._once)) for x, w in changes["force"]],
-            [(v[w], v[u]) for w, u in changes["drift"]],
+            [
+                *((v[w], v[u], 0) for w, u in changes["drift"]),
+                *((own.get(v[w], v[w]), v[u], 1) for w, u in changes["push"]),
+            ],
             [
                 *((place[u], self._followed(place[u])) for (u,) in changes["scalar"]),
                 *((place[u], -2) for (u,) in changes["direct"]),
             ],
             list(own.items()),
         )
-        width = (2, 3, 3, 2, 2, 2)
+        width = (2, 3, 3, 3, 2, 2)
         return tuple(
             np.array(each, dtype=np.int64).reshape(-1, n)
             for each, n in zip(rows, width, strict=True)

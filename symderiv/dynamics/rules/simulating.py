@@ -224,6 +224,12 @@ def _check(study: Study, start: Initial) -> None:
             "coordinates; lower it, or use solve",
             argument="data.dimension",
         )
+    if training.normalise == "gradient" and study.stated:
+        raise NotYetError(
+            f"the size of steps is not measured in simulations with {study.stated[0]}; use solve, "
+            "or simulate problem.system",
+            argument="training.normalise",
+        )
     if training.normalise == "sphere" and np.min(np.diag(start.state.Q)) <= 0.0:
         raise InputError("a student of length 0 has no sphere", argument="training.normalise")
 

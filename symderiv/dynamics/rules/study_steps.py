@@ -76,14 +76,14 @@ class StudySteps:
         """How large steps are."""
         training, N = self.study.training, self.dimension
         # batches that grow with N take steps N times as large, velocities of rate γ/N add up N
-        size, noise, memory = 1.0, 1.0, training.momentum
+        size, noise, drift, memory = 1.0, 1.0, 1 / N, training.momentum
         if training.batch_ratio is not None:
-            size, noise = float(N), N**0.5
+            size, noise, drift = float(N), N**0.5, 1.0
         if training.momentum_rate is not None:
             size, memory = size / N, 1.0 - training.momentum_rate / N
             noise /= N
         root = N**-0.5
-        return Pace(size * root, noise * root, 1 / N, size / N, 1 / N, self.batch, memory)
+        return Pace(size * root, noise * root, drift, size / N, 1 / N, self.batch, memory)
 
     @property
     def remembers(self) -> bool:

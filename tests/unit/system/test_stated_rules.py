@@ -71,6 +71,28 @@ def test_stated_rules_go_with_others(given: dict[str, Any]) -> None:
     np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {**SOBOLEV, "momentum_rate": 2.0, "weight_decay": 0.2, "students": 3},
+        {**SOBOLEV, **AVERAGED, "momentum": 0.5, "batch": 2, "keep": 0.7, "train_biases": True},
+        {**SOBOLEV, **AVERAGED, "batch_ratio": 0.4, "update_noise": 0.2, "label_flip": 0.1},
+        {**SOBOLEV, **AVERAGED, "normalise": "sphere", "input_noise": 0.3, "teachers": 2},
+    ],
+    ids=str,
+)
+def test_runs_of_stated_rules_with_others_follow_the_equations(given: dict[str, Any]) -> None:
+    problem = _problem(inputs=INPUTS.model_copy(update={"dimension": 1000}), **given)
+    alpha = [0.8, 1.6]
+    run, sgd = problem.solve(alpha=alpha), problem.simulate(alpha=alpha, runs=24)
+    pairs = {"Q": (run.Q, sgd.Q), "R": (run.R, sgd.R)}
+    pairs |= {name: (run.further[name], sgd.further[name]) for name in {"A.B"} & {*sgd.further}}
+    for name, (wanted, found) in pairs.items():
+        mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+        gap = np.abs(mean - wanted) - 3 * error
+        assert np.max(gap) * np.sqrt(1000) < 0.5, (name, wanted, mean)
+
+
 @pytest.mark.parametrize("rule", [("sobolev_weight",), ("consistency_weight", "averaging_rate")])
 def test_a_module_without_closed_means_is_that_of_the_statement(rule: tuple[str, ...]) -> None:
     """Generating it compares it with averages of the statement; higher derivatives are named."""
