@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.rotating import DAY
 
 from faults.changed_bytes import formats, try_damages
 from faults.damaged_stores import damaged_stores
+
+pytestmark = pytest.mark.turns(3)
 
 
 def test_a_damaged_file_never_gives_a_wrong_number(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sympy as sp
 from symderiv.learning import RECIPES, solver_text
 from symderiv.learning.lowering.solver_files import layout_text
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 KEPT = Path(symderiv_kernels.__path__[0])
 

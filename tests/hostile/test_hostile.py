@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.rotating import DAY
+
+pytestmark = pytest.mark.turns(2)
 
 
 def test_twenty_five_hostile_calls_end_in_time_and_in_one_line() -> None:

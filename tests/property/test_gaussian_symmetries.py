@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import sympy as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symderiv.gaussian import expectation, i2, i4
+
+pytestmark = pytest.mark.turns(3)
 
 X = sp.Symbol("x", real=True)
 FIELDS = sp.symbols("x1:4", real=True)

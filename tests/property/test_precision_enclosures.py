@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mpmath
+import pytest
 import sympy as sp
 from flint import arb, fmpz
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,8 @@ from symderiv.gaussian import expectation, i4
 from symderiv.gaussian.evaluate import number
 from symderiv.precision import ball, certified
 from symderiv.precision.balls.working import working_bits
+
+pytestmark = pytest.mark.turns(3)
 
 X = sp.Symbol("x", real=True)
 FIELDS = sp.symbols("x1:4", real=True)

@@ -13,7 +13,7 @@ from symderiv.learning.lowering.field_covariances import field_covariance, struc
 from symderiv.learning.lowering.quadrature_error import LARGEST_VARIANCE
 from symderiv.learning.lowering.quadrature_rules import kinked_rule
 
-pytestmark = pytest.mark.turns(2)
+pytestmark = pytest.mark.turns(6)
 
 PAIR, TOLERANCE = "erf|relu", 1e-4
 

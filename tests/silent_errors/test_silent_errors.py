@@ -1,4 +1,4 @@
-"""No silent error at the edges: three of five cases of the gate, other ones every day.
+"""No silent error at the edges: a case of five of the gate, other ones every day.
 
 ``make silent-errors`` runs all of them.
 """
@@ -12,7 +12,7 @@ from silent_errors.gate import Case, run
 from silent_errors.table import CASES
 
 #: In fives that follow each other: cases beside each other share what is derived.
-TODAY = [case for place, case in enumerate(CASES) if (place // 5 + DAY) % 5 < 2 or case.known]
+TODAY = [case for place, case in enumerate(CASES) if (place // 5 + DAY) % 5 == 0 or case.known]
 
 
 def _marked(case: Case) -> object:

@@ -13,7 +13,7 @@ from stated_errors.campaign import tried
 from stated_errors.drawing import METHODS, draw
 from symderiv.dynamics.stepping import run_errors
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="long doubles take gcc")
 

@@ -19,7 +19,7 @@ from support.quadrature import (
     smooth,
 )
 
-pytestmark = pytest.mark.turns(2)
+pytestmark = pytest.mark.turns(6)
 
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

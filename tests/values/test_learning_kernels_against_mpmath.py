@@ -21,7 +21,7 @@ from symderiv.learning import (
 )
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 
 def module_of(text: str) -> SimpleNamespace:

@@ -20,6 +20,8 @@ from support.rotating import DAY
 from symderiv.dynamics import read_run
 from symderiv.seals import sealed
 
+pytestmark = pytest.mark.turns(3)
+
 SUPPORT = Path(__file__).parents[2] / "support"
 
 # The integration is repeated three times to measure its error; two layers, so that all of the

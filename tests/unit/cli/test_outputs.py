@@ -29,7 +29,7 @@ import pytest
 from symderiv import cli
 from symderiv.seals import is_sealed, sealed
 
-pytestmark = pytest.mark.days(3)
+pytestmark = pytest.mark.days(6)
 
 STUDY = """
 [network]

@@ -34,7 +34,7 @@ from symderiv_codegen.printers import mathematica
 
 import symderiv as sd
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 # four signs, tables, cases of coinciding indices
 RELU = Case("relu", "relu", K=2, M=3)

@@ -14,7 +14,7 @@ from symderiv.dynamics.studies.initial import drawn_state, initial
 from symderiv.errors import InputError
 
 # every form of a step is compiled once: a part of them a day
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 # 20, 11 and 4 coordinates for the five vectors, and five without input
 STUDY = """

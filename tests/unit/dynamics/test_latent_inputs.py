@@ -11,7 +11,7 @@ from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.errors import InputError
 
 # every form of a step is compiled once: a part of them a day
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 STUDY = """
 [network]

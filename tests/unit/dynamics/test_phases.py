@@ -13,7 +13,7 @@ from symderiv.dynamics.studies.state import State
 from symderiv.packing import Packing
 
 # every form of a step is compiled once: a part of them a day
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 BASE = {
     "students": 2,

@@ -17,7 +17,7 @@ from symderiv.dynamics.studies.initial import RUNS, initial, stream
 from symderiv.errors import InputError, NotYetError
 
 # every form of a step is compiled once: a part of them a day
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 N, K, M = 12, 3, 2
 EXAMPLES = 30

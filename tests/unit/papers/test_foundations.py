@@ -10,7 +10,7 @@ from foundations.table import KINDS, computed, defects, read, tried
 from symderiv.verification.claim import Claim
 from symderiv.verification.library import names, paper
 
-pytestmark = pytest.mark.turns(4)
+pytestmark = pytest.mark.turns(12)
 
 
 #: Cheap claims, one per perturbation at least: (paper, claim, perturbation, noticed).

@@ -123,6 +123,7 @@ def trapezoid_2d(
         return total * area / (2 * mpmath.pi * mpmath.sqrt(mpmath.det(c)))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("g", "h", "covariance", "mean", "bits"),
     [
@@ -229,6 +230,7 @@ def test_degenerate_cases_are_exact_reductions() -> None:
     assert joint.value == single.value
 
 
+@pytest.mark.turns(4)
 def test_four_variables() -> None:
     # independent pairs: the expectation factorises
     pair = [[1, R(1, 2)], [R(1, 2), 2]]

@@ -18,7 +18,7 @@ from symderiv.system.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 Z = sp.symbols("z1:8", real=True)
 K = sp.symbols("k1:6", real=True)

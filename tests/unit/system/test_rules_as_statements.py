@@ -14,7 +14,7 @@ from symderiv.dynamics.rules.study_system import named_state
 from symderiv.library.starts import start_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 BIASES = {"student_biases": [0.1, -0.3, 0.5], "teacher_biases": [0.2, -0.4]}
 RULES: dict[str, dict[str, Any]] = {

@@ -18,7 +18,7 @@ from symderiv.system.step_form import program_of
 from symderiv.system.system_sgd import gram_of, roots_of, space_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 
 def _networks() -> tuple[sd.System, dict[str, Any]]:

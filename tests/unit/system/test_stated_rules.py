@@ -16,7 +16,7 @@ from symderiv.learning.lowering.recipes import solver_text
 from symderiv.learning.rule.learning_rule import LearningRule
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 INPUTS = sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600)
 SOBOLEV = {"sobolev_weight": 0.5}

@@ -12,7 +12,7 @@ from symderiv.errors import InputError, NotYetError
 from symderiv.system.symmetries import exchanges_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 
 def subspace_rule() -> tuple[sd.System, dict[str, Any]]:

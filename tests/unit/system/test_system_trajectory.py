@@ -16,7 +16,7 @@ import symderiv as sd
 from symderiv.errors import InputError
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 START = {"w.w": [[0.5, 0.1], [0.1, 0.4]], "w.B": [0.3, 0.1], "B.B": 1.0, "v": [1.0, 0.5]}
 TIMES = [0.0, 0.5, 1.0, 3.0]

@@ -16,7 +16,7 @@ from symderiv.system.plain_reading import plain_step
 from symderiv.system.system_sgd import gram_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 Drawn = Callable[[np.random.Generator], tuple[dict[str, Any], dict[str, Any]]]
 

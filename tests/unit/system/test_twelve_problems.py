@@ -11,7 +11,7 @@ from benchmarks.direct_rates import direct_rates
 from benchmarks.systems import CASES, EXAMPLES, MOST_LINES, Case, difference, distance, lines
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 CLOSED = [case for case in CASES if case.closed]
 

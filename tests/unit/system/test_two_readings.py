@@ -15,7 +15,7 @@ from symderiv.system.step_chain import Chain, space_of
 from symderiv.system.step_form import program_of
 
 # SGD, compilation and quadrature: a part of them a day
-pytestmark = pytest.mark.turns(8)
+pytestmark = pytest.mark.turns(16)
 
 SYSTEMS = {
     "autoencoder": statements.autoencoder,

@@ -18,7 +18,7 @@ import symderiv as sd
 from symderiv.cli import build_app
 from symderiv.errors import DivergentError
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 
 RIGHT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
