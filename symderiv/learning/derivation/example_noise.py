@@ -72,30 +72,6 @@ def kept_units(term: Term) -> list[Term]:
     ]
 
 
-def update_noise(term: Term) -> list[Term]:
-    """ζ_ia, standard normal and independent for every unit and coordinate, at most two of them.
-
-    Raises:
-        SymderivError: There are more, or at two coordinates.
-    """
-    found: list[Any] = []
-    rest = sp.Integer(1)
-    for factor in sp.Mul.make_args(term.factor):
-        base, power = factor.as_base_exp()
-        if isinstance(base, sp.Indexed) and base.base == s.update_zeta:
-            found += [base.indices] * int(power)
-        else:
-            rest *= factor
-    if len(found) % 2:
-        return []
-    if not found:
-        return [term]
-    (first, *place), (second, *other) = found[:2]
-    if len(found) > 2 or place != other:
-        raise SymderivError(f"{term.factor} is more than a square of the update's noise")
-    return [Term(rest * KroneckerDelta(first, second), term.limits)]
-
-
 NOISES: tuple[Noise, ...] = (label_noise, flips, kept_units)
 
 
