@@ -265,20 +265,41 @@ class RuleEquations:
         """D of every family that moves."""
         found: dict[str, dict[str, sp.Expr]] = {}
         for name, members in self.units.items():
-            for (inputs, along), rate in self.equations.drift.get(members[0], {}).items():
-                if inputs == ALL and name != "F":
-                    own = found.setdefault(name, {})
-                    alone = sp.KroneckerDelta(s.i, s.j) * self._descending(rate)[1]
-                    own[along.family] = own.get(along.family, sp.S.Zero) + alone
+            drift = self.equations.drift.get(members[0], {}) if name != "F" else {}
+            for family in dict.fromkeys(to.family for inputs, to in drift if inputs == ALL):
+                rest = [
+                    self._descending(drift.get((ALL, each), sp.S.Zero))[1]
+                    for each in self._two(family)
+                ]
+                found.setdefault(name, {})[family] = self._of_all_units(family, *rest)
         mover = found.setdefault(self.mover, {})
         descent = -self.named_rate
         mover["J"] = mover.get("J", sp.S.Zero) + descent * s.A[s.d, s.i, s.j] * self._seen
-        mover["B"] = descent * s.B[s.d, s.i, s.n] * s.eigenvalue[s.d, s.k]
+        of_teachers = descent * s.B[s.d, s.i, s.n] * s.eigenvalue[s.d, s.k]
+        mover["B"] = mover.get("B", sp.S.Zero) + of_teachers
         for each in self.gains:
             scale = sp.S.One if each.of_all else s.eigenvalue[s.d, s.k]
             along = descent * each.name[(s.d, *each.letters)] * scale
             mover[each.family] = mover.get(each.family, sp.S.Zero) + along
         return found
+
+    def _two(self, family: str) -> tuple[SlowVector, ...]:
+        """Return the vector of the first unit, and that of another one."""
+        return tuple(each for each in self.named.statement.vectors if each.family == family)[:2]
+
+    def _of_all_units(self, family: str, same: sp.Expr, different: sp.Expr) -> sp.Expr:
+        """Return what moves the first unit along vectors of a family, in i and j, or i and n.
+
+        Args:
+            family: Of the vectors that it moves along.
+            same: Along that of the first unit, written out for a few.
+            different: Along that of another one.
+        """
+        if family != "B":
+            return paired(different, same, self.named.sizes)
+        units = ("K", 0), ("M", 0)
+        value = summed(same, units, self.named.sizes)
+        return value.lettered(dict(zip(units, (s.i, s.n), strict=True)))
 
     def _descending(self, rate: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return what −η multiplies in a rate of drift, and the rest."""
@@ -304,19 +325,13 @@ class RuleEquations:
             for inputs in ("x", ALL):
                 if inputs == "x" and family in ("J", "B"):
                     continue  # A and B
-                members = [each for each in self.named.statement.vectors if each.family == family]
                 same, different = (
                     self._descending(drift.get((inputs, each), sp.S.Zero))[0]
-                    for each in members[:2]
+                    for each in self._two(family)
                 )
                 if same == different == 0:
                     continue
-                if family == "B":
-                    units = ("K", 0), ("M", 0)
-                    lettered = dict(zip(units, (s.i, s.n), strict=True))
-                    value = summed(same, units, self.named.sizes).lettered(lettered)
-                else:
-                    value = paired(different, same, self.named.sizes)
+                value = self._of_all_units(family, same, different)
                 found.append(Gain(family, inputs == ALL, value))
         return tuple(found)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from dataclasses import replace
+
 import pytest
 import sympy as sp
 
@@ -12,6 +16,7 @@ from symderiv.learning.derivation.rule_equations import RuleEquations
 from symderiv.learning.derivation.summed_units import summed
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
+from symderiv.statement.stated_problem import Update
 
 MORE = {"K": 5, "M": 3}
 RULES = {
@@ -64,6 +69,21 @@ def test_sums_give_what_a_statement_with_more_units_gives(name: str) -> None:
     for j in (0, 1):
         wanted = more.noise_between(j, "x")
         assert sp.expand(at_units(few.forces_squared, MORE, i=0, j=j) - wanted) == 0
+
+
+@pytest.mark.parametrize("momentum", [False, True])
+def test_updates_move_a_student_along_other_vectors(momentum: bool) -> None:
+    """J_i ← J_i + (a Σ_j J_j + 2 a J_i + 3 a Σ_n B_n)/N, besides what the rule does."""
+    named, a = named_rule(LearningRule(momentum=momentum)), sp.Rational(1, 7)
+    units = named.families()
+    sums = {name: functools.reduce(operator.add, units[name]) for name in ("J", "B")}
+    changes = {each: a * sums["J"] + 2 * a * each + 3 * a * sums["B"] for each in units["J"]}
+    statement = replace(named.statement, lines=(*named.statement.lines, Update(changes)))
+    plain = RuleEquations(named).drifts["J"]
+    found = RuleEquations(replace(named, statement=statement)).drifts["J"]
+    along = {name: found[name] - plain.get(name, 0) for name in ("J", "B")}
+    assert sp.expand(along["J"] - a - 2 * a * sp.KroneckerDelta(s.i, s.j)) == 0
+    assert sp.expand(along["B"] - 3 * a) == 0
 
 
 def test_a_sum_counts_coinciding_units_once() -> None:
