@@ -1,4 +1,7 @@
-"""``make rule-pairs``: pairs of keys of rules, and a sample of triples, each solved or refused."""
+"""``make rule-pairs``: pairs of keys of rules, and a sample of triples, each solved or refused.
+
+With ``--sgd`` runs of SGD are compared with the equations of each.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections import Counter
 from multiprocessing import get_context
 from pathlib import Path
 
-from rule_pairs.campaign import Found, together, tried
+from rule_pairs.campaign import Found, followed, together, tried
 
 
 def main() -> None:
@@ -19,10 +22,14 @@ def main() -> None:
     parser.add_argument("--triples", type=int, default=100, help="at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--state", action="store_true", help="state them all, solve nothing")
+    parser.add_argument("--sgd", action="store_true", help="compare SGD with the equations")
     parser.add_argument("--results", type=Path, help="lines of what is done; goes on behind them")
     options = parser.parse_args()
     source = random.Random(options.seed)
     pairs, triples = list(together(2)), list(together(3))
+    if options.sgd:
+        # equations without noise of steps are those of small rates
+        pairs, triples = ([f for f in each if "small rates" not in f] for each in (pairs, triples))
     if options.pairs is not None:
         pairs = source.sample(pairs, options.pairs)
     chosen = [*pairs, *source.sample(triples, min(options.triples, len(triples)))]
@@ -36,7 +43,10 @@ def main() -> None:
         if name in done:
             counts[done[name]] += 1
             continue
-        found = _apart(features, not options.state, options.activation)
+        if options.sgd:
+            found = followed(features, activation=options.activation)
+        else:
+            found = _apart(features, not options.state, options.activation)
         counts[found.ending] += 1
         line = f"{name}\t{found.ending}\t{found.seconds:.2f} s\t{found.reason}"
         if options.results:

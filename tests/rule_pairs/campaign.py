@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import symderiv as sd
 from symderiv.dynamics.studies.study_tables import STATED_KEYS
-from symderiv.errors import InputError
+from symderiv.errors import InputError, SymderivError
 
+DIMENSION = 1000
+"""Of inputs, where runs are compared with equations."""
 MOST_SECONDS = 2.0
 """Of CPU time, to state a problem or to refuse it."""
 
@@ -78,7 +82,8 @@ class Found:
     """What became of some features together.
 
     Attributes:
-        ending: "refused", "solved", "stated" (where nothing was solved), or "wrong".
+        ending: "refused", "solved", "stated" (where nothing was solved), "followed" (by SGD), or
+            "wrong".
         reason: of a refusal, or of what is wrong.
         seconds: of CPU time to state it.
     """
@@ -131,6 +136,39 @@ def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") ->
     if run.cause != "done":
         return Found(features, "wrong", f"stated, then {run.cause}", seconds)
     return Found(features, "solved", "", seconds)
+
+
+def followed(features: tuple[str, ...], *, activation: str = "erf", seed: int = 1) -> Found:
+    """Compare runs of SGD with the equations where both take a problem with these features.
+
+    What is wrong: a mean of overlaps, output weights or biases that is further from the equations
+    than three standard errors and 0.5/√N of the largest.
+    """
+    sizes = {"students": 3, "teachers": 2, "seed": seed}
+    arguments: dict[str, Any] = {**_COMMON, **sizes, "inputs": sd.Spectrum([1.6, 0.4])}
+    for feature in features:
+        arguments |= FEATURES[feature]
+    arguments["inputs"] = arguments["inputs"].model_copy(update={"dimension": DIMENSION})
+    begin = time.process_time()
+    try:
+        problem = sd.Problem(activation, **arguments)
+        run = problem.solve(alpha=[0.4, 0.8])
+        sgd = problem.simulate(alpha=[0.4, 0.8], runs=24)
+    except SymderivError as error:
+        return Found(features, "refused", str(error), time.process_time() - begin)
+    pairs = {name: (getattr(run, name), getattr(sgd, name)) for name in ("Q", "R", "v")}
+    # what is made of the same numbers by both follows from these
+    further = {name for name in run.further if name == "b" or "." in name}
+    pairs |= {name: (run.further[name], sgd.further[name]) for name in further & {*sgd.further}}
+    worst = "", 0.0
+    for name, (wanted, found) in pairs.items():
+        mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+        gap = np.max(np.abs(mean - wanted) - 3 * error) * np.sqrt(DIMENSION)
+        share = float(gap / max(np.max(np.abs(wanted)), 0.1))
+        worst = max(worst, (name, share), key=lambda each: each[1])
+    ending = "wrong" if worst[1] > 0.5 else "followed"
+    reason = f"{worst[0]} is off by {worst[1]:.2f}/sqrt(N) of the largest" if worst[0] else ""
+    return Found(features, ending, reason, time.process_time() - begin)
 
 
 def _named(feature: str, message: str) -> bool:

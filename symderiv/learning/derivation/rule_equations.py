@@ -500,7 +500,8 @@ class RuleEquations:
         (average,) = self._averages
         square = mean_over_example(self.of_all(self.equations.averages[average]))
         own = sp.Sum(s.Gamma[s.i, s.i], (s.i, 0, s.K - 1))
-        if spread(square - contract(spread(sp.Sum(at(self.noise, {s.j: s.i}), (s.i, 0, s.K - 1))))):
+        of_forces = sp.Sum(at(self.forces_squared, {s.j: s.i}), (s.i, 0, s.K - 1))
+        if spread(square - mean_over_example(contract(spread(of_forces)))):
             raise SymderivError("the mean square of a step is not that of its forces")
         power = sp.Sum(s.eigenvalue[s.k] * s.weight[s.k], (s.k, 0, s.L - 1))
         variance = sp.Symbol("input_variance", real=True)

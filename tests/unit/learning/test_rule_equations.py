@@ -197,3 +197,13 @@ def test_means_of_two_shifted_signs_keep_their_digits() -> None:
         assert _shifted_signs(h, k, r) == pytest.approx(exact, abs=2e-14), (h, k, r)
     assert _shifted_signs(0.0, 0.0, 0.5) == pytest.approx(1 / 3, abs=1e-15)
     assert _shifted_signs(1.2, 1.2, 1.0) == 1.0
+
+
+@pytest.mark.parametrize("noise", ["dropout", "flips", "input_noise", "biases", "update_noise"])
+def test_divided_steps_go_with_every_noise_of_an_example(noise: str) -> None:
+    """The mean square of a step is proved to be the trace of its noise for each of them."""
+    rule = LearningRule(normalise="gradient", **{noise: True})
+    (size,) = (
+        value for _, value in derive_equations(learning_problem("erf", None, rule)).motion.before
+    )
+    assert size.has(s.Gamma)
