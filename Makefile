@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -56,6 +56,12 @@ packages: $(VENV)/.installed
 
 benchmarks: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
+
+# How the engine is built: lines, functions, imports, and the files that additions touch, tried in a
+# copy of the tree; ASKED=--list names what is behind the numbers (two minutes).
+ASKED ?=
+house: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.house $(ASKED)
 
 # Ten thousand runs in lanes, one by one and by heyoka (if it is installed), about three CPU minutes.
 ensembles: $(VENV)/.installed

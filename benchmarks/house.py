@@ -1,0 +1,180 @@
+"""How the engine is built: one table, each row with what is measured and the goal.
+
+python -m benchmarks.house            the table; six additions are tried in a copy of the tree
+python -m benchmarks.house --list     with the names behind the numbers
+python -m benchmarks.house --tests    also runs the tests that ask for something of an addition
+python -m benchmarks.house --quick    tries nothing: files of additions are only counted
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.additions import ADDITIONS, Addition, Copy
+from benchmarks.import_arrows import (
+    INNER,
+    ROOT,
+    circles,
+    files,
+    graph,
+    parsed,
+    room_of,
+    upward,
+    upward_in_the_code_generator,
+    upward_inside,
+)
+
+#: What is called the engine where functions and classes are counted.
+ENGINE: Final = ("symderiv", "codegen")
+MOST_LINES: Final = 60
+MOST_PARAMETERS: Final = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, the number, the goal, and what is behind it.
+
+    Attributes:
+        fault: What an addition that does not work ended with.
+    """
+
+    what: str
+    measured: str
+    goal: str = ""
+    names: tuple[str, ...] = ()
+    fault: str = ""
+
+
+def lines(paths: Iterable[Path]) -> int:
+    """Return the number of lines of files, comments and blank ones included."""
+    return sum(path.read_bytes().count(b"\n") for path in paths)
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
+    """Yield name, lines and parameters of every function, inner ones too.
+
+    Lines are those from ``def`` to the end, the docstring included. Parameters are all that a call
+    may give: ``*`` and ``**`` count as one each, ``self`` and ``cls`` do not count.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            given = node.args
+            names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            own = names[:1] in (["self"], ["cls"])
+            several = (given.vararg is not None) + (given.kwarg is not None)
+            yield node.name, node.end_lineno - node.lineno + 1, len(names) - own + several
+
+
+def classes(trees: Iterable[ast.Module]) -> Counter[str]:
+    """Return how often each name is that of a class."""
+    return Counter(
+        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
+
+
+def rows_of_lines() -> Iterator[Row]:
+    """Lines of the engine, of its rooms and of the tests."""
+    own = files("symderiv")
+    rooms: dict[str, list[Path]] = {}
+    for path in own:
+        inside = len(path.relative_to(ROOT / "symderiv").parts) > 1
+        rooms.setdefault(room_of(path) if inside else "beside the rooms", []).append(path)
+    sizes = sorted(((lines(paths), room) for room, paths in rooms.items()), reverse=True)
+    yield Row("Python lines of symderiv/", _grouped(lines(own)), _grouped(48_000))
+    for size, room in sizes:
+        yield Row(f"    {room}", _grouped(size))
+    yield Row("Python lines of tests/", _grouped(lines(files("tests"))), _grouped(36_000))
+
+
+def rows_of_functions() -> Iterator[Row]:
+    """Long functions, functions of many parameters, and names of several classes."""
+    found = [
+        (f"{path.relative_to(ROOT)}: {name}", long, many)
+        for folder in ENGINE
+        for path in files(folder)
+        for name, long, many in functions(parsed(path))
+    ]
+    long = [f"{name}, {size} lines" for name, size, _ in found if size > MOST_LINES]
+    many = [f"{name}, {count} parameters" for name, _, count in found if count > MOST_PARAMETERS]
+    trees = [parsed(path) for folder in ENGINE for path in files(folder)]
+    double = [f"{name}, {count} classes" for name, count in classes(trees).items() if count > 1]
+    yield Row(f"functions above {MOST_LINES} lines", str(len(long)), "0", tuple(long))
+    what = f"functions with more than {MOST_PARAMETERS} parameters"
+    yield Row(what, str(len(many)), "10", tuple(many))
+    yield Row("class names that occur more than once", str(len(double)), "", tuple(sorted(double)))
+
+
+def rows_of_imports() -> Iterator[Row]:
+    """Circles of imports, and imports of what is not below."""
+    up = [each for path in files("symderiv") for each in upward(path)]
+    up += [each for room in INNER for each in upward_inside(room)]
+    up += upward_in_the_code_generator()
+    round_ = circles(graph())
+    yield Row("circles of imports", str(len(round_)), "0", tuple(round_))
+    yield Row("imports upwards", str(len(up)), "0", tuple(up))
+
+
+def row_of(addition: Addition, fault: str = "") -> Row:
+    """The files that an addition touches."""
+    count, code = len(addition.files), len(addition.code)
+    return Row(
+        f"files touched by a new {addition.row}",
+        f"{count}, {code} of them code",
+        str(addition.goal),
+        (f"({addition.what})", *addition.files),
+        fault,
+    )
+
+
+def rows_of_additions(quick: bool, with_tests: bool) -> Iterator[Row]:
+    """The files that additions touch; each is tried unless it shall be quick."""
+    if quick:
+        yield from map(row_of, ADDITIONS)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(Path(folder))
+        for addition in ADDITIONS:
+            tried = copy.tried(addition, with_tests)
+            yield row_of(addition, "" if tried.well else f"does not work:\n{tried.last}")
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table; 1 if an addition does not work."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="also the names behind the numbers")
+    parser.add_argument("--tests", action="store_true", help="also tests that ask for something")
+    parser.add_argument("--quick", action="store_true", help="additions are only counted")
+    asked = parser.parse_args(arguments)
+    print(f"{'':66}{'measured':<22}goal")
+    failed = False
+    for rows in (
+        rows_of_lines(),
+        rows_of_functions(),
+        rows_of_imports(),
+        rows_of_additions(asked.quick, asked.tests),
+    ):
+        for row in rows:
+            failed |= bool(row.fault)
+            print(f"{row.what:<66}{row.measured:<22}{row.goal}".rstrip(), flush=True)
+            for name in row.names if asked.list else ():
+                print(f"    {name}")
+            if row.fault:
+                print(row.fault)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

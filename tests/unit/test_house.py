@@ -1,0 +1,104 @@
+"""The table of how the engine is built: what it counts, and additions that it tries."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.additions import ADDITIONS, Addition, Copy
+from benchmarks.additions.addition import Edit
+from benchmarks.house import classes, functions, main, row_of
+from benchmarks.import_arrows import ROOT
+
+SECTION = "## Where something new goes"
+EVERY = pytest.mark.parametrize("addition", ADDITIONS, ids=lambda each: each.row)
+
+
+def page() -> dict[str, tuple[str, str]]:
+    """Number of files and their names, by what is new."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition(SECTION)[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (\d*) ?\| (.+) \|$", section, re.MULTILINE)
+    return {new: (number, which) for new, number, which in rows}
+
+
+@EVERY
+def test_the_edits_of_an_addition_can_be_made(addition: Addition) -> None:
+    assert addition.faults() == []
+
+
+@EVERY
+def test_the_page_says_which_files_an_addition_touches(addition: Addition) -> None:
+    number, which = page()[addition.row]
+    assert number == str(len(addition.files))
+    for name in addition.files:
+        path = Path(name)
+        known = (name, name.removeprefix("symderiv/"), path.name, f"{path.parent}/")
+        assert any(f"`{each}`" in which for each in known), name
+
+
+def test_every_number_of_the_page_is_that_of_an_addition() -> None:
+    told = {new for new, (number, _) in page().items() if number}
+    assert told == {addition.row for addition in ADDITIONS}
+    assert len(page()) > len(told)
+
+
+# each is tried in a copy of the tree, for which the engine compiles and derives anew
+@pytest.mark.days(6)
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a repository")
+@EVERY
+def test_an_addition_works_with_its_files_and_not_without(
+    addition: Addition, tmp_path: Path
+) -> None:
+    found = Copy(tmp_path).tried(addition)
+    assert found.well, found.last
+
+
+def test_edits_that_cannot_be_made_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\ny = 1\n")
+    edits = Edit("a.py", " = 1", " = 2"), Edit("a.py", "z = 1\n", ""), Edit("a.py", "x = 1", "x")
+    addition = Addition("one", "more", 1, edits, "", {"a.py": ""})
+    told = ["a.py is there already", "a.py: '= 1' occurs 2 times", "a.py: 'z = 1' occurs 0 times"]
+    assert addition.faults(tmp_path) == told
+    with pytest.raises(ValueError, match="occurs 2 times"):
+        addition.make(tmp_path)
+    assert (tmp_path / "a.py").read_text() == "x = 1\ny = 1\n"
+
+
+def test_files_are_counted_once_and_told_from_tests() -> None:
+    edits = tuple(Edit(path, "a", "b") for path in ("tests/t.py", "symderiv/x.py", "tests/t.py"))
+    addition = Addition("one", "more", 3, edits, "", {"codegen/y.py": ""})
+    assert addition.files == ("codegen/y.py", "symderiv/x.py", "tests/t.py")
+    assert row_of(addition).measured == "3, 2 of them code"
+
+
+def test_lines_and_parameters_of_functions() -> None:
+    text = '''
+class A:
+    @property
+    def f(self, a, /, b, *c, d=1, **e):
+        """Words."""
+
+        def g():
+            return [b]
+class A: pass
+async def h(x, self): ...
+'''
+    tree = ast.parse(text)
+    assert sorted(functions(tree)) == [("f", 5, 5), ("g", 2, 0), ("h", 1, 2)]
+    assert classes([tree, tree]) == {"A": 4}
+
+
+def test_the_table_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--list"]) == 0
+    text = capsys.readouterr().out
+    for words in ("lines of symderiv/", "    gaussian", "lines of tests/", "60 lines", "circles"):
+        assert words in text
+    (up,) = re.findall(r"^imports upwards +(\d+)", text, re.MULTILINE)
+    assert up == "0"
+    for addition in ADDITIONS:
+        assert re.search(rf"by a new {addition.row} +{len(addition.files)}, ", text)
+    assert "symderiv/learning/rule/named_losses.py" in text
