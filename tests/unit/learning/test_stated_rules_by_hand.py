@@ -167,3 +167,33 @@ def test_a_target_that_is_a_sign_is_shown_with_its_noise() -> None:
     target = s.flip * s.label + s.sigma * s.zeta
     assert sp.expand(delta + target).has(s.StudentActivation)
     assert not sp.expand(delta + target).has(s.flip, s.zeta, s.label)
+
+
+def _defined(rule: LearningRule) -> dict[str, sp.Expr]:
+    found = [each for each in _shown(rule, "order_parameters") if isinstance(each, steps.Defined)]
+    return {str(each.of.base.label): each.value for each in found}
+
+
+def _mean(product: sp.Expr) -> sp.Expr:
+    n = s.multiplicity[s.k]
+    return sp.Sum(product, (s.a, 1, n)) / n
+
+
+def test_overlaps_are_shown_as_means_over_coordinates() -> None:
+    J, U, phi = s.J, s.U, s.phi[s.c, s.n, s.k, s.a]
+    found = _defined(LearningRule(momentum=True))
+    assert found["momentum_overlap"] == _mean(U[s.i, s.k, s.a] * J[s.j, s.k, s.a])
+    assert found["momentum_square"] == _mean(U[s.i, s.k, s.a] * U[s.j, s.k, s.a])
+    assert found["momentum_cross"] == _mean(U[s.i, s.k, s.a] * phi)
+    A = s.vector("A")
+    found = _defined(LearningRule(stated=EVERYTHING[1:]))
+    assert found["overlap_J_A"] == _mean(J[s.i, s.k, s.a] * A[s.j, s.k, s.a])
+    assert found["overlap_A_B"] == _mean(A[s.i, s.k, s.a] * phi)
+
+
+def test_the_mean_gradient_of_a_batch_is_shown_along_students_and_teachers() -> None:
+    shown = _shown(LearningRule(batches=True), "motion")
+    (gradient,) = [each.value for each in shown if isinstance(each, steps.MeanGradient)]
+    along = sp.Sum(s.A[s.i, s.p] * s.J[s.p, s.k, s.a], (s.p, 0, s.K - 1))
+    taught = sp.Sum(s.B[s.i, s.m] * s.phi[s.m, s.k, s.a], (s.m, 0, s.M - 1))
+    assert sp.expand(gradient - s.eigenvalue[s.k] * along - taught) == 0
