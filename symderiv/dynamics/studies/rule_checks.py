@@ -9,8 +9,8 @@ from symderiv.dynamics.studies.task_table import Task
 from symderiv.errors import FormulaError, InputError
 from symderiv.expressions.bounds import measure
 from symderiv.expressions.definitions import expanded
+from symderiv.expressions.named_losses import NAMED
 from symderiv.expressions.reader import read
-from symderiv.learning.rule.named_losses import NAMED
 
 
 def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> None:

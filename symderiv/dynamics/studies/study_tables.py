@@ -21,7 +21,7 @@ from symderiv.dynamics.studies.checked import (
 )
 from symderiv.dynamics.studies.key_records import Key
 from symderiv.errors import InputError
-from symderiv.learning.rule.named_losses import NAMED
+from symderiv.expressions.named_losses import NAMED
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symderiv.errors import FormulaError
 from symderiv.expressions import parse_formula
-from symderiv.learning.rule.named_losses import NAMED
+from symderiv.expressions.named_losses import NAMED
 
 OUTPUT, TARGET = sp.symbols("s t", real=True)
 

@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 from symderiv.errors import DivergentError, NotYetError
+from symderiv.expressions.named_losses import NAMED
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.lowering import force_error
 from symderiv.learning.lowering.checked_module import GeneratedError
@@ -17,7 +18,6 @@ from symderiv.learning.lowering.solver_files import SolverText, solver_of
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
-from symderiv.learning.rule.named_losses import NAMED
 
 
 def problem(name, target="sum", student="erf", teacher=None, **features):
