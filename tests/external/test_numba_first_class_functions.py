@@ -65,7 +65,7 @@ def _run(directory: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_stepper_compiled_once_runs_two_modules_and_everything_is_cached(
     tmp_path: Path,
 ) -> None:

@@ -40,7 +40,7 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.questions.expectation import Expectation, Question
 from symderiv.questions.law import Law
 
-pytestmark = pytest.mark.turns(4)
+pytestmark = pytest.mark.turns(6)
 
 SEED = 2026
 BALLS = 100_000

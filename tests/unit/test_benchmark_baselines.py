@@ -12,7 +12,7 @@ from symderiv.dynamics.studies.flat_layout import split_flat
 
 
 # a single mode; more than one block of modes, and a part of one
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("L", [1, 1029])
 @pytest.mark.parametrize("full", [True, False])
 def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full, L):

@@ -33,7 +33,7 @@ def gallery(monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_two_figures_are_made_into_one_page(gallery, tmp_path, capsys):
     target = gallery.main(
         ["--quick", "--figure", "12", "--figure", "14", "--output", str(tmp_path)]
@@ -140,7 +140,7 @@ def test_indices_and_powers_are_set(text, shown):
     assert str(with_indices(text)) == shown
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_experiments_on_mixtures_are_made_into_one_page(monkeypatch, tmp_path, capsys):
     monkeypatch.syspath_prepend(str(FOLDER.parent / "gaussian-mixtures"))
     import experiments

@@ -89,7 +89,7 @@ def test_nothing_is_kept_where_it_is_switched_off_or_cannot_be(folder, monkeypat
     assert len(calls) == 2
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_linearisation_that_was_read_is_the_one_that_was_derived(folder):
     derived = perfect_learning.__wrapped__("x + x**2/3")
     code = (

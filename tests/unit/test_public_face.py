@@ -65,6 +65,7 @@ EXAMPLES = sorted(
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_examples_in_docstrings_run(module: str) -> None:
     found = importlib.import_module(module)

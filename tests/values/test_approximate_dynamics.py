@@ -12,7 +12,7 @@ import pytest
 from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.dynamics.studies.initial import initial
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 TIMES = [0.5, 1, 2, 3, 4, 6, 8, 10, 12, 15]

@@ -22,7 +22,7 @@ from symderiv.dynamics.studies.state import State, split_flat
 from symderiv.dynamics.studies.study import parse_study
 from symderiv.errors import InputError
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 RHO = np.array([2.0, 0.7, 0.3])

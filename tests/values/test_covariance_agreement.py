@@ -16,7 +16,7 @@ from scipy.special import erf
 from symderiv.dynamics import parse_study, simulate, solve
 from symderiv.dynamics.studies.initial import initial
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 STUDY = """
 [network]

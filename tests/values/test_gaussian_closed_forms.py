@@ -19,7 +19,7 @@ from support.quadrature import Factor, gaussian_mean, smooth
 
 from symderiv.gaussian import SignMean4, expectation, i2, i3, i4
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 SEED = 7

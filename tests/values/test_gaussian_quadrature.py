@@ -19,7 +19,7 @@ from support.quadrature import (
     smooth,
 )
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

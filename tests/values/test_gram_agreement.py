@@ -18,7 +18,7 @@ from symderiv.dynamics.rules.simulating import recorded_chain
 from symderiv.dynamics.studies.initial import initial
 from symderiv.system.step_chain import Space
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 LIMIT = 5.2

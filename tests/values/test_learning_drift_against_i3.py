@@ -15,7 +15,7 @@ from symderiv.learning import learning_problem
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.lowering.lowered_equations import lower
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 def rational(matrix: np.ndarray) -> sp.Matrix:

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import erf, ndtr
 from support.sgd_definition import Rates, System, hermite, mean_rates, random_system, replicates
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 def gelu_prime(x):

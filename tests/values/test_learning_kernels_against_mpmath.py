@@ -21,7 +21,7 @@ from symderiv.learning import (
 )
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 def module_of(text: str) -> SimpleNamespace:

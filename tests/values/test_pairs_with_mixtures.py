@@ -15,7 +15,7 @@ from support.plain_module import plain_module
 
 from symderiv.learning import generate
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 Function = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -29,7 +29,7 @@ from symderiv.analysis.plateau.teacher import (
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.precision.balls.working import working_bits
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 BITS = 340
 STEP = 100

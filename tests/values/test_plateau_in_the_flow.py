@@ -20,7 +20,7 @@ from symderiv.analysis.plateau.teacher import (
 from symderiv.errors import InputError
 from symderiv.learning import derive_equations, learning_problem
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 BITS = 120
 

@@ -20,7 +20,7 @@ from symderiv.learning.lowering.generated_check import GeneratedError, check_gen
 from symderiv.learning.lowering.quadrature_means import Quadrature
 from symderiv.learning.lowering.solver_files import solver_of
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from symderiv_codegen import print_mpmath
 
 from symderiv.learning import derive_equations, learning_problem, solver_program
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 DIGITS = 50

@@ -22,7 +22,7 @@ from symderiv.dynamics.studies.initial import initial
 from symderiv.learning import derive_equations, learning_problem, moment_program
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 DIGITS = 40
 STEPS, STEP = 4, 0.25

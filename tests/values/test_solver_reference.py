@@ -15,7 +15,7 @@ from support import reference_dynamics as reference
 from symderiv.dynamics import parse_study, solve
 from symderiv.dynamics.studies.initial import initial
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 TIMES = [0.5, 1.0, 2.0, 5.0, 10.0]

@@ -16,7 +16,7 @@ from support.plain_module import plain_module
 
 from symderiv.learning import generate
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 TOLERANCE = 1e-5

@@ -24,7 +24,7 @@ from symderiv.numerics.owens_t_mpmath import _owen_t_mpmath
 from symderiv.numerics.waves import _dawson, _exp_difference, _tilted_signs
 from symderiv.numerics.waves_mpmath import _tilted_signs_mpmath
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(9)
 
 
 # 2 (1 - rho) of fields that differ by 2^-20 of a third is about 1e-12.

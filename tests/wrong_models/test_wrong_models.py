@@ -105,7 +105,7 @@ def test_fields_of_mixtures_in_wrong_models_are_right_if_nothing_is_wrong() -> N
     assert not found.rejected
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("claim", "cases", "model"),
     [

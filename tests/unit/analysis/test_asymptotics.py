@@ -10,7 +10,7 @@ import symderiv_kernels.erf
 
 from symderiv.analysis.late.asymptotics import Asymptotics, _decays
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 
 @pytest.mark.parametrize(("units", "D1"), [(2, 0.4), (3, -0.3), (4, 0.9)])

@@ -89,7 +89,7 @@ def test_late_errors_are_those_of_the_flow_of_the_module(order: str) -> None:
     assert back[::-1] == pytest.approx(found.error_of(times, OVERLAP, DISTANCE), rel=1e-8)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("exponent", [0.5])
 def test_label_noise_leaves_a_plateau(exponent: float, tmp_path: Path) -> None:
     """The steady state against a long integration of all equations, T neither 1 nor diagonal."""
@@ -136,7 +136,7 @@ def test_label_noise_leaves_a_plateau(exponent: float, tmp_path: Path) -> None:
     np.testing.assert_allclose(twice, 2.0, rtol=0.03)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_label_noise_belongs_to_the_terms_of_second_order() -> None:
     with pytest.raises(sd.InputError, match="label_noise: acts by terms of order η²"):
         sd.late(units=2, distinct_eigenvalues=2, exponent=1, label_noise=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import sympy as sp
 from symderiv_kernels import linear as kernel
 
@@ -21,6 +22,7 @@ def random_state(L: int) -> tuple[np.ndarray, ...]:
     return rho, weight, np.mean(J * J, 1), rho * np.mean(J * B, 1), rho**2 * np.mean(B * B, 1)
 
 
+@pytest.mark.turns(6)
 def test_the_deviation_moves_as_the_generated_module_says() -> None:
     L, eta = 5, 0.9
     rho, weight, q, r, t = random_state(L)

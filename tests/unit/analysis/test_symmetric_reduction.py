@@ -110,6 +110,7 @@ def _reduced(equations: ReducedEquations, K: int, M: int, v: float, w: float) ->
     return found
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", ["erf", "relu", "quadratic"])
 @pytest.mark.parametrize("paired", [False, True])
 def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> None:
@@ -124,6 +125,7 @@ def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> N
             np.testing.assert_allclose(found[letter], value, rtol=2e-12, atol=1e-13)
 
 
+@pytest.mark.turns(6)
 def test_a_student_and_a_teacher_activation_may_differ() -> None:
     equations = reduced_equations(derive_equations(learning_problem("erf", "sign")), paired=True)
     K = M = 3

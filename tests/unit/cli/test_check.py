@@ -147,7 +147,7 @@ def test_bad_input_is_one_line_and_exit_code_two(arguments: tuple[str, ...], pie
     assert piece in refusal(*arguments)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_example_of_the_help_runs() -> None:
     program = [str(Path(sys.executable).with_name("symderiv")), "check"]
     shown = subprocess.run([*program, "--help"], capture_output=True, text=True, check=True)

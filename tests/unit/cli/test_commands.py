@@ -126,7 +126,8 @@ def test_help_imports_neither_sympy_numba_scipy_nor_matplotlib() -> None:
 #: What a warm run of a checked-in module needs nothing of.
 UNUSED = {
     *("numba", "scipy", "sympy", "mpmath", "flint", "xarray", "pandas", "zarr", "dask"),
-    *("matplotlib", "rich", "jinja2", "multiprocessing", "symderiv.learning", "symderiv.gaussian"),
+    *("matplotlib", "rich", "jinja2", "multiprocessing", "symderiv.gaussian"),
+    *("symderiv.learning.derivation", "symderiv.learning.lowering"),
     *("symderiv_kernels.erf", "symderiv_kernels.fast.erf", "symderiv.cli.verify"),
 }
 
@@ -236,7 +237,7 @@ def test_study_does_everything_and_writes_a_report(run: Any, study: Path) -> Non
         assert Path(name).stat().st_size > 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_study_without_dimension_is_reported_without_simulation(run: Any, study: Path) -> None:
     text = STUDY.replace("dimension = 64\n", "").replace(
         "student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'
@@ -269,7 +270,7 @@ def test_sweep_skips_what_is_finished(run: Any, study: Path) -> None:
     assert (second["completed"], second["skipped"]) == (2, 2)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_old_folder_of_a_sweep_is_still_there(run: Any, study: Path) -> None:
     over = ["--over", "training.learning_rate=0.2,0.4", "--files", "--json"]
     first = run("sweep", study, *over)
@@ -302,7 +303,7 @@ def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None
         assert text.startswith(start[form])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("activation", "words"),
     [("tanh", "certified error"), ("softplus", "largest error found")],
@@ -319,7 +320,7 @@ def test_derive_says_how_well_an_activation_without_closed_means_enters(
     assert bool(outcome.json["i4"]["result"]) == (activation == "tanh")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_generate_takes_a_tolerance(run: Any, tmp_path: Path) -> None:
     asked = ("generate", "--activation", "tanh", "--name", "t", "--output", tmp_path)
     outcome = run(*asked, "--tolerance", "1e-3", "--json")

@@ -51,7 +51,7 @@ from symderiv.learning.lowering.uncompiled import uncompiled
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.numerics import GAUSSIAN
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 SIZES = {"K": 3, "M": 2, "L": 2}
 
@@ -182,7 +182,7 @@ def test_names_of_the_author_never_change_a_value(
         assert values(other) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_names_of_all_passes_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {name for make in PROGRAMS.values() for name in invented(make(), monkeypatch)}
     words = {"total", "sum_1", "k1", "count", "arcsines", "inverse_roots", "case", "part", "first"}
@@ -329,7 +329,7 @@ def test_what_a_function_begins_and_ends_with_is_checked(
         check_names((), frame(**changes), "some")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_every_kind_of_function_is_checked_before_it_is_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -77,7 +77,7 @@ CUTS = {
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("cut", CUTS)
 def test_long_loops_agree_with_matrix_products(text: str, tmp_path: Path, cut: str) -> None:
     (units, teachers, modes), changes = CUTS[cut]

@@ -101,7 +101,7 @@ def _zeros(shape: tuple[int, ...]) -> Any:
     return [_zeros(shape[1:]) for _ in range(shape[0])] if shape else mp.zero
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("full_order", [0.0, 1.0])
 def test_compiled_and_multiprecision_right_hand_sides_agree(
     compiled: ModuleType, multi: dict[str, Any], state: dict[str, Any], full_order: float
@@ -196,7 +196,7 @@ def test_flat_functions_unpack_what_they_are_given(
     assert error == compiled.generalization_error(Q, R, state["T"], state["v"], state["v_teacher"])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_form_for_known_sizes_computes_the_same(
     compiled: ModuleType, state: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -253,7 +253,7 @@ print([digest(f(program)) for f in (print_numba, print_mpmath, print_latex)])
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_text_does_not_depend_on_the_hash_seed() -> None:
     tests = str(Path(__file__).parents[2])
     printed = set()

@@ -33,7 +33,7 @@ def _manifold(f: str, N: int, D: int) -> Sampler:
     return model.latent.sampler
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("activation", ["erf", "relu"])
 def test_deviations_of_gaussian_fields_are_their_standard_errors(activation: str) -> None:
     J, W = _weights(11, 8)

@@ -198,6 +198,7 @@ def test_order_does_not_matter_and_an_eigenvalue_of_zero_is_kept(rough):
     np.testing.assert_allclose(second.Q, first.Q, rtol=1e-12)
 
 
+@pytest.mark.turns(6)
 def test_rough_overlaps_give_the_error_of_all_eigenvalues(whole):
     found = solve(study_of(), check="never")
     assert found.compression is not None
@@ -265,6 +266,7 @@ def test_nodes_are_doubled_until_the_expected_error_is_small(
     assert compression.error == pytest.approx(stated, rel=1e-9)
 
 
+@pytest.mark.turns(6)
 def test_relu_with_a_trained_second_layer_and_smooth_overlaps():
     def run(compression):
         text = ROUGH.format(compression=compression, L=300, eta=0.1, end=5.0, rtol=1e-10)

@@ -308,7 +308,7 @@ def test_a_result_is_the_same_to_the_last_bit_when_made_again():
     assert first.steps == second.steps
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endless_steps(
     small_study,
 ):

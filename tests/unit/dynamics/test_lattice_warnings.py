@@ -20,7 +20,7 @@ from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.learning.rule.learning_problem import learning_problem
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("teachers", "points", "said"), [(2, 31, 1e-4), (1, 31, None)])
 def test_the_largest_difference_between_lattices_is_said(
     monkeypatch: pytest.MonkeyPatch, teachers: int, points: int, said: float | None

@@ -104,7 +104,7 @@ def test_students_of_other_weights_are_not_moved_alike():
     assert abs(Q[0, 2, 2] - Q[0, 0, 0]) > 1e-9
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_what_is_zero_all_along_stays_zero():
     study = parse_study(
         TEXT.format(activation="x**2", draw="mean", v="0.5", std=0.3).replace("0.4", "0.02")
@@ -118,7 +118,7 @@ def test_what_is_zero_all_along_stays_zero():
     assert not np.any(parts(flow, shaken(flow, run, 1e-6, 1).begin)[1])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_what_a_rule_adds_is_moved_too():
     text = TEXT.format(activation="erf", draw="sampled", v="1.0", std=0.5)
     text = text.replace("teachers = 2", "teachers = 2\ntrain_biases = true\nteacher_biases = 0.4")

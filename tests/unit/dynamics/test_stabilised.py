@@ -76,7 +76,7 @@ def test_stabilised_steps_are_left_where_they_cost_more_and_tried_where_they_cos
     assert not switching.pays(walk, 100.0 / 2.0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_long_run_with_modes_that_died_out_takes_fewer_evaluations_to_the_same_accuracy():
     L = 10
     rho = np.arange(1, L + 1) ** -2.0

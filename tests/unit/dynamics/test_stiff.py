@@ -21,7 +21,7 @@ from symderiv.dynamics.studies.initial import initial
 from symderiv.dynamics.studies.state import State
 from symderiv.errors import InputError
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 TEXT = """
 [network]

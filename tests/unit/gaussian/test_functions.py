@@ -247,7 +247,7 @@ def covariances(rng: np.random.Generator, kind: str, epsilon: float) -> np.ndarr
     return loadings[(order := rng.permutation(4))] @ loadings[order].T
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("kind", ["regular", "pair", "two pairs", "all", "rank three"])
 def test_the_compiled_mean_has_fourteen_digits_also_as_fields_align(
     compiled: dict[str, object], kind: str

@@ -16,7 +16,7 @@ from symderiv.gaussian import (
 )
 from symderiv.gaussian.distributions import derivative
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 X = sp.Symbol("x", real=True)
 R = sp.Rational

@@ -55,6 +55,7 @@ def test_other_functions_are_not_taken_for_one(g: sp.Expr) -> None:
     assert tanh_form(g) is None
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-5, 1e-9])
 @pytest.mark.parametrize("name", CASES)
 def test_the_proved_bounds_hold_and_are_close_to_the_largest_errors(

@@ -69,7 +69,7 @@ def _value(expression: sp.Expr, at: dict[sp.Basic, int], numbers: dict[str, np.n
     return float(done.xreplace(values).xreplace({s.eta: 0.3, s.eta_v: 0.2, BATCH: 2.5}))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_map_of_a_batch_is_that_of_vectors(numbers: dict[str, np.ndarray]) -> None:
     eta, N = 0.3, numbers["J"].shape[1]
     variance = np.repeat(numbers["eigenvalue"], numbers["multiplicity"])

@@ -266,7 +266,7 @@ def test_slopes_by_quadrature_may_be_off_by_its_error_over_a_difference() -> Non
     derivative("= dI2/dc11", 1.0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_nothing_is_written_of_a_module_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

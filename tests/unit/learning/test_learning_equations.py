@@ -143,21 +143,21 @@ def test_coinciding_indices_are_told_apart_only_where_it_matters(
     assert any("_aa" in function for function in vars(module)) == distinguishes
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_waves_and_error_functions_together_have_closed_means_in_modules() -> None:
     text = generate("mixed", "sin(x) + erf(x)")
     assert "ACTIVATION_METHOD" not in text
     assert "erfi" not in text
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_different_rough_activations_can_be_combined() -> None:
     text = generate("mixed", "relu", "erf")
     compile(text, "mixed", "exec")
     assert "def i4_st_aabc(" in text
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_generation_is_deterministic() -> None:
     assert generate("one", "x**2/2", "sin") == generate("one", "x**2/2", "sin")
 

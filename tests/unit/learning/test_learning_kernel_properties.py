@@ -33,6 +33,7 @@ def error_of(name: str, system: System) -> float:
     return kernel.flat_observables(system.state(), system.sizes(), parameters, Q, R)
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", RECIPES)
 def test_exchanging_students_exchanges_their_rates(name: str) -> None:
     system = random_system(31, 3, 2)

@@ -92,7 +92,7 @@ def made():
     return asked, means, solver_of(loss_program(derive_equations(asked), "made", means))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_modules_agree_with_their_definition(made):
     asked, _, text = made
     check_generated(text, asked)

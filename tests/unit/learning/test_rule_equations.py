@@ -108,7 +108,7 @@ def everything() -> Equations:
     return derive_equations(learning_problem("linear", rule=ALL))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_every_feature_is_in_the_equations_and_is_told(everything: Equations) -> None:
     force = everything.mean_force
     for symbol in (s.keep, s.mean_flip):
@@ -163,7 +163,7 @@ def test_velocities_forget_and_are_followed() -> None:
     assert full.coeff(s.eta, 2) == s.eigenvalue[s.k] * s.Gamma[s.i, s.j]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_small_module_of_every_noise_is_checked() -> None:
     problem = learning_problem("linear", rule=ALL)
     text, compiled = recipes.unchecked("small", problem)

@@ -50,6 +50,7 @@ def directly(named: NamedRule, value: sp.Expr) -> sp.Expr:
     return sp.expand(named.in_arrays(value))
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", RULES)
 def test_sums_give_what_a_statement_with_more_units_gives(name: str) -> None:
     """Means are compared before they are taken: as polynomials in functions of one example."""

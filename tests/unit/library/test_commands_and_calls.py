@@ -145,7 +145,7 @@ def test_the_walk_covers_every_command() -> None:
     assert set(group.commands) == set(CASES) | {"schema"}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("command", sorted(set(CASES) - {"verify"}))
 def test_json_is_what_the_call_says_of_itself(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any

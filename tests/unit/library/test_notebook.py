@@ -31,7 +31,7 @@ def output(cell: Any, kind: str) -> str:
     return str(found)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.filterwarnings("ignore")
 def test_the_notebook_shows_the_numbers_of_the_calls(cells: list[Any]) -> None:
     stated, equations, run, sgd, drawn, rates, grid, written = cells

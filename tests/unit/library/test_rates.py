@@ -54,7 +54,7 @@ def sampled(samples: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, n
     return means, errors
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_rates_are_the_mean_change_of_one_example() -> None:
     found = problem().rates(Q=Q, R=R, T=T, v=V)
     means, errors = sampled(200_000, seed=11)

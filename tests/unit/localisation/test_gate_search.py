@@ -53,6 +53,7 @@ def test_too_many_gates_are_refused() -> None:
         all_merits(np.ones((30, 2)), np.ones(30), np.full(30, 1 / 30), 1)
 
 
+@pytest.mark.turns(6)
 def test_the_flow_by_one_site_is_exact_for_gaussian_inputs() -> None:
     inputs = NonlinearProcess(gain=1e-3, lengths=(1.6, 0.8), sites=10)
     start = np.random.default_rng(3).standard_normal((1, 10))

@@ -228,7 +228,7 @@ def hinge(order, s, t):
     return np.maximum(0.0, 1 - s * t) if order == "" else np.where(s * t < 1, -t, 0.0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("loss", "K", "M", "noise", "sign"),
     [

@@ -99,6 +99,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_portable_functions_are_right_to_1e_14(name: str) -> None:
     assert set(REFERENCES) == set(portable().functions)

@@ -61,7 +61,7 @@ def test_integrated_coefficients_against_mpmath(
             assert found.coefficients[(p, *place)] == pytest.approx(float(exact), abs=2e-8)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_what_the_orders_beyond_hold_is_the_rest_of_the_variance() -> None:
     few, many = field_moments("erf", 3)(A, S), field_moments("erf", 25)(A, S)
     tail = sum(many.coefficients[p] ** 2 / math.factorial(p) for p in range(4, 26))

@@ -26,7 +26,7 @@ from symderiv.precision.balls.contexts import numbers
 LAW = DRAWN[-1]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_trajectories_agree_with_the_secular_equation() -> None:
     with numbers(40, "arb") as balls:
         L, exponent = LAW.spectrum

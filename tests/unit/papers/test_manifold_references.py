@@ -15,7 +15,7 @@ def _doubles(matrix: object, rows: int, columns: int) -> np.ndarray:
     return np.array([[float(matrix[i, j]) for j in range(columns)] for i in range(rows)])  # type: ignore[index]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("K", "M", "D", "N", "f"), [(3, 2, 4, 7, "sign"), (2, 3, 6, 4, "relu")])
 def test_rates_are_those_of_the_compiled_equations(K: int, M: int, D: int, N: int, f: str) -> None:
     state = manifold(K, M, D, N, f, "erf", 20, 5)

@@ -90,6 +90,7 @@ def test_labels_along_a_spike_are_those_of_the_docstring() -> None:
     assert data.labels == pytest.approx(np.tanh(2 * data.inputs @ xi))
 
 
+@pytest.mark.turns(6)
 def test_a_stronger_spike_shows_the_next_order() -> None:
     """With the constant 1 of n^β instead of 1/4 the model is off (docs/notes/one-step.md)."""
 

@@ -58,6 +58,7 @@ def _step(one: Setting, w: np.ndarray, x1: np.ndarray, x0: np.ndarray) -> np.nda
     return (g[:, :, None] * left[:, None] + back[:, :, None] * x[:, None]) / root
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("one", SETTINGS)
 def test_the_noise_of_an_autoencoder_is_that_of_steps_of_sgd(one: Setting) -> None:
     rng = np.random.default_rng(5)
@@ -85,6 +86,7 @@ def test_the_noise_of_an_autoencoder_is_that_of_steps_of_sgd(one: Setting) -> No
     assert np.max(np.abs(off * (crossed + crossed.T)) / allowed) > 2
 
 
+@pytest.mark.turns(6)
 def test_the_overlap_of_two_students_changes_as_in_steps_of_learning() -> None:
     """One step from the point's overlaps, on many episodes, against the sums over outcomes."""
     with numbers(20, "mpmath") as context:

@@ -18,7 +18,7 @@ from symderiv.verification.library import paper
 CHEAP = ("bae-jeong-2024", "goldt-2021")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_points_of_cheap_claims_agree() -> None:
     points = []
     for name in CHEAP:
@@ -49,7 +49,7 @@ def test_lost_digits_are_noticed() -> None:
     assert wrong.disagreements
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_the_sample_is_random_and_repeatable() -> None:
     first = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]
     again = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]

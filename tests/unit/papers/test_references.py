@@ -29,7 +29,7 @@ from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plate
 from symderiv.learning import derive_equations, learning_problem
 from symderiv.precision.balls.contexts import numbers
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 
 def test_covariances_have_all_kinds() -> None:

@@ -48,6 +48,7 @@ def test_derivatives_and_integrals_of_the_summand() -> None:
         assert periodic(1, context.mpf("2.25")) == context.mpf("-0.25")
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("epsilon", [Fraction(7, 10), Fraction(3, 2)])
 def test_companion_matrices_by_the_engine_in_doubles(epsilon: Fraction) -> None:
     spectrum = (Fraction(2), Fraction(6, 5), Fraction(3, 5), Fraction(1, 5))

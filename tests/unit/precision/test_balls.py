@@ -93,7 +93,7 @@ def exchangeable(rho: sp.Expr, pair: sp.Expr | None = None) -> list[sp.Expr]:
     return [rho if pair is None else pair, *[rho] * 5]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize(
     "r",

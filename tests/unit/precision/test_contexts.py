@@ -105,6 +105,7 @@ def test_moments_are_the_sums_over_the_modes() -> None:
     np.testing.assert_allclose(powers[:, :L] @ closure, -powers[:, L], rtol=1e-10)
 
 
+@pytest.mark.turns(6)
 def test_errors_are_measured_by_the_scale_of_their_moments() -> None:
     """One entry off at a time: by Q_ii, by the root of Q_ii and T_nn, by the output weights."""
     state = state_of(2, 3)

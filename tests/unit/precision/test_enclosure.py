@@ -88,7 +88,7 @@ def test_what_has_no_enclosure_is_not_certified_and_says_why() -> None:
     assert value.value == "1.202056903"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("digits", [30, 100])
 def test_relu_i4_is_certified_down_to_aligned_fields(digits: int) -> None:
     relu = activation("relu").expression
@@ -104,7 +104,7 @@ def test_relu_i4_is_certified_down_to_aligned_fields(digits: int) -> None:
         assert Fraction(value.error_bound) < Fraction(1, 10**digits)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_tiny_probabilities_with_means_are_certified() -> None:
     covariance = sp.Matrix([[1, R(1, 2)], [R(1, 2), 1]])
     both = parse_formula("Heaviside(x)*Heaviside(y)", ["x", "y"])

@@ -36,6 +36,7 @@ relative_tolerance = 1e-11
 """
 
 
+@pytest.mark.turns(6)
 def test_moments_give_the_curves_of_the_spectral_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, float]] = []
     original = moments._run

@@ -123,7 +123,7 @@ def trapezoid_2d(
         return total * area / (2 * mpmath.pi * mpmath.sqrt(mpmath.det(c)))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("g", "h", "covariance", "mean", "bits"),
     [
@@ -230,7 +230,7 @@ def test_degenerate_cases_are_exact_reductions() -> None:
     assert joint.value == single.value
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_four_variables() -> None:
     # independent pairs: the expectation factorises
     pair = [[1, R(1, 2)], [R(1, 2), 2]]
@@ -254,6 +254,7 @@ def test_four_variables() -> None:
         assert abs(mpmath.mpf(full.value) - reference) <= mpmath.mpf(full.error_bound) + 1e-12
 
 
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("digits", [1, 3, 7, 15, 24])
 def test_the_bound_is_honest_at_any_number_of_digits(digits: int) -> None:
     g = MISH.subs(X, A) * ATAN.subs(X, B)

@@ -19,7 +19,7 @@ from symderiv.precision.quadrature.numeric_mean import numeric_mean
 from symderiv.precision.quadrature.pieces import pieces
 from symderiv.precision.quadrature.separation import FORM, Fields
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 X = sp.Symbol("x", real=True)
 FIELDS = sp.symbols("x1:5", real=True)

@@ -20,7 +20,7 @@ from symderiv.report.curves import Case
 from symderiv.report.page import derivation_page, study_page
 from symderiv.report.summary import agreement_json, print_summary
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 DERIVATION = Derivation("D", (Section("S", "s", (Step("rule", "Words.", "a", r"\frac{b}{c}"),)),))
 

@@ -71,7 +71,7 @@ def test_a_step_of_a_linear_network_is_the_known_one() -> None:
     assert full.observables["loss"] == pytest.approx(square / 2 + sigma**2 / 2, rel=1e-11)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_a_statement_has_the_rates_that_are_derived_from_it() -> None:
     """Orthonormal vectors, a jump, noise of the input and of the update, a latent, two classes."""
     P = sd.System()

@@ -86,7 +86,7 @@ def test_a_point_is_computed_once_also_when_a_sweep_is_widened(
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("count", [7, 40])
 def test_whoever_is_killed_goes_on_to_the_same_numbers(
     study: Study,
@@ -209,7 +209,7 @@ def test_an_interrupt_while_a_box_is_written_costs_nothing(
     assert sum(Sweep.at(tmp_path / "s.zarr").statuses.values()) == len(computed) == 10
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "more",
     [

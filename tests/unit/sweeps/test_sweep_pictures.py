@@ -19,6 +19,7 @@ from symderiv.report.sweep_plots import curve_figure, map_figure, status_figure
 from symderiv.sweeps.sweep import run_sweep
 
 
+@pytest.mark.turns(6)
 def test_a_page_has_pictures_of_two_keys(
     study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:

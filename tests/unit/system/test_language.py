@@ -105,7 +105,7 @@ def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
             assert change == pytest.approx(-rate * (up - down) / 2e-6, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "statement",
     [statements.autoencoder, statements.reinforcement, statements.components],
@@ -192,7 +192,7 @@ def test_a_file_that_is_none_is_refused(change: tuple[str, str], words: str) -> 
         read_system(text.replace(*change), sd.System())
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_digits_agree_with_doubles_and_with_more_digits() -> None:
     P, state = statements.autoencoder()
     few, many = P.precise_rates(state, 20), P.precise_rates(state, 40)

@@ -79,7 +79,6 @@ def _state(P: sd.System, problem: sd.Problem, K: int, M: int) -> tuple[dict[str,
     return state, overlaps
 
 
-@pytest.mark.days(4)
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_and_its_statement_have_one_right_hand_side(name: str) -> None:
     K, M = 3, 2
@@ -156,7 +155,6 @@ def _started(problem: sd.Problem, P: sd.System) -> tuple[sd.State, dict[str, Any
     return state, named_state(problem._study, state, P)
 
 
-@pytest.mark.days(4)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
     given = RUNS[name]
@@ -182,7 +180,6 @@ def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
         np.testing.assert_allclose(run[key], value, rtol=1e-11, atol=1e-12, err_msg=key)
 
 
-@pytest.mark.days(4)
 @pytest.mark.parametrize("name", INPUTS)
 def test_inputs_of_a_problem_are_those_of_its_statement(name: str) -> None:
     inputs, given = INPUTS[name]
@@ -204,7 +201,6 @@ def test_inputs_of_a_problem_are_those_of_its_statement(name: str) -> None:
     assert abs(found.observables["error"] - wanted.generalization_error) < 1e-13
 
 
-@pytest.mark.days(4)
 def test_tasks_with_inputs_of_their_own_are_one_statement() -> None:
     tasks = [
         {"until": 0.8, "teachers": [0, 1]},

@@ -47,7 +47,6 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
         np.testing.assert_allclose(run.further["A.B"], np.swapaxes(other["B.A"], 1, 2), rtol=1e-8)
 
 
-@pytest.mark.days(3)
 @pytest.mark.parametrize(
     "given",
     [

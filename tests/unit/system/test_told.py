@@ -66,7 +66,7 @@ def test_terms_along_inputs_are_counted_where_vectors_are_brought_back_too(
             census_of.census(closed)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 def test_equations_are_told_in_words_latex_and_html() -> None:
     P = statements.student_teacher(K=2, M=2)
     told = P.equations

@@ -21,7 +21,6 @@ def test_every_statement_is_short_and_every_file_is_in_the_table() -> None:
     assert {case.name: lines(case) for case in CASES if lines(case) > MOST_LINES} == {}
 
 
-@pytest.mark.days(3)
 @pytest.mark.parametrize("case", CLOSED, ids=lambda case: case.name)
 def test_right_hand_sides_are_those_of_quadrature_over_all_fields(case: Case) -> None:
     assert difference(case, case.statement()) <= case.tolerance

@@ -16,7 +16,7 @@ from symderiv.verification.paper_file import paper_from_toml
 from symderiv.verification.paper_run import Selection, verify_paper
 from symderiv.verification.statement import parse_statement
 
-pytestmark = pytest.mark.turns(4)
+pytestmark = pytest.mark.turns(6)
 
 #: E[tanh(x1) x2] = C12 E[1 - tanh(x1)^2], Stein's lemma; E[x1 x2 sigmoid(x1)] = C12/2 because
 #: sigmoid(x) + sigmoid(-x) = 1.

@@ -26,7 +26,7 @@ from symderiv.verification.evaluated import evaluated, measured
 from symderiv.verification.identity import is_identity
 from symderiv.verification.points import points
 
-pytestmark = pytest.mark.days(4)
+pytestmark = pytest.mark.days(6)
 
 SIZES = {"i2": 2, "i3": 3, "i4": 4}
 

@@ -183,7 +183,7 @@ def test_a_print_may_be_public_code(tmp_path: Path) -> None:
 NOTED = CODE[CODE.index("[[equation]]") :].replace("I2 in a.py", "I2 again")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "noted", ["not reached", "right where it is meant", "same as I2 in a.py", ""]
 )
