@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -118,6 +118,11 @@ claim-foundations: $(VENV)/.installed
 # Claims that hold for a random function in place of a side: definitions, which do not count.
 random-sides: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m random_sides
+
+# Random statements: rates, or a refusal, beside means over drawn examples. SEEDS="--first 500 --number 100"
+SEEDS ?=
+random-systems: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m random_systems $(SEEDS)
 
 # Models that are wrong on purpose in the central claim of every paper: all must be rejected.
 wrong-models: $(VENV)/.installed

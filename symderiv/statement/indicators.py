@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import sympy as sp
 
 from symderiv.errors import InputError
 
-__all__ = ["indicator", "without_pieces"]
+__all__ = ["indicator", "unnested", "without_pieces"]
 
 
 def indicator(condition: Any) -> sp.Expr:
@@ -62,3 +63,32 @@ def without_pieces(expression: sp.Expr) -> sp.Expr:
         return total
 
     return expression.replace(sp.Piecewise, steps)
+
+
+def unnested(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
+    """Return a sum in which no sign or step of random numbers is inside of another function.
+
+    f(sign(u), v) is f(1, v) where u is positive and f(-1, v) where it is negative, so that all
+    that is left are functions of affine combinations if f(1, v), f(-1, v) and u are such.
+    """
+    total = sp.S.Zero
+    for term in sp.Add.make_args(expression):
+        inner = sorted(
+            (
+                jump
+                for function in term.atoms(sp.Function, sp.Pow)
+                if not (function.is_Pow and function.exp.is_Integer and function.exp > 0)
+                for argument in function.args
+                for jump in argument.atoms(sp.sign, sp.Heaviside)
+                if is_random(jump)
+            ),
+            key=lambda jump: (sp.count_ops(jump), str(jump)),
+        )
+        if not inner:
+            total += term
+            continue
+        place, low = inner[0].args[0], -1 if isinstance(inner[0], sp.sign) else 0
+        for side, value in ((place, 1), (-place, low)):
+            here = term.xreplace({inner[0]: sp.Integer(value)})
+            total += sp.Heaviside(side) * unnested(here, is_random)
+    return total

@@ -27,6 +27,7 @@ import sympy as sp
 
 from symderiv.errors import NotClosed, NotYetError
 from symderiv.statement.field_law import Law
+from symderiv.statement.indicators import unnested
 from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import Change, Statement, Step
@@ -60,7 +61,7 @@ class Equations:
         noise: Per pair of moving vectors: the coefficients of ρ_k by name of inputs.
         scalars: du/dα.
         observables: By name.
-        step: What they were derived from, with symbols for steps in time.
+        step: What they were derived from, with symbols for jumps in time.
         averages: What the averages that occur in coefficients are, by their symbols.
     """
 
@@ -117,14 +118,14 @@ def derived(statement: Statement) -> Equations:
         NotClosed: They do not close in finitely many order parameters.
     """
     law = Law(statement)
-    step = _timed(statement.step(), law)
+    step = _parted(statement.step(), law)
     moving = {v: step.vectors[v] for v in statement.vectors if v in step.vectors}
     drift = {v: drift_of(change, law) for v, change in moving.items()}
     pairs = itertools.combinations_with_replacement(moving, 2)
     noise = {(a, b): _noise(moving[a], moving[b], law) for a, b in pairs}
     scalars = {u: average_of(change.scalar, law) for u, change in step.scalars.items()}
     observables = {
-        name: _observed(name, law.timed(value), law)
+        name: _observed(name, _jumps_parted(value, law), law)
         for name, value in statement.observables.items()
     }
     used = [*scalars.values(), *observables.values()]
@@ -135,16 +136,22 @@ def derived(statement: Statement) -> Equations:
     return _constrained(equations)
 
 
-def _timed(step: Step, law: Law) -> Step:
-    """Return a step with symbols for what jumps in time."""
+def _jumps_parted(expression: sp.Expr, law: Law) -> sp.Expr:
+    """Return an expression with symbols for jumps in time and no jump inside of a function."""
+    timed = law.timed(expression)
+    return unnested(timed, law.gaussian) if timed.has(sp.sign, sp.Heaviside) else timed
 
-    def timed(change: Change) -> Change:
-        inputs = {atom: law.timed(force) for atom, force in change.inputs.items()}
-        vectors = {vector: law.timed(rate) for vector, rate in change.vectors.items()}
-        return Change(inputs, vectors, law.timed(change.scalar))
 
-    vectors = {v: timed(change) for v, change in step.vectors.items()}
-    return Step(vectors, {u: timed(c) for u, c in step.scalars.items()}, step.source)
+def _parted(step: Step, law: Law) -> Step:
+    """Return a step whose jumps are parted from all else."""
+
+    def parted(change: Change) -> Change:
+        inputs = {atom: _jumps_parted(force, law) for atom, force in change.inputs.items()}
+        vectors = {vector: _jumps_parted(rate, law) for vector, rate in change.vectors.items()}
+        return Change(inputs, vectors, _jumps_parted(change.scalar, law))
+
+    vectors = {v: parted(change) for v, change in step.vectors.items()}
+    return Step(vectors, {u: parted(c) for u, c in step.scalars.items()}, step.source)
 
 
 def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp.Expr]:
@@ -154,7 +161,7 @@ def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp
     while pending:
         for symbol in sorted(pending.pop().free_symbols & set(means), key=str):
             if symbol not in found:
-                found[symbol] = average_of(law.timed(means[symbol].expression), law)
+                found[symbol] = average_of(_jumps_parted(means[symbol].expression, law), law)
                 pending.append(found[symbol])
     return found
 

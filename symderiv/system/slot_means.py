@@ -118,7 +118,12 @@ def _parameters(functions: Sequence[sp.Expr]) -> tuple[sp.Symbol, ...]:
 
 @lru_cache(maxsize=4096)
 def _function(functions: tuple[sp.Expr, ...], shifted: tuple[bool, ...]) -> ScalarFunction:
-    """Return the mean of ∏ f_i(z_i) as a function of the covariances and means of the z_i."""
+    """Return the mean of ∏ f_i(z_i) as a function of the covariances and means of the z_i.
+
+    Raises:
+        NotYetError: No closed form is known, or none in real numbers.
+        DivergentError: The mean does not exist.
+    """
     size = len(functions)
     fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(size)]
     covariance = covariance_symbols(size)
@@ -132,6 +137,8 @@ def _function(functions: tuple[sp.Expr, ...], shifted: tuple[bool, ...]) -> Scal
     mean = expectation(
         integrand, fields, covariance, sp.Matrix(biases) if any(shifted) else None, folded=True
     )
+    if any(each.has(sp.I) for each in (mean.value, *(value for _, value in mean.definitions))):
+        raise NotYetError("a wave and a sign with means have an error function of complex numbers")
     # the search for edges of the domain takes a mean for every field
     places = tuple(sp.Symbol(f"b{n + 1}", real=True) for n in range(size)) if any(shifted) else ()
     form = ((*triangle, *places), mean.definitions, mean.value)

@@ -11,7 +11,7 @@ import sympy as sp
 from scipy import integrate
 
 from symderiv.errors import InputError
-from symderiv.statement.indicators import indicator, without_pieces
+from symderiv.statement.indicators import indicator, unnested, without_pieces
 from symderiv.statement.slopes import slope
 
 x, y = sp.symbols("x y", real=True)
@@ -61,6 +61,28 @@ def test_pieces_are_sums_of_steps() -> None:
         value, at = expression.subs({x: a, y: b}), found.subs({x: a, y: b})
         assert float(at) == pytest.approx(float(value), rel=1e-14)
     assert without_pieces(x * H(y)) == x * H(y)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        (x - y * sign(x)) * H(x - y * sign(x)) + sign(x) * y,
+        sp.erf(x + H(y) / 2) * sign(x),
+        sign(y + sign(x) / 2) * sp.sqrt(2 + sign(x)),
+        sp.sin(sign(x - y * H(y)) + x),
+    ],
+)
+def test_jumps_inside_of_functions_are_parted(nested: sp.Expr) -> None:
+    found = unnested(nested, lambda jump: jump.has(x, y))
+    assert not any(f.args[0].has(sign, H) for f in found.atoms(sp.Function))
+    for a, b in product((-1.7, -0.6, 0.3, 1.4), (-1.9, -0.2, 0.4, 2.1)):
+        at = {x: a, y: b}
+        assert float(found.subs(at)) == pytest.approx(float(nested.subs(at)), rel=1e-14), at
+
+
+def test_jumps_of_what_is_given_and_powers_of_sums_stay() -> None:
+    for expression in (sp.erf(x + sign(y)) * sign(x), (sp.erf(x) - sign(x)) ** 2):
+        assert unnested(expression, lambda jump: jump.has(x)) == expression
 
 
 @pytest.mark.parametrize("condition", [sp.Eq(x, y), sp.Eq(sign(x), 2), sp.Eq(x, 1), x + y, "x > 0"])

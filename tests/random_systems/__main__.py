@@ -1,0 +1,83 @@
+"""``make random-systems``: random statements, their rates beside means over drawn examples."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import symderiv as sd
+from random_systems.plain import Plain
+from random_systems.statements import Speaker
+from symderiv.statement.register import Time
+
+_REPEATS, _POINTS, _CHANCE = 12, 2**11, 1e-5
+
+
+def tried(seed: int, change: float = 1.0) -> str:
+    """State and derive the problem of a seed, and compare; ``change`` is a factor of the rates.
+
+    Returns:
+        "agrees", or "refused: …" or "wrong: …".
+    """
+    order = random.Random(-seed).choice(("full", "full", "full", "small-learning-rate"))
+    P = sd.System(order)
+    try:
+        Speaker(P, seed)
+        times = {"alpha": 0.7} if P.statement.symbols.of(Time) else {}
+        plain = Plain(1, 0, seed)
+        Speaker(plain, seed)
+        found = P.rates(plain.state(), **times)
+    except sd.NotClosed as refused:
+        return f"refused: {str(refused).splitlines()[0]}"
+    except Exception as error:
+        return f"wrong: {error!r}"
+    rates = {name: change * np.asarray(rate) for name, rate in found.rates.items()} | {
+        "seen": found.observables["seen"]
+    }
+    # what deviates by chance does not with other and more points
+    apart = _apart(rates, order, seed, _POINTS)
+    again = _apart(rates, order, seed, 32 * _POINTS) if apart else {}
+    return f"wrong: {again}" if again.keys() & apart.keys() else "agrees"
+
+
+def _apart(rates: dict[str, Any], order: str, seed: int, points: int) -> dict[str, str]:
+    repeats = []
+    for repeat in range(_REPEATS):
+        plain = Plain(points, points + repeat, seed)
+        Speaker(plain, seed)
+        repeats.append(plain.rates(order))
+    assert repeats[0].keys() == rates.keys()
+    scale = 1 + max(float(np.max(np.abs(rate))) for rate in rates.values())
+    factor, apart = stats.t.ppf(1 - _CHANCE, _REPEATS - 1), {}
+    for name, rate in rates.items():
+        each = np.array([found[name] for found in repeats])
+        mean, error = each.mean(0), each.std(0, ddof=1) / np.sqrt(_REPEATS)
+        if not np.all(np.abs(rate - mean) <= factor * error + 1e-9 * scale):
+            apart[name] = f"{rate} derived, {mean} +- {error} sampled"
+    return apart
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="random_systems", description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="seed")
+    parser.add_argument("--number", type=int, default=200, help="of seeds")
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    for seed in range(options.first, options.first + options.number):
+        start = time.process_time()
+        ending = tried(seed)
+        counts[ending.partition(":")[0]] += 1
+        print(f"{seed}\t{time.process_time() - start:.1f} s\t{ending}", flush=True)
+    print(", ".join(f"{ending}: {count}" for ending, count in sorted(counts.items())))
+    sys.exit(counts["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    main()

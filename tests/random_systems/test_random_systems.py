@@ -1,0 +1,28 @@
+"""A few problems of ``make random-systems``, other ones every day, and what it found."""
+
+from __future__ import annotations
+
+import pytest
+from support.rotating import DAY
+
+from random_systems.__main__ import tried
+
+
+@pytest.mark.parametrize("seed", [1000 + 3 * DAY + n for n in range(3)])
+def test_rates_are_those_of_drawn_examples(seed: int) -> None:
+    assert not tried(seed).startswith("wrong"), seed
+
+
+@pytest.mark.parametrize("seed", [5, 33], ids=["integrated over", "refused"])
+def test_a_wave_and_a_sign_with_means_have_no_closed_form(seed: int) -> None:
+    """Once an error function of a complex number, which no module could be printed with."""
+    assert tried(seed).partition(":")[0] == ("agrees" if seed == 5 else "refused")
+
+
+def test_a_loss_of_a_sign_times_a_field_is_parted_at_the_sign() -> None:
+    assert tried(10) == "agrees"
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_rates_that_are_off_by_a_hundredth_are_noticed(seed: int) -> None:
+    assert tried(seed, 1.01).startswith("wrong")
