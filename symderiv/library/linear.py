@@ -168,7 +168,7 @@ class _Inputs:
         if covariance is None:
             for name, value in (("distinct_eigenvalues", L), ("exponent", exponent)):
                 if value is None:
-                    raise InputError("missing; give it, or covariance", argument=name)
+                    raise InputError(f"missing; give {name}, or a covariance", argument=name)
         elif exponent is not None:
             raise InputError("given together with covariance; remove one", argument="exponent")
         self.L, self.exponent = L, exponent

@@ -119,9 +119,11 @@ def _check_sizes(study: Study, data: DataModel) -> None:
     """Refuse what no memory holds, before anything is drawn."""
     K, M = study.K, study.M
     L = sum(part.eigenvalue.size for part in data.components)
+    # rates at the start need no times
+    points = study.alpha.size if study.time.given else 0
     check_memory(
-        8.0 * (_STATES * L * (K * K + K * M + M * M) + study.alpha.size * (K * K + K * M)),
-        f"{L} eigenvalues, {K} students, {M} teachers and {study.alpha.size} points",
+        8.0 * (_STATES * L * (K * K + K * M + M * M) + points * (K * K + K * M)),
+        f"{L} eigenvalues, {K} students, {M} teachers and {points} points",
     )
     if data.latent is None and study.simulation.method == "vectors" and data.dimension:
         check_memory(

@@ -73,7 +73,7 @@ class Study(Table):
         if timed and self.time.end is None and self.time.values is None:
             known = "time" in self.model_fields_set
             raise (
-                InputError("missing; give it, or values", argument="time.end")
+                InputError("missing; give an end, or the times as values", argument="time.end")
                 if known
                 else (InputError("missing", argument="time"))
             )

@@ -372,6 +372,11 @@ class Time(Table, table="time"):
             raise conflict("values", "must be ascending, each given once")
         return self
 
+    @property
+    def given(self) -> bool:
+        """Whether there is an end or times."""
+        return self.end is not None or self.values is not None
+
     def grid(self) -> np.ndarray:
         """The times at which results are wanted, ascending, shape (P,).
 
@@ -386,7 +391,7 @@ class Time(Table, table="time"):
         if self.values is not None:
             return np.array(self.values)
         if self.end is None:
-            raise InputError("missing; give it, or values", argument="time.end")
+            raise InputError("missing; give an end, or the times as values", argument="time.end")
         return _times(self.end, self.points, self.spacing).copy()
 
 
