@@ -288,17 +288,35 @@ def _client_of(file: Path, scheduler: _Program) -> Any:
             )
         time.sleep(0.02)
     try:
-        return _distributed().Client(scheduler_file=str(file), timeout=_START_SECONDS)
+        return _client(scheduler_file=str(file), timeout=_START_SECONDS)
     except (OSError, TimeoutError) as error:
         raise SymderivError(
             f"the scheduler of the sweep does not answer ({type(error).__name__}); try --workers 0"
         ) from None
 
 
+def _client(*address: str, **options: Any) -> Any:
+    """A client of a scheduler; closed if nobody answers it.
+
+    One that is left open is closed when it is collected, and if that happens in a fork of this
+    process, where the thread that would close it does not run, the fork waits for twenty seconds.
+    """
+    kind = _distributed().Client
+    client = kind.__new__(kind)
+    try:
+        client.__init__(*address, **options)
+    except BaseException:
+        _close(client, answers=False)
+        raise
+    return client
+
+
 def _close(client: Any, answers: bool) -> None:
-    """Leave a cluster; one that is gone is not waited for."""
-    with suppress(OSError, TimeoutError):
-        client.close(timeout=5 if answers else 0.1)
+    """Leave a cluster; one that is gone is hardly waited for."""
+    for seconds in (5.0 if answers else 0.1, 1.0):
+        with suppress(OSError, TimeoutError):
+            client.close(timeout=seconds)
+            return
 
 
 @contextmanager
@@ -309,7 +327,7 @@ def running_cluster(address: str) -> Iterator[Any]:
         InputError: nobody answers at the address.
     """
     try:
-        client = _distributed().Client(address, timeout="10s")
+        client = _client(address, timeout="10s")
     except (OSError, ValueError, TimeoutError, TypeError) as error:
         raise InputError(
             f"{address}: no Dask scheduler answers there ({type(error).__name__})",
