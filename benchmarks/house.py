@@ -123,6 +123,30 @@ def rows_of_imports() -> Iterator[Row]:
     yield Row("imports upwards", str(len(up)), "0", tuple(up))
 
 
+#: Functions of libraries that compute nodes of quadratures.
+NODES_OF_LIBRARIES: Final = frozenset(
+    {
+        *("leggauss", "hermgauss", "hermegauss", "laggauss", "chebgauss", "fixed_quad"),
+        *("roots_legendre", "roots_hermite", "roots_hermitenorm", "legendre_p_root"),
+    }
+)
+
+
+def called(tree: ast.Module) -> set[str]:
+    """Return the names of all functions and methods that a module calls."""
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    return names | {call.id for call in calls if isinstance(call, ast.Name)}
+
+
+def rows_of_mathematics() -> Iterator[Row]:
+    """Roads that should be one each: what makes nodes of quadratures."""
+    own = files("symderiv")
+    nodes = [path for path in own if called(parsed(path)) & NODES_OF_LIBRARIES]
+    names = tuple(str(path.relative_to(ROOT)) for path in nodes)
+    yield Row("modules that make quadrature nodes", str(len(nodes)), "2", names)
+
+
 def row_of(addition: Addition, fault: str = "") -> Row:
     """The files that an addition touches."""
     count, code = len(addition.files), len(addition.code)
@@ -164,6 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows_of_lines(),
         rows_of_functions(),
         rows_of_imports(),
+        rows_of_mathematics(),
         rows_of_additions(asked.quick, asked.tests),
     ):
         for row in rows:

@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     96a74caee4f3e4568390148dfe79f108de47aa091403a76a01834205bb6aee2e
+    code     0a77d9c22bb65556614f3bd7259681279a34dcc9cf8697b98aca7232dba0ca28
 Ordered by SymPy 1.14.
 """
 
@@ -675,10 +675,12 @@ def flat_observables(state, sizes, parameters, Q, R):
 # How the functions above are evaluated without loss of digits.
 
 
-_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
-_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
-_NODES = np.polynomial.legendre.leggauss(12)[0]
-_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
 _ROOM = 96
 
 

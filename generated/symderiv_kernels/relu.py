@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
-    code     fd0fdb684b142a6b58842cce9da4b34168ab6c5e651bf418cfe821cce21af4b4
+    code     f590232d85a0b41efcaba6d6cfb71251529c0d08ec3069af8302900c39ee38fc
 Ordered by SymPy 1.14.
 """
 
@@ -564,10 +564,12 @@ def _ratio(numerator, denominator):
     return 0.0 if denominator == 0.0 else numerator / denominator
 
 
-_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
-_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
-_NODES = np.polynomial.legendre.leggauss(12)[0]
-_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
 _ROOM = 96
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18

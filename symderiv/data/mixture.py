@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 
 from symderiv.errors import InputError
+from symderiv.numerics.nodes import gauss_hermite
 
 __all__ = ["ASSIGNMENTS", "MEANS", "Mixture", "uniform_means"]
 
@@ -103,8 +104,8 @@ class Mixture:
         scale = np.sqrt(self.variance) if self.standardised else np.ones(self.means.shape[1])
         shift = self.mean if self.standardised else np.zeros(self.means.shape[1])
         centre = (self.means - shift) / scale
-        z, weight = np.polynomial.hermite_e.hermegauss(120)
-        weight = weight / math.sqrt(2.0 * math.pi)
+        nodes, weight = gauss_hermite(120)
+        z = nodes[:, 0]
         unique, places = np.unique(np.vstack([centre, scale[None]]), axis=1, return_inverse=True)
         found = np.empty(unique.shape[1])
         for k in range(unique.shape[1]):

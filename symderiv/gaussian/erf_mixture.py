@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -120,7 +119,7 @@ def mixture(form: TanhForm, tolerance: float) -> Mixture:
     Raises:
         ToleranceError: The tolerance is out of reach; the message says what can be had.
     """
-    with _precision():
+    with flint.ctx.workprec(_BITS):
         height, rate = _ball(form.height), _ball(form.rate)
         size = max(abs(height), abs(height * rate))
         wanted = tolerance / float(size.mid())
@@ -137,16 +136,6 @@ def mixture(form: TanhForm, tolerance: float) -> Mixture:
         f"tolerance {tolerance:g}: the best mixture of {_MOST_TERMS} error functions for "
         f"{form.height * sp.tanh(form.rate * X)} has the error {best:.1e}; ask for that or more"
     )
-
-
-@contextmanager
-def _precision() -> Iterator[None]:
-    before = flint.ctx.prec
-    try:
-        flint.ctx.prec = _BITS
-        yield
-    finally:
-        flint.ctx.prec = before
 
 
 def _ball(number: sp.Expr) -> Any:

@@ -38,6 +38,8 @@ from mpmath import mp
 from mpmath.libmp import from_man_exp
 from sympy.core.sorting import default_sort_key
 
+from symderiv.gaussian.legendre_balls import legendre_balls
+
 __all__ = ["OwenT", "ShiftedSigns", "SignMean2", "SignMean4"]
 
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
@@ -307,13 +309,7 @@ def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
 @lru_cache(maxsize=64)
 def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], ...]:
     """Nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
-    before = flint.ctx.prec
-    try:
-        flint.ctx.prec = prec + 20
-        pairs = [flint.arb.legendre_p_root(n, k, weight=True) for k in range(n)]
-        return tuple((_midpoint(x), _midpoint(w)) for x, w in pairs)
-    finally:
-        flint.ctx.prec = before
+    return tuple((_midpoint(x), _midpoint(w)) for x, w in legendre_balls(n, prec + 20))
 
 
 def _midpoint(ball: flint.arb) -> mpmath.mpf:
@@ -328,9 +324,7 @@ def _arb(number: mpmath.mpf) -> flint.arb:
 
 def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmath.mpf:
     """The sum over pairs of the integral over 0 < t < 1 of h exp(t² h²/2) erfi(t k/√2)."""
-    before = flint.ctx.prec
-    try:
-        flint.ctx.prec = prec + 40
+    with flint.ctx.workprec(prec + 40):
         half = flint.arb(2).rsqrt()
         exact = [tuple(_arb(x) for x in pair) for pair in pairs]
 
@@ -339,8 +333,6 @@ def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmat
             return sum(terms, flint.acb(0))
 
         return _midpoint(flint.acb.integral(slope, 0, 1, abs_tol=flint.arb((1, -prec - 20))).real)
-    finally:
-        flint.ctx.prec = before
 
 
 class SignMean2(sp.Function):  # type: ignore[misc]

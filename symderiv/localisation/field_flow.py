@@ -28,6 +28,7 @@ from symderiv.errors import InputError, ToleranceError
 from symderiv.expressions import activation as read_activation
 from symderiv.gaussian import derivative
 from symderiv.localisation.flow import AT_REST, FlowResult, pair_angles
+from symderiv.numerics.nodes import normal_steps
 
 __all__ = ["BiasedFlowResult", "FieldFlow", "FieldQuadrature", "ShiftedReLU", "field_means"]
 
@@ -161,9 +162,7 @@ class FieldQuadrature:
         before: Floats = np.array([np.inf])
         for halving in range(_HALVINGS):
             step = _FIRST_STEP / 2**halving
-            count = round(_REACH / step)
-            z = step * np.arange(-count, count + 1)
-            weight = step * np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi)
+            z, weight = normal_steps(_REACH, step)
             grids = np.meshgrid(*[z] * self.units, indexing="ij")
             weights = weight if self.units == 1 else np.outer(weight, weight)
             values = [fields.mean[0] + fields.deviation[0] * grids[0]]

@@ -22,6 +22,7 @@ from scipy.special import erf, ndtri
 from symderiv.data import ring
 from symderiv.data.ring import Floats
 from symderiv.data.ring_inputs import NonlinearProcess
+from symderiv.numerics.nodes import gauss_hermite
 from symderiv.numerics.sign_mean4 import sign_mean4
 
 __all__ = ["SignMeans", "one_site_flow", "one_site_means", "orthants", "sign_means"]
@@ -153,10 +154,10 @@ def one_site_means(inputs: NonlinearProcess, label: int, weights: Floats) -> Flo
     with np.errstate(divide="ignore"):
         slope = image / np.sqrt(left)
     # one site is a function of one standard Gaussian variable
-    z, density = np.polynomial.hermite_e.hermegauss(_NODES)
-    site = inputs.values(z)
+    z, density = gauss_hermite(_NODES)
+    site = inputs.values(z[:, 0])
     kept = site * erf(slope[:, None] * site / np.sqrt(2.0))
-    return np.asarray(kept @ density / np.sum(density))
+    return np.asarray(kept @ density)
 
 
 def one_site_flow(

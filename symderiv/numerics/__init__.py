@@ -5,6 +5,20 @@ functions of an mpmath context; ``conditionals`` rewrites closed forms so that t
 digits where fields align. :data:`GAUSSIAN` hands both to the code generator, which knows neither.
 """
 
-from symderiv.numerics.extension import GAUSSIAN
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from symderiv.numerics.extension import GAUSSIAN
 
 __all__ = ["GAUSSIAN"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "GAUSSIAN":
+        # on first use: nodes are for those, too, who print no modules and load no SymPy
+        from symderiv.numerics.extension import GAUSSIAN
+
+        return GAUSSIAN
+    raise AttributeError(f"module 'symderiv.numerics' has no attribute {name!r}")

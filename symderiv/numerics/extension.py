@@ -17,6 +17,7 @@ from symderiv.numerics import (
     joint_mean,
     kinked_mean,
     lattice_mean,
+    nodes,
     owens_t,
     owens_t_mpmath,
     plain,
@@ -86,7 +87,7 @@ GAUSSIAN: Final = Extension(
         functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **FUNCTIONS_OF_VECTORS}),
         texts=(*map(inspect.getsource, DOUBLES), joint_mean.templates()),
         plain=inspect.getsource(plain),
-        many=(inspect.getsource(sign_covariances),),
+        many=(inspect.getsource(nodes), inspect.getsource(sign_covariances)),
         together=MappingProxyType(
             {
                 "MeanSign": Many("_mean_signs", "mean_signs", 8),

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.fields import _root_of_minor
+from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGENDRE_8
 from symderiv.numerics.tensor_mean import _between, _root_left, _share_left, _triangle4
 
 if TYPE_CHECKING:  # what stands in the module
@@ -40,10 +41,6 @@ if TYPE_CHECKING:  # what stands in the module
         return np.zeros(kind)
 
 
-_PANEL_NODES = np.polynomial.legendre.leggauss(8)[0]
-_PANEL_WEIGHTS = np.polynomial.legendre.leggauss(8)[1]
-_FEW_NODES = np.polynomial.hermite_e.hermegauss(7)[0]
-_FEW_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)[1] / math.sqrt(2.0 * math.pi)
 _SITES = 8192  # for the points of one t
 
 
@@ -108,7 +105,7 @@ def _panels(
     reach, ratio = rule[2], rule[5]
     if count == 0 and longest < rule[6]:
         for n in range(7):
-            nodes[n], weights[n] = _FEW_NODES[n], _FEW_WEIGHTS[n]
+            nodes[n], weights[n] = _HERMITE_7_NODES[n], _HERMITE_7_WEIGHTS[n]
         return 7
     panel = min(rule[0], rule[1] / longest)
     start, used = -reach, 0
@@ -135,10 +132,10 @@ def _panels(
         if used + 8 > nodes.size:
             return -1
         for j in range(8):
-            t = middle + half * _PANEL_NODES[j]
+            t = middle + half * _LEGENDRE_8[0, j]
             nodes[used] = t
             weights[used] = (
-                half * _PANEL_WEIGHTS[j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+                half * _LEGENDRE_8[1, j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
             )
             used += 1
     return used
@@ -206,7 +203,9 @@ def _averaged(
             return _between(values[k], (place - kinks[k]) / cell)
     total = 0.0
     for n in range(7):
-        total += _FEW_WEIGHTS[n] * quadrature_factor(kind, place + width * _FEW_NODES[n])
+        total += _HERMITE_7_WEIGHTS[n] * quadrature_factor(
+            kind, place + width * _HERMITE_7_NODES[n]
+        )
     return total
 
 

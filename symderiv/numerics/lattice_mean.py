@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.force_mean import _axis_to_first, _solved, _triangle_of, _turn
-from symderiv.numerics.kinked_mean import _PANEL_NODES, _PANEL_WEIGHTS
+from symderiv.numerics.nodes import _LEGENDRE_8
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.force_mean import (
@@ -134,9 +134,9 @@ def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
             if used + 8 > row.shape[1]:
                 return -1
             for j in range(8):
-                t = middle + half * _PANEL_NODES[j]
+                t = middle + half * _LEGENDRE_8[0, j]
                 density = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-                row[0, used], row[1, used] = t, half * _PANEL_WEIGHTS[j] * density
+                row[0, used], row[1, used] = t, half * _LEGENDRE_8[1, j] * density
                 used += 1
         begin = end
     return used

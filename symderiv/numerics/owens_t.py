@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from symderiv.numerics.nodes import _LEGENDRE_24
 
-_OWEN_NODES = 0.5 + 0.5 * np.polynomial.legendre.leggauss(24)[0]
-_OWEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1] / (4.0 * math.pi)
+_OWEN_NODES = 0.5 + 0.5 * _LEGENDRE_24[0]
+_OWEN_WEIGHTS = _LEGENDRE_24[1] / (4.0 * math.pi)
 
 
 def _owen_inside(h: float, a: float) -> float:

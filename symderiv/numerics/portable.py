@@ -17,6 +17,8 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import Function, Portable, Row, ScalarFunction, TableSum, TableTerm
 
+from symderiv.numerics.nodes import gauss_legendre
+
 HALF = sp.Rational(1, 2)
 LEAST = sp.Rational(1, 10**30)
 """What a vanishing volume is taken for."""
@@ -28,7 +30,7 @@ def _symbols(names: str) -> tuple[sp.Symbol, ...]:
 
 def _legendre(points: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Gauss' rule on [0, 1], its weights times a scale."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
+    nodes, weights = gauss_legendre(points)
     return 0.5 + 0.5 * nodes, 0.5 * scale * weights
 
 
@@ -38,9 +40,9 @@ def _sign_path() -> tuple[np.ndarray, np.ndarray]:
     One rule up to sigma = 1.3, panels in log(sigma) beyond it, up to where nothing is left.
     """
     stretch, finish = 1.3, 17.5
-    nodes, weights = np.polynomial.legendre.leggauss(24)
+    nodes, weights = gauss_legendre(24)
     sigmas, found = [stretch * nodes[12:]], [stretch * weights[12:]]
-    inner, inner_weights = np.polynomial.legendre.leggauss(12)
+    inner, inner_weights = gauss_legendre(12)
     at = math.log(stretch)
     while at < finish:
         half = 0.5 * min(1.6 + 0.1 * at, finish - at)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from symderiv.numerics.nodes import _LEGENDRE_16
 
-_SHIFTED_NODES = 0.5 + 0.5 * np.polynomial.legendre.leggauss(16)[0]
-_SHIFTED_WEIGHTS = np.polynomial.legendre.leggauss(16)[1] / (4.0 * math.pi)
+_SHIFTED_NODES = 0.5 + 0.5 * _LEGENDRE_16[0]
+_SHIFTED_WEIGHTS = _LEGENDRE_16[1] / (4.0 * math.pi)
 
 
 def _owen_along(h: float, along: float) -> float:

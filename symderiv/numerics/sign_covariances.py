@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from symderiv.numerics.nodes import _LEGENDRE_8, _LEGENDRE_12, _LEGENDRE_20
 from symderiv.numerics.shifted_signs import _sign_covariance
 
 # exp(z) - 1 over z, for z from -40/64 to 0, interpolated at Chebyshev's nodes
@@ -54,7 +55,7 @@ _TAIL = (
     -2.8435694914889067e-08,
 )
 # one after the other: rules of 8, 12 and 20 points
-_PRICE_RULES = np.hstack([np.polynomial.legendre.leggauss(n) for n in (8, 12, 20)])
+_PRICE_RULES = np.hstack([_LEGENDRE_8, _LEGENDRE_12, _LEGENDRE_20])
 _PRICE_NODES = 0.5 + 0.5 * _PRICE_RULES[0]
 _PRICE_WEIGHTS = 2.0 / math.pi * _PRICE_RULES[1]
 # up to which |r| they do

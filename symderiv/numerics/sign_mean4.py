@@ -25,11 +25,13 @@ import math
 import numpy as np
 from symderiv_codegen.printers.elementary import _arctangents
 
+from symderiv.numerics.nodes import _LEGENDRE_12, _LEGENDRE_24
+
 # Positive half of the 24-node rule: the integrand is even in sigma.
-_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
-_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
-_NODES = np.polynomial.legendre.leggauss(12)[0]
-_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
 # For so many nodes at a time, a multiple of sixteen: more than most integrals need.
 _ROOM = 96
 

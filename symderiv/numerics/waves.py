@@ -19,8 +19,10 @@ import math
 
 import numpy as np
 
-_WAVE_NODES = 0.5 + 0.5 * np.polynomial.legendre.leggauss(32)[0]
-_WAVE_WEIGHTS = 0.5 * np.polynomial.legendre.leggauss(32)[1]
+from symderiv.numerics.nodes import _LEGENDRE_32
+
+_WAVE_NODES = 0.5 + 0.5 * _LEGENDRE_32[0]
+_WAVE_WEIGHTS = 0.5 * _LEGENDRE_32[1]
 _DAWSON = np.exp(-((0.25 * np.arange(1, 27, 2)) ** 2)) / math.sqrt(math.pi)
 
 

@@ -29,6 +29,7 @@ from scipy.special import owens_t
 from symderiv.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.expressions import activation
 from symderiv.gaussian import expectation
+from symderiv.numerics.nodes import gauss_legendre
 
 if TYPE_CHECKING:
     Array = np.ndarray
@@ -181,7 +182,7 @@ class _Quadrature:
             for z in np.arange(-_FAR, _FAR + step / 2, step):
                 yield np.float64(z), step
             return
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        nodes, weights = gauss_legendre(_NODES)
         ends = [np.full(a.shape, -_FAR)]
         ends += [np.clip((kink - a) / s, -_FAR, _FAR) for kink in self.kinks]
         ends.append(np.full(a.shape, _FAR))

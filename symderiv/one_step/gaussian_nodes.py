@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from symderiv.numerics.nodes import gauss_hermite
+
 if TYPE_CHECKING:
     Array = np.ndarray
 
@@ -33,11 +35,8 @@ def gaussian_nodes(dimension: int, per_axis: int, points: int) -> tuple[Array, A
         points: nodes where the grid would have too many; a power of 2.
     """
     if per_axis**dimension <= _MOST:
-        nodes, weight = np.polynomial.hermite_e.hermegauss(per_axis)
-        axes = np.meshgrid(*[nodes] * dimension, indexing="ij")
-        weights = np.meshgrid(*[weight] * dimension, indexing="ij")
-        product = np.prod(np.reshape(weights, (dimension, -1)), axis=0)
-        return product / product.sum(), np.reshape(axes, (dimension, -1)).T
+        nodes, weights = gauss_hermite(per_axis, dimension)
+        return weights, nodes
     half = qmc.Sobol(dimension, rng=0).random_base2(round(math.log2(points)) - 1)
     z = ndtri(half)
     z = np.linalg.solve(np.linalg.cholesky(z.T @ z / len(z)), z.T).T

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from symderiv.errors import ToleranceError
+from symderiv.numerics.nodes import gauss_hermite
 from symderiv.one_step.spiked_mixture import rectified
 
 if TYPE_CHECKING:
@@ -129,12 +130,9 @@ def _grid(component: Component, basis: Array) -> tuple[Array, Array]:
     """Values of κ, shape (S, d + 1), and their weights."""
     inside = component.directions.T @ basis
     covariance = np.eye(basis.shape[1]) + (inside.T * component.strengths) @ inside
-    axes = basis.shape[1]
-    nodes, weight = np.polynomial.hermite_e.hermegauss(_NODES)
-    grids = np.array(np.meshgrid(*[nodes] * axes, indexing="ij")).reshape(axes, -1)
-    weights = np.prod(np.array(np.meshgrid(*[weight] * axes, indexing="ij")).reshape(axes, -1), 0)
+    nodes, weights = gauss_hermite(_NODES, basis.shape[1])
     values, vectors = np.linalg.eigh(covariance)
-    return grids.T @ (vectors * np.sqrt(values)).T, weights / weights.sum()
+    return nodes @ (vectors * np.sqrt(values)).T, weights
 
 
 def _solved(cases: _Cases, samples: int, constant: float) -> RidgeErrors:

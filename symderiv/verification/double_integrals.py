@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from symderiv.errors import FormulaError
+from symderiv.numerics.nodes import gauss_legendre
 
 __all__ = ["Arrays", "integral"]
 
@@ -83,6 +84,6 @@ def _rule(first: float, last: float) -> tuple[Any, Any]:
         u, step = np.linspace(_LOW, _HIGH, NODES, retstep=True)
         x = np.exp(u - np.exp(-u))
         return first + x, step * x * (1 + np.exp(-u))
-    x, weight = np.polynomial.legendre.leggauss(NODES)
+    x, weight = gauss_legendre(NODES)
     half = (last - first) / 2
     return first + half * (x + 1), half * weight

@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     d4d1fcfbc202d83424c41986058f9280d960837682190d344c8d78b33113443a
+    code     453eb9e1d604e073f81cb97e22ddfc2d807061f1108d52b84da39e8062533b79
 Ordered by SymPy 1.14.
 """
 
@@ -40,10 +40,12 @@ _ARCTANGENT = (
 )
 _HALF_PI = 1.5707963267948966
 _HALF_PI_REST = 6.123233995736766e-17
-_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
-_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
-_NODES = np.polynomial.legendre.leggauss(12)[0]
-_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
 _ROOM = 96
 
 

@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
-    code     fb741bc6c15ffeed1590f02b262968ef32c48f146d377d35982ae6b6373be452
+    code     e5caf8f9fd0c11431f0caaea13cedfa6be933e877e65edff3f08cba5fc18136a
 Ordered by SymPy 1.14.
 """
 
@@ -52,10 +52,12 @@ _ARCTANGENT = (
 )
 _HALF_PI = 1.5707963267948966
 _HALF_PI_REST = 6.123233995736766e-17
-_EVEN_NODES = np.polynomial.legendre.leggauss(24)[0][12:].copy()
-_EVEN_WEIGHTS = np.polynomial.legendre.leggauss(24)[1][12:].copy()
-_NODES = np.polynomial.legendre.leggauss(12)[0]
-_WEIGHTS = np.polynomial.legendre.leggauss(12)[1]
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
 _ROOM = 96
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18

@@ -15,6 +15,8 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 from scipy.stats import t as student_t
 
+from symderiv.numerics.nodes import gauss_hermite, gauss_panels
+
 __all__ = ["LIMIT", "lattice_points", "plane_points"]
 
 Floats = NDArray[np.float64]
@@ -60,13 +62,13 @@ def plane_points(
         cuts: Rows (a, c) of the planes a·z + c = 0 where functions are not smooth.
         nodes: In every panel.
     """
-    others = [_hermite(3 if each else nodes) for each in polynomial]
+    others = [gauss_hermite(3 if each else nodes) for each in polynomial]
     if any(not each for each in polynomial):
         nodes = nodes // 2 + 1
     turn = _turned(cuts[:, :2]) if dimension > 1 else np.eye(2)
     points, weights = [], []
     for places in itertools.product(*(zip(*each, strict=True) for each in others)):
-        rest = np.array([place for place, _ in places])
+        rest = np.array([place[0] for place, _ in places])
         share = float(np.prod([weight for _, weight in places]))
         lines = np.column_stack([cuts[:, :2] @ turn, cuts[:, 2:-1] @ rest + cuts[:, -1]])
         if dimension == 1:
@@ -88,20 +90,15 @@ def _turned(lines: Floats) -> Floats:
     return np.array([[y, x], [-x, y]])
 
 
-def _hermite(nodes: int) -> tuple[Floats, Floats]:
-    z, weights = np.polynomial.hermite_e.hermegauss(nodes)
-    return z, weights / weights.sum()
-
-
 def _plane(lines: Floats, nodes: int) -> tuple[Floats, Floats]:
     """Return points of a plane that is cut along lines a1 z1 + a2 z2 + c = 0."""
     base = np.linspace(-REACH, REACH, _SIDES + 1)
-    outer, share = _panels(np.sort(np.r_[base, list(_crossings(lines))])[None], nodes)
+    outer, share = gauss_panels(np.sort(np.r_[base, list(_crossings(lines))])[None], nodes)
     z1, weight = outer[0], share[0]
     steep = lines[lines[:, 1] != 0]
     roots = -(steep[:, :1] * z1 + steep[:, 2:]) / steep[:, 1:2]
     edges = np.vstack([np.tile(base[:, None], z1.size), np.clip(roots, -REACH, REACH)])
-    inner, shares = _panels(np.sort(edges.T, axis=1), nodes)
+    inner, shares = gauss_panels(np.sort(edges.T, axis=1), nodes)
     z = np.column_stack([np.repeat(z1, inner.shape[1]), inner.ravel()])
     density = np.exp(-(z**2).sum(axis=1) / 2) / (2 * np.pi)
     weights = (weight[:, None] * shares).ravel() * density
@@ -118,11 +115,3 @@ def _crossings(lines: Floats) -> Iterator[float]:
             area = a * e - b * d
             if area != 0 and abs(b * f - c * e) < REACH * abs(area):
                 yield (b * f - c * e) / area
-
-
-def _panels(edges: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """Gauss' rule between the edges (lines, edges); points and weights (lines, points)."""
-    z, weights = np.polynomial.legendre.leggauss(nodes)
-    middle, half = (edges[:, 1:] + edges[:, :-1]) / 2, np.diff(edges, axis=1) / 2
-    points = middle[..., None] + half[..., None] * z
-    return points.reshape(len(edges), -1), (half[..., None] * weights).reshape(len(edges), -1)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from symderiv.numerics.nodes import gauss_panels, normal_steps
 
 Floats = NDArray[np.float64]
 
@@ -120,25 +121,14 @@ def _one_variable(
     radius = points.radius
     if not kinks:
         step = points.step / max(1.0, reach)
-        count = int(radius / step)
-        t = step * np.arange(-count, count + 1)
-        weights = step * np.exp(-t * t / 2) / (2 * np.pi) ** 0.5
+        t, weights = normal_steps(radius, step)
         shape = (len(shift), t.size)
         return np.broadcast_to(t, shape), np.broadcast_to(weights, shape)
-    x, w = _gauss(points.nodes)
     ends = [np.full(len(shift), edge) for edge in (-radius, radius)]
     ends += [np.clip((kink - shift) / slope, -radius, radius) for kink in kinks]
     edges = _longest_halved(np.sort(np.stack(ends, axis=1), axis=1))
-    half, middle = np.diff(edges) / 2, (edges[:, 1:] + edges[:, :-1]) / 2
-    places = (middle[..., None] + half[..., None] * x).reshape(len(shift), -1)
-    lengths = (half[..., None] * w).reshape(len(shift), -1)
+    places, lengths = gauss_panels(edges, points.nodes)
     return places, lengths * np.exp(-(places**2) / 2) / (2 * np.pi) ** 0.5
-
-
-@cache
-def _gauss(count: int) -> tuple[Floats, Floats]:
-    x, w = np.polynomial.legendre.leggauss(count)
-    return x, w
 
 
 def _longest_halved(edges: Floats) -> Floats:

@@ -44,12 +44,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Generic, TypeVar
 
 from flint import arb, fmpq
 
 from symderiv.errors import ToleranceError
+from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import around_zero, power_of_two, working_bits
 
 __all__ = ["sign_mean4"]
@@ -249,7 +249,7 @@ def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb,
     while n < needed:
         n += max(2, n // 16 * 2)
     total = around_zero(arb(64) / 15 * bound * rho ** (-2 * n) / (1 - rho**-2))
-    for x, weight in _gauss_legendre(n, bits + 20):
+    for x, weight in legendre_balls(n, bits + 20):
         total += weight * integrand(x)
     return total
 
@@ -272,10 +272,3 @@ def _log2(x: arb) -> float:
     """About the binary logarithm of the upper end of a positive ball of any size."""
     mantissa, exponent = x.abs_upper().man_exp()
     return math.log2(int(mantissa)) + int(exponent)
-
-
-@lru_cache(maxsize=256)
-def _gauss_legendre(n: int, bits: int) -> tuple[tuple[arb, arb], ...]:
-    """Nodes and weights on [-1, 1] as balls."""
-    with working_bits(bits):
-        return tuple(arb.legendre_p_root(n, k, weight=True) for k in range(n))

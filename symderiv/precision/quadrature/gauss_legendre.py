@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -33,6 +32,7 @@ import sympy as sp
 from flint import acb, arb
 
 from symderiv.errors import NotYetError, ToleranceError
+from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import Ball, bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
@@ -276,12 +276,6 @@ def _nodes(panels: list[_Panel]) -> int:
 # -- the sum -----------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
-def _gauss_legendre(n: int, bits: int) -> list[tuple[arb, arb]]:
-    with working_bits(bits):
-        return [arb.legendre_p_root(n, k, weight=True) for k in range(n)]
-
-
 def panel_sum(component: Component, plan: PanelPlan, bits: int) -> arb:
     """The rule's value, its error not included.
 
@@ -299,7 +293,7 @@ def panel_sum(component: Component, plan: PanelPlan, bits: int) -> arb:
             for panel in row:
                 value = panel.function.on_real(bits)
                 half, centre = (panel.high - panel.low) / 2, (panel.high + panel.low) / 2
-                for u, w in _gauss_legendre(panel.nodes, bits):
+                for u, w in legendre_balls(panel.nodes, bits):
                     z = centre + half * u
                     x = z - means[i]
                     weight = half * w * value(z)

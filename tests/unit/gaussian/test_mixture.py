@@ -8,13 +8,13 @@ from itertools import pairwise
 import mpmath
 import pytest
 import sympy as sp
-from flint import arb
+from flint import arb, ctx
 
 from symderiv.errors import ToleranceError
 from symderiv.gaussian.erf_mixture import (
+    _BITS,
     TanhForm,
     _difference,
-    _precision,
     _proved,
     mixture,
     tanh_form,
@@ -116,7 +116,7 @@ def test_coefficients_and_remainder_are_those_of_taylor() -> None:
         expected = mpmath.taylor(
             lambda z: 2 * mpmath.tanh(z / 2) - mpmath.mpf("0.75") * mpmath.erf(z / 4), place, 16
         )
-    with _precision():
+    with ctx.workprec(_BITS):
         found = _difference(arb(2), arb("0.5"), [(arb("0.75"), arb("0.25"))], arb("0.375"))
     assert len(found) == 17
     for ours, theirs in zip(found, expected, strict=True):
@@ -133,7 +133,7 @@ def test_the_proof_leaves_no_place_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("symderiv.gaussian.erf_mixture._cell", noted)
     scale = 0.2
-    with _precision():
+    with ctx.workprec(_BITS):
         error, slope = _proved(arb(0), arb(2), (1.0, -1.0), (scale, scale))
     assert cells[0][0] <= 0
     assert all(a[1] >= b[0] for a, b in pairwise(cells))

@@ -1,0 +1,16 @@
+"""Nodes and weights of Gauss and Legendre's rule as balls: FLINT proves what they contain."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from flint import arb, ctx
+
+__all__ = ["legendre_balls"]
+
+
+@lru_cache(maxsize=256)
+def legendre_balls(points: int, bits: int) -> tuple[tuple[arb, arb], ...]:
+    """Return pairs of a node in [-1, 1] and its weight, computed with so many bits."""
+    with ctx.workprec(bits):
+        return tuple(arb.legendre_p_root(points, k, weight=True) for k in range(points))

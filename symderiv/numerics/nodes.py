@@ -1,0 +1,77 @@
+"""Nodes and weights of Gauss' rules in doubles, for all quadratures that are not certified.
+
+NumPy computes them. Certified rules have theirs as balls (``gaussian/legendre_balls.py``). The
+constants are also text for modules, like all else in this room.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+# Gauss' rules on [-1, 1]: a row of nodes and a row of weights.
+_LEGENDRE_8 = np.array(np.polynomial.legendre.leggauss(8))
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_16 = np.array(np.polynomial.legendre.leggauss(16))
+_LEGENDRE_20 = np.array(np.polynomial.legendre.leggauss(20))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_LEGENDRE_32 = np.array(np.polynomial.legendre.leggauss(32))
+# Gauss' rule for means over a standard normal variable.
+_HERMITE_7_NODES = np.polynomial.hermite_e.hermegauss(7)[0]
+_HERMITE_7_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)[1] / math.sqrt(2.0 * math.pi)
+
+
+@functools.lru_cache(maxsize=64)
+def gauss_legendre(points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights of Gauss' rule on [-1, 1], each of shape (points,)."""
+    return _fixed(*np.polynomial.legendre.leggauss(points))
+
+
+@functools.lru_cache(maxsize=64)
+def gauss_hermite(points: int, axes: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tensor grid for means over independent standard normal variables.
+
+    Args:
+        points: On each axis.
+        axes: The number of variables.
+
+    Returns:
+        Nodes, shape (points**axes, axes), and weights, which add up to 1.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
+    grids = np.meshgrid(*[nodes] * axes, indexing="ij")
+    shares = np.meshgrid(*[weights] * axes, indexing="ij")
+    product = np.prod(np.reshape(shares, (axes, -1)), axis=0)
+    return _fixed(np.reshape(grids, (axes, -1)).T, product / product.sum())
+
+
+def gauss_panels(edges: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights of Gauss' rule in every panel between ascending edges.
+
+    Args:
+        edges: Shape (..., panels + 1).
+        points: In each panel.
+
+    Returns:
+        Both of shape (..., panels * points).
+    """
+    nodes, weights = gauss_legendre(points)
+    middle, half = (edges[..., 1:] + edges[..., :-1]) / 2, np.diff(edges, axis=-1) / 2
+    shape = (*edges.shape[:-1], -1)
+    places = middle[..., None] + half[..., None] * nodes
+    return places.reshape(shape), (half[..., None] * weights).reshape(shape)
+
+
+def normal_steps(reach: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return equally spaced nodes up to a reach and weights for means over a standard normal."""
+    count = math.floor(reach / step + 1e-9)
+    nodes = step * np.arange(-count, count + 1)
+    return nodes, step * np.exp(-(nodes**2) / 2.0) / np.sqrt(2.0 * np.pi)
+
+
+def _fixed(nodes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Make arrays that are kept unchangeable."""
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights
