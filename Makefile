@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -95,6 +95,10 @@ pairs: $(VENV)/.installed
 # Every pair of keys of learning rules: solved, or refused when the problem is stated (about an hour).
 rule-pairs: $(VENV)/.installed
 	cd tests && ../$(BIN)/python -m rule_pairs --results ../rule-pairs-results.txt
+
+# Random pairs and triples of these keys: runs of SGD beside the equations. SEEDS="--seed 5 --pairs 40 --triples 40"
+rule-pairs-sgd: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m rule_pairs --sgd $(or $(SEEDS),--pairs 20 --triples 20)
 
 # True errors of means by quadrature beside the stated ones, over random and hard covariances.
 quadrature-errors: $(VENV)/.installed

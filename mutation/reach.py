@@ -30,15 +30,15 @@ from mutation.together import watched_together
 __all__ = ["Reach", "Reached", "measure", "pytest_words"]
 
 #: CPU seconds for one test of unchanged sources while it is watched; one that takes longer is not
-#: asked (and named among those that fail): others of its room are many times cheaper.
-_LONGEST_TEST: Final = 12.0
+#: asked, and named: others of its room are many times cheaper.
+_LONGEST_TEST: Final = 24.0
 
 
 @dataclass(frozen=True)
 class Reached:
     """A test on unchanged sources: CPU seconds, whether it passed, lines by file.
 
-    ``digest`` is of its own file.
+    ``digest`` is of its own file, ``why`` says what was wrong where it did not pass.
     """
 
     digest: str
@@ -46,6 +46,7 @@ class Reached:
     seconds: float
     passed: bool
     lines: dict[str, frozenset[int]]
+    why: str = ""
 
 
 def pytest_words(ids: Iterable[str]) -> list[str]:
@@ -121,6 +122,7 @@ def _read(kept: Path) -> list[Reached]:
             e["seconds"],
             e["passed"],
             {file: frozenset(lines) for file, lines in e["lines"].items()},
+            e.get("why", ""),
         )
         for e in entries
     ]
@@ -154,7 +156,9 @@ class _Watcher:
 
     @staticmethod
     def _seen(ended: Ended) -> dict[str, Any]:
-        return ended.answer or {"passed": False, "lines": {}, "why": ended.printed[-300:]}
+        late = f"takes over {_LONGEST_TEST:g} CPU seconds"
+        why = late if ended.out_of_time else ended.printed[-300:]
+        return ended.answer or {"passed": False, "lines": {}, "why": why}
 
     def _watched(self, item: Any) -> dict[str, Any]:
         from _pytest.runner import runtestprotocol
@@ -227,7 +231,7 @@ class Reach:
         self.snapshot = snapshot
         self.seconds = {e.test: e.seconds for e in measured if e.passed}
         self.keys = {e.test: f"{e.digest} {e.test}" for e in measured}
-        self.failing = sorted(e.test for e in measured if not e.passed)
+        self.unasked = sorted(f"{e.test} ({e.why or 'fails'})" for e in measured if not e.passed)
         self._by_line: dict[tuple[str, int], set[str]] = {}
         self._naming = _Naming(snapshot, self.seconds)
         for entry in measured:

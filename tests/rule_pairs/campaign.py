@@ -16,6 +16,10 @@ from symderiv.errors import InputError, SymderivError
 
 DIMENSION = 1000
 """Of inputs, where runs are compared with equations."""
+TIMES = [0.1, 0.2, 0.4, 0.8]
+"""Examples over dimension, where they are compared."""
+MOST_GROWTH = 10.0
+"""Of overlaps since the start; beyond, what N leaves out grows as fast as they do."""
 MOST_SECONDS = 2.0
 """Of CPU time, to state a problem or to refuse it."""
 
@@ -82,8 +86,8 @@ class Found:
     """What became of some features together.
 
     Attributes:
-        ending: "refused", "solved", "stated" (where nothing was solved), "followed" (by SGD), or
-            "wrong".
+        ending: "refused", "solved", "stated" (where nothing was solved), "followed" (by SGD),
+            "diverged" (before anything could be compared with SGD), or "wrong".
         reason: of a refusal, or of what is wrong.
         seconds: of CPU time to state it.
     """
@@ -106,7 +110,7 @@ def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") ->
     """State a problem with these features, and derive and integrate it if that is not refused.
 
     What is wrong: a refusal that takes long or does not name the keys of two of them, and a problem
-    that can be stated and not be solved.
+    that can be stated but has no statement of its rule, or cannot be solved.
     """
     arguments: dict[str, Any] = {**_COMMON, "inputs": sd.Spectrum([1.6, 0.4], dimension=40)}
     for feature in features:
@@ -126,9 +130,10 @@ def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") ->
     seconds = time.process_time() - begin
     if seconds > MOST_SECONDS:
         return Found(features, "wrong", f"stating took {seconds:.1f} CPU seconds", seconds)
-    if not solve:
-        return Found(features, "stated", "", seconds)
     try:
+        _ = problem.system
+        if not solve:
+            return Found(features, "stated", "", seconds)
         run = problem.solve(alpha=[0.0, 0.02], relative_tolerance=1e-4)
     except Exception as error:
         reason = f"stated, then {type(error).__name__}: {error}"
@@ -141,8 +146,11 @@ def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") ->
 def followed(features: tuple[str, ...], *, activation: str = "erf", seed: int = 1) -> Found:
     """Compare runs of SGD with the equations where both take a problem with these features.
 
-    What is wrong: a mean of overlaps, output weights or biases that is further from the equations
-    than three standard errors and 0.5/√N of the largest.
+    What diverges is compared while the equations stay below ``MOST_GROWTH`` times their start.
+
+    What is wrong: runs that diverge where the equations do not, and a mean of overlaps, output
+    weights or biases that is further from the equations than three standard errors and 0.5/√N of
+    the largest.
     """
     sizes = {"students": 3, "teachers": 2, "seed": seed}
     arguments: dict[str, Any] = {**_COMMON, **sizes, "inputs": sd.Spectrum([1.6, 0.4])}
@@ -152,23 +160,38 @@ def followed(features: tuple[str, ...], *, activation: str = "erf", seed: int = 
     begin = time.process_time()
     try:
         problem = sd.Problem(activation, **arguments)
-        run = problem.solve(alpha=[0.4, 0.8])
-        sgd = problem.simulate(alpha=[0.4, 0.8], runs=24)
+        run = problem.solve(alpha=[0.0, *TIMES])
+        sgd = problem.simulate(alpha=[0.0, *TIMES], runs=24)
     except SymderivError as error:
         return Found(features, "refused", str(error), time.process_time() - begin)
+    ending, reason = _compared(run, sgd)
+    return Found(features, ending, reason, time.process_time() - begin)
+
+
+def _compared(run: Any, sgd: Any) -> tuple[str, str]:
+    """An ending and its reason, of equations and of runs recorded at the same times."""
+    largest = np.max(np.abs(run.Q), axis=(1, 2))
+    # the equations may end early; the start itself is compared with nothing
+    bounded = int(np.sum(np.logical_and.accumulate(largest <= MOST_GROWTH * largest[0])))
+    if bounded == 1:
+        return "diverged", f"the equations grow {MOST_GROWTH:g} times before {TIMES[0]:g}"
+    if sgd.Q.shape[1] < bounded:
+        return "wrong", f"{sgd.message}; the equations do not"
     pairs = {name: (getattr(run, name), getattr(sgd, name)) for name in ("Q", "R", "v")}
     # what is made of the same numbers by both follows from these
     further = {name for name in run.further if name == "b" or "." in name}
     pairs |= {name: (run.further[name], sgd.further[name]) for name in further & {*sgd.further}}
-    worst = "", 0.0
+    worst = "nothing", 0.0
     for name, (wanted, found) in pairs.items():
+        wanted, found = wanted[1:bounded], found[:, 1:bounded]
         mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
         gap = np.max(np.abs(mean - wanted) - 3 * error) * np.sqrt(DIMENSION)
         share = float(gap / max(np.max(np.abs(wanted)), 0.1))
         worst = max(worst, (name, share), key=lambda each: each[1])
-    ending = "wrong" if worst[1] > 0.5 else "followed"
-    reason = f"{worst[0]} is off by {worst[1]:.2f}/sqrt(N) of the largest" if worst[0] else ""
-    return Found(features, ending, reason, time.process_time() - begin)
+    reason = f"{worst[0]} is off by {worst[1]:.2f}/sqrt(N) of the largest"
+    if bounded <= len(TIMES):
+        reason += f" up to {TIMES[bounded - 2]:g}, then the equations diverge"
+    return "wrong" if worst[1] > 0.5 else "followed", reason
 
 
 def _named(feature: str, message: str) -> bool:

@@ -6,14 +6,16 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from support.rotating import DAY
 
 import symderiv as sd
 from rule_pairs import campaign
-from rule_pairs.campaign import FEATURES, together, tried
+from rule_pairs.campaign import DIMENSION, FEATURES, TIMES, followed, together, tried
 from symderiv.dynamics.rules.whichever import rule_of_study
 from symderiv.dynamics.studies.study_tables import RULE_KEYS
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -32,7 +34,7 @@ def test_all_pairs_are_stated_or_refused_at_once_by_name() -> None:
 
 
 def test_triples_of_today() -> None:
-    triples = random.Random(DAY).sample(list(together(3)), 300)
+    triples = random.Random(DAY).sample(list(together(3)), 100)
     found = [tried(triple, solve=False) for triple in triples]
     assert [each for each in found if each.ending == "wrong"] == []
 
@@ -67,3 +69,53 @@ def test_a_refusal_that_names_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(sd, "Problem", refuse)
     assert tried(("batch", "dropout"), solve=False).ending == "wrong"
+
+
+def _recorded(scale: float, growth: float, points: int, runs: int = 0) -> SimpleNamespace:
+    """Overlaps that grow by the same factor between times, of equations or of so many runs.
+
+    Runs are apart by a hundredth, one half of them above and one half below.
+    """
+    wanted = scale * growth ** np.arange(points)[:, None, None] * np.ones((points, 3, 2))
+    apart = 0.01 * (-1.0) ** np.arange(runs)[:, None, None, None]
+    values = wanted * (1.0 + apart) if runs else wanted
+    names: dict[str, Any] = {"Q": values, "R": values, "v": values[..., 0]}
+    return SimpleNamespace(**names, further={"b": values[..., 0]}, message="run 1 diverged")
+
+
+@pytest.mark.parametrize(
+    ("run", "sgd", "ending"),
+    [
+        ((1.0, 1.0, 5), (1.0, 1.0, 5), "followed"),
+        # within three standard errors of 0.01/√24, and 0.5/√N
+        ((1.0, 1.0, 5), (1.0 + 0.4 / DIMENSION**0.5, 1.0, 5), "followed"),
+        ((1.0, 1.0, 5), (1.0 - 0.9 / DIMENSION**0.5, 1.0, 5), "wrong"),
+        # the runs diverge alone
+        ((1.0, 1.0, 5), (1.0, 1.0, 3), "wrong"),
+        # both grow: what is compared is what comes before
+        ((1.0, 3.0, 4), (1.0, 3.0, 3), "followed"),
+        ((1.0, 3.0, 4), (1.0, 3.3, 5), "wrong"),
+        ((1.0, 11.0, 5), (1.0, 9.0, 5), "diverged"),
+        ((1.0, 1.0, 1), (1.0, 1.0, 5), "diverged"),
+    ],
+)
+def test_runs_are_followed_wrong_or_diverged(
+    monkeypatch: pytest.MonkeyPatch,
+    run: tuple[float, float, int],
+    sgd: tuple[float, float, int],
+    ending: str,
+) -> None:
+    class Problem:
+        def __init__(self, activation: str, **_: object) -> None:
+            assert activation == "erf"
+
+        def solve(self, *, alpha: list[float]) -> SimpleNamespace:
+            assert alpha == [0.0, *TIMES]
+            return _recorded(*run)
+
+        def simulate(self, *, alpha: list[float], runs: int) -> SimpleNamespace:
+            assert alpha == [0.0, *TIMES]
+            return _recorded(*sgd, runs)
+
+    monkeypatch.setattr(sd, "Problem", Problem)
+    assert followed(("batch",)).ending == ending

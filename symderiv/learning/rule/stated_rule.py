@@ -124,7 +124,7 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
     velocities = _velocities(P, numbers, rates)
     errors, examples = [], []
     for number, (law, factor) in enumerate(numbers.inputs or ((model, sp.S.One),)):
-        example = _inputs(P, numbers, law, f"{number + 1}" if number else "")
+        example = _inputs(P, numbers, law, f"task{number + 1}" if number else "")
         examples.append(example)
         weights = _all_exact(v), _all_exact(b)
         loss, error = _loss(problem, numbers, vectors, weights, example, drawn)
