@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 
 SYMDERIV = str(Path(sys.executable).with_name("symderiv"))
@@ -146,27 +147,6 @@ def solver_against_scipy() -> list[Row]:
     ]
 
 
-def stabilised_steps() -> list[Row]:
-    """Stabilised steps where they pay against explicit ones alone."""
-    from benchmarks.stabilised import rows
-
-    return [Row(*row) for row in rows()]
-
-
-def results_between_steps() -> list[Row]:
-    """Many times asked for against few."""
-    from benchmarks.outputs import rows
-
-    return [Row(*row) for row in rows()]
-
-
-def kernel() -> list[Row]:
-    """K=M=4, L=512: one right-hand side against NumPy with BLAS, and against the machine."""
-    from benchmarks.kernel_limits import lines
-
-    return [Row(*line) for line in lines()]
-
-
 def vector_simulation() -> list[Row]:
     """SGD with explicit vectors against drawing its normal numbers and nothing else."""
     from benchmarks.vectors import rates
@@ -256,46 +236,24 @@ def gram_simulation() -> list[Row]:
     ]
 
 
-def many_eigenvalues() -> list[Row]:
-    """Compression of spectra with 4096 and 65536 eigenvalues."""
-    from benchmarks.compression import lines
-
-    return [Row(*line) for line in lines()]
-
-
-def structured_inputs() -> list[Row]:
-    """Hidden manifolds: times, Euler's method at equal accuracy, averaged teacher overlaps."""
-    from benchmarks.structured import averaging, lines
-
-    return [Row(*line) for line in (*lines(), *averaging())]
-
-
-def linear_networks() -> list[Row]:
-    """The secular equation at L = 10^4, against mpmath, and against moments with many digits."""
-    from benchmarks.linear import rows
-
-    return [Row(*row) for row in rows()]
+#: What modules measure themselves: functions that give rows as tuples.
+ELSEWHERE = {
+    "stabilised": ("rows",),
+    "outputs": ("rows",),
+    "kernel_limits": ("lines",),
+    "compression": ("lines",),
+    "structured": ("lines", "averaging"),
+    "linear": ("rows",),
+    "moment_form": ("lines",),
+    "asymptotics": ("rows",),
+    "plateau": ("rows",),
+}
 
 
-def plateaus() -> list[Row]:
-    """The plateau of many units, and its escape rate against differences."""
-    from benchmarks.plateau import rows
-
-    return [Row(*row) for row in rows()]
-
-
-def moment_form() -> list[Row]:
-    """The moment form with 50 eigenvalues in arbitrary precision against the spectral solver."""
-    from benchmarks.moment_form import lines
-
-    return [Row(*line) for line in lines()]
-
-
-def late_learning() -> list[Row]:
-    """The linearisation around perfect learning at 4096 eigenvalues."""
-    from benchmarks.asymptotics import rows
-
-    return [Row(*row) for row in rows()]
+def measured_elsewhere(module: str) -> list[Row]:
+    """The rows of a module of this folder."""
+    found = import_module(f"benchmarks.{module}")
+    return [Row(*row) for name in ELSEWHERE[module] for row in getattr(found, name)()]
 
 
 def main() -> int:
@@ -306,22 +264,16 @@ def main() -> int:
         derivation,
         certified_number,
         solver_against_scipy,
-        stabilised_steps,
-        results_between_steps,
         first_solve,
         library,
-        kernel,
         vector_simulation,
         gram_simulation,
-        many_eigenvalues,
-        structured_inputs,
-        linear_networks,
-        moment_form,
-        late_learning,
-        plateaus,
     ):
         rows += group()
         print(f"{group.__name__}: done", file=sys.stderr)
+    for module in ELSEWHERE:
+        rows += measured_elsewhere(module)
+        print(f"{module}: done", file=sys.stderr)
     if "--json" in sys.argv[1:]:
         print(json.dumps({"rows": [asdict(row) for row in rows]}))
     else:

@@ -96,6 +96,7 @@ class Rule:
     Attributes:
         start: Q, R and T of isotropic inputs; None for drawn vectors on a power-law spectrum.
         runs: of SGD.
+        manifold: inputs are a hidden manifold in place of the power-law spectrum.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Rule:
     activation: str = "erf"
     start: dict[str, Any] | None = None
     runs: int = RUNS
+    manifold: bool = False
 
     def problem(self, N: int) -> sd.Problem:
         """The problem at an input dimension."""
@@ -110,13 +112,16 @@ class Rule:
         if self.start is None:
             own = {**own, **SPECTRUM, **self.arguments}
             inputs: Any = sd.PowerLaw(4, exponent=0.5, dimension=N)
+            if self.manifold:
+                inputs = sd.HiddenManifold("sign", dimension=N, latent_dimension=N // 2)
         else:
             inputs = sd.Isotropic(N)
         return sd.Problem(self.activation, inputs=inputs, **own)
 
     def digest(self, N: int) -> str:
         """Of all that its line depends on besides the program."""
-        told = [self.activation, self.arguments, self.start, COMMON, SINGLE, N, self.runs, TIMES]
+        told = [self.activation, self.arguments, self.start, self.manifold, COMMON, SINGLE, N]
+        told += [self.runs, TIMES]
         return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
@@ -241,6 +246,8 @@ RULES = (
     _spectrum("dropout, power-law spectrum", keep=0.8),
     _spectrum("momentum 1/N, power-law spectrum", momentum_rate=3.0, learning_rate=1.0),
     _spectrum("sphere, power-law spectrum", normalise="sphere"),
+    Rule("hidden manifold, both layers", BOTH, manifold=True),
+    Rule("hidden manifold, both layers, relu", BOTH, "relu", manifold=True),
     _rule("a switch of tasks", tasks=SWITCH, **BOTH),
     _rule("replay", tasks=REPLAY, **BOTH),
     _rule("tasks and dropout", tasks=SWITCH, keep=0.8, **BOTH),

@@ -1,7 +1,6 @@
 """Structured inputs: the hidden manifold at D = 500, N = 1000.
 
 python -m benchmarks.structured                   times, Euler's method at equal accuracy
-python -m benchmarks.structured --long            equations against SGD, N = 1000 and 2000
 python -m benchmarks.structured --averaging       the error of averaged teacher overlaps
 """
 
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,14 +17,11 @@ import numpy as np
 from numba import njit
 
 from benchmarks.kernel_limits import _repeat, aligned, seconds_per_call
-from symderiv.dynamics import Study, Trajectory, load_kernel, parse_study, simulate, solve
+from symderiv.dynamics import Study, Trajectory, load_kernel, parse_study, solve
 from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
 from symderiv.dynamics.studies.initial import Initial, initial
 
 Line = tuple[str, str, str, bool]
-
-#: Allowance c/√N of the comparison with SGD, relative to the largest value of a quantity.
-CONSTANT = 0.5
 
 
 def study_of(
@@ -36,7 +31,6 @@ def study_of(
     *,
     activation: str = "erf",
     units: int = 2,
-    runs: int = 10,
     seed: int = 0,
     relative_tolerance: float = 1e-9,
 ) -> Study:
@@ -61,8 +55,6 @@ def study_of(
         [initial]
         student_std = 1.0
         seed = {seed}
-        [simulation]
-        runs = {runs}
         [time]
         values = {times}
         relative_tolerance = {relative_tolerance}
@@ -199,47 +191,6 @@ def lines() -> list[Line]:
     return [right_hand_side(), *solutions()]
 
 
-# -- equations against SGD --------------------------------------------------------------------
-
-TIMES = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
-QUANTITIES = ("generalization_error", "Q", "R", "v")
-
-
-def deviations(N: int, activation: str, runs: int) -> dict[str, tuple[float, float]]:
-    """Of each quantity: largest deviation beyond 3 standard errors, and largest at all.
-
-    In units of its largest value over √N: the first is the c that is needed.
-    """
-    study = study_of(N, N // 2, TIMES, activation=activation, runs=runs)
-    start = initial(study)
-    theory, simulated = solve(study, start=start), simulate(study, start=start)
-    found = {}
-    for name in QUANTITIES:
-        exact = np.asarray(getattr(theory, name))
-        unit = float(np.max(np.abs(exact))) / math.sqrt(N)
-        off = np.abs(simulated.mean(name) - exact)
-        beyond = off - 3.0 * simulated.standard_error(name)
-        found[name] = max(0.0, float(np.max(beyond)) / unit), float(np.max(off)) / unit
-    return found
-
-
-def against_sgd(runs: int) -> Iterator[Line]:
-    """Within 3 standard errors + c/√N, at N and 2 N."""
-    for activation in ("erf", "relu"):
-        for N in (1000, 2000):
-            begin = time.process_time()
-            found = deviations(N, activation, runs)
-            text = ", ".join(f"{k} {a:.2f} ({b:.2f})" for k, (a, b) in found.items())
-            worst = max(a for a, _ in found.values())
-            yield (
-                f"{activation}, N = {N}, D = {N // 2}, both layers, {runs} runs to t = 20: "
-                "c needed beyond 3 standard errors (deviation, in units of size/√N)",
-                f"{text}; {time.process_time() - begin:.0f} CPU s",
-                f"c <= {CONSTANT:g}",
-                worst <= CONSTANT,
-            )
-
-
 # -- averaged teacher overlaps ----------------------------------------------------------------
 
 
@@ -278,16 +229,9 @@ def averaging(seeds: int = 24) -> Iterator[Line]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The hidden manifold in numbers.")
-    parser.add_argument("--long", action="store_true", help="equations against SGD")
     parser.add_argument("--averaging", action="store_true", help="averaged teacher overlaps")
-    parser.add_argument("--runs", type=int, default=10)
     arguments = parser.parse_args()
-    if arguments.long:
-        chosen: Any = against_sgd(arguments.runs)
-    elif arguments.averaging:
-        chosen = averaging()
-    else:
-        chosen = lines()
+    chosen = averaging() if arguments.averaging else lines()
     for what, measured, must_be, met in chosen:
         print(f"{what}: {measured} (must be {must_be}){'' if met else ' NOT MET'}", flush=True)
 

@@ -148,7 +148,7 @@ def stated_error(m: SimpleNamespace, student: Activation, teacher: Activation) -
 def readable_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
     """The procedures ``right_hand_side`` and ``generalization_error``."""
     K, M, L = len(state.J), len(state.B), len(state.eigenvalue)
-    Qk, rk, tk = _overlaps(state)
+    Qk, rk, tk = overlaps(state)
     dQ, dr, dv = np.full((K, K, L), np.nan), np.full((K, M, L), np.nan), np.full(K, np.nan)
     T = state.T.copy()
     m.right_hand_side(
@@ -160,7 +160,7 @@ def readable_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
         tk,
         T,
         state.v_teacher,
-        *_numbers(rates),
+        *numbers(rates),
         dQ,
         dr,
         dv,
@@ -181,7 +181,7 @@ def written_out_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
 
 def packed(state: State, rates: Rates) -> tuple[Array, NDArray[np.int64], Array]:
     """State, sizes and parameters in the layout of the flat functions."""
-    Qk, rk, tk = _overlaps(state)
+    Qk, rk, tk = overlaps(state)
     vector = np.concatenate([Qk.ravel(), rk.ravel(), state.v])
     parameters = np.concatenate(
         [
@@ -190,13 +190,14 @@ def packed(state: State, rates: Rates) -> tuple[Array, NDArray[np.int64], Array]
             tk.ravel(),
             state.T.ravel(),
             state.v_teacher,
-            _numbers(rates),
+            numbers(rates),
         ]
     )
     return vector, np.array([len(state.J), len(state.B), len(state.eigenvalue)]), parameters
 
 
-def _overlaps(state: State) -> tuple[Array, Array, Array]:
+def overlaps(state: State) -> tuple[Array, Array, Array]:
+    """Those of students, of students with teachers and of teachers, the eigenvalue last."""
     phi = state.phi
     return (
         np.ascontiguousarray(state.overlap(state.J, state.J)),
@@ -205,12 +206,13 @@ def _overlaps(state: State) -> tuple[Array, Array, Array]:
     )
 
 
-def _numbers(rates: Rates) -> list[float]:
+def numbers(rates: Rates) -> list[float]:
+    """In the order of the modules."""
     return [
         rates.learning_rate,
         rates.second_layer_learning_rate,
         rates.weight_decay,
         rates.second_layer_weight_decay,
         rates.label_noise,
-        1.0,
+        rates.full_order,
     ]

@@ -79,9 +79,11 @@ class Rates:
     weight_decay: float = 0.13
     second_layer_weight_decay: float = 0.21
     label_noise: float = 0.3
+    full_order: float = 1.0
 
 
-def _random(name: str, seed: int, K: int, M: int, L: int, hidden: int = 0) -> State:
+def random_state(name: str, seed: int, K: int, M: int, L: int, hidden: int = 0) -> State:
+    """Several units in general position, with variances of the fields of order one."""
     rng = np.random.default_rng(seed)
     mode = np.repeat(np.arange(L), 3 + np.arange(L))
     N = len(mode)
@@ -127,7 +129,7 @@ def _near(state: State, row: Array, off: float, size: float) -> Array:
 
 def _aligned(name: str, seed: int, K: int, M: int, L: int, off: float) -> State:
     """Student 0 near teacher 0, student 1 near opposite to teacher 1 or near student 0."""
-    state = _random(name, seed, K, M, L)
+    state = random_state(name, seed, K, M, L)
     J = state.J.copy()
     J[0] = _near(state, state.B[0], off, 1.05)
     if K > 1:
@@ -139,7 +141,7 @@ def _aligned(name: str, seed: int, K: int, M: int, L: int, off: float) -> State:
 
 def _coincident(name: str, seed: int) -> State:
     """Two equal students, a third opposite to a teacher, K = 3, M = 2."""
-    state = _random(name, seed, 3, 2, 1)
+    state = random_state(name, seed, 3, 2, 1)
     J = state.J.copy()
     J[1] = J[0]
     J[2] = -state.B[0]
@@ -149,7 +151,7 @@ def _coincident(name: str, seed: int) -> State:
 
 
 PRECISE = (
-    _random("1,1 generic", 11, 1, 1, 1, hidden=1),
+    random_state("1,1 generic", 11, 1, 1, 1, hidden=1),
     _aligned("1,1 L=3 1-rho=1e-3", 12, 1, 1, 3, 1e-3),
     _aligned("1,1 1-rho=1e-8", 13, 1, 1, 1, 1e-8),
     _aligned("1,1 equal", 14, 1, 1, 1, 0.0),
@@ -157,8 +159,8 @@ PRECISE = (
 """One student and one teacher: nested quadrature."""
 
 SAMPLED = (
-    _random("3,2 generic", 21, 3, 2, 1),
-    _random("2,3 L=3 hidden", 22, 2, 3, 3, hidden=2),
+    random_state("3,2 generic", 21, 3, 2, 1),
+    random_state("2,3 L=3 hidden", 22, 2, 3, 3, hidden=2),
     _aligned("2,2 1-rho=1e-3", 23, 2, 2, 3, 1e-3),
     _aligned("3,2 1-rho=1e-8", 24, 3, 2, 1, 1e-8),
     _coincident("3,2 coincident", 25),

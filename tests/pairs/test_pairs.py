@@ -76,7 +76,7 @@ def test_slopes_written_by_hand_are_derivatives(name: str) -> None:
     np.testing.assert_allclose(each.slope(x), difference, atol=1e-8)
 
 
-def test_both_references_are_exact_where_the_mean_is_known() -> None:
+def test_all_references_are_exact_where_the_mean_is_known() -> None:
     # Linear units: one step has the mean -η v δ-correlations, and E[F²] is Isserlis' theorem.
     linear, rates, none = ACTIVATIONS["linear"], Rates(), reference.StatedError()
     for state in (*PRECISE, *SAMPLED):
@@ -98,6 +98,8 @@ def test_both_references_are_exact_where_the_mean_is_known() -> None:
             found = reference.by_nested_quadrature(state, rates, linear, linear, none)
             assert np.max(np.abs(found.value - exact) / found.scale) < 1e-12
         else:
+            found = reference.by_hermite(state, rates, linear, linear, 6)
+            assert np.max(np.abs(found.value - exact) / found.scale) < 1e-12
             found = reference.by_sampling(state, rates, linear, linear, none)
             assert np.all(np.abs(found.value - exact) <= 6 * found.error + 1e-12)
             assert np.max(found.error / found.scale) < 1e-3

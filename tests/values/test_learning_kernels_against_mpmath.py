@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from support.sgd_definition import Rates, System, modes_last, random_system
+from pairs.engine import numbers, overlaps, packed
+from pairs.states import Rates, State, random_state
 from symderiv_codegen import print_mpmath
 
 from symderiv.learning import (
@@ -39,17 +41,16 @@ def zeros(mp: Any, *shape: int) -> Any:
     return [zeros(mp, *shape[1:]) for _ in range(shape[0])] if shape else mp.zero
 
 
-def spectral_rates(module: Any, system: System, rates: Rates, mp: Any) -> tuple[Any, Any, Any]:
-    K, M, L = system.sizes()
+def spectral_rates(module: Any, system: State, rates: Rates, mp: Any) -> tuple[Any, Any, Any]:
+    K, M, L = len(system.J), len(system.B), len(system.eigenvalue)
     outputs = zeros(mp, K, K, L), zeros(mp, K, M, L), zeros(mp, K)
-    J, phi = system.J, system.phi
-    parts = [modes_last(system._overlap(a, b)) for a, b in ((J, J), (J, phi), (phi, phi))]
+    parts = overlaps(system)
     module.right_hand_side(
         mp,
         *(exact(a, mp) for a in (parts[0], parts[1], system.v)),
         *(exact(a, mp) for a in (system.eigenvalue, system.weight, parts[2])),
         *(exact(a, mp) for a in (system.T, system.v_teacher)),
-        *(mp.mpf(rate) for rate in rates.packed()),
+        *(mp.mpf(rate) for rate in numbers(rates)),
         *outputs,
     )
     return outputs
@@ -65,13 +66,12 @@ def test_the_kernel_agrees_with_many_digits_to_the_rounding_of_its_input(name: s
     # Gelu at many digits needs an integral for every set of fields, so it gets a small system.
     sizes = ((3, 1, 2),) if name == "gelu" else ((1, 2, 2), (2, 3, 2))
     for seed, K, M in sizes:
-        system, rates = random_system(seed, K, M), Rates()
+        system, rates = random_state("general", seed, K, M, 2, hidden=M), Rates()
         outputs = spectral_rates(reference, system, rates, mp)
         expected = np.concatenate([np.ravel(np.array(part, dtype=float)) for part in outputs])
         found = np.empty_like(expected)
-        kernel.flat_right_hand_side(
-            0.0, system.state(), system.sizes(), system.parameters(rates), found
-        )
+        vector, sizes_of, parameters = packed(system, rates)
+        kernel.flat_right_hand_side(0.0, vector, sizes_of, parameters, found)
         scale = np.abs(expected).max()
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13 * scale)
 
@@ -87,16 +87,12 @@ def test_the_moment_form_is_the_spectral_form_summed_over_eigenvalues(
     equations = derive_equations(learning_problem(student, teacher))
     spectral = module_of(print_mpmath(solver_program(equations, "spectral")))
     moments = module_of(print_mpmath(moment_program(equations, "moments")))
-    system, rates = random_system(11, 3, 2), Rates()
+    K, M = 3, 2
+    system, rates = random_state("general", 11, K, M, L, hidden=M), Rates()
     if L == 1:
-        mode = np.zeros_like(system.mode)
-        system = System(
-            system.J, system.phi, mode, np.array([1.3]), system.T, system.v, system.v_teacher
-        )
-    K, M, _ = system.sizes()
-    J, phi = system.J, system.phi
+        system = replace(system, eigenvalue=np.array([1.3]))
     rho, w = exact(system.eigenvalue, mp), exact(system.weight, mp)
-    overlaps = [exact(system._overlap(a, b), mp) for a, b in ((J, J), (J, phi), (phi, phi))]
+    parts_of = [exact(np.moveaxis(part, -1, 0), mp) for part in overlaps(system)]
 
     def moment(parts: Any, power: int, rows: int, columns: int) -> Any:
         return [
@@ -107,9 +103,9 @@ def test_the_moment_form_is_the_spectral_form_summed_over_eigenvalues(
             for a in range(rows)
         ]
 
-    student_moment = [moment(overlaps[0], l, K, K) for l in range(L)]
-    cross_moment = [moment(overlaps[1], l - 1, K, M) for l in range(L)]
-    teacher_moment = [moment(overlaps[2], l - 1, M, M) for l in range(L)]
+    student_moment = [moment(parts_of[0], l, K, K) for l in range(L)]
+    cross_moment = [moment(parts_of[1], l - 1, K, M) for l in range(L)]
+    teacher_moment = [moment(parts_of[2], l - 1, M, M) for l in range(L)]
     nu = [mp.fsum(w[k] * rho[k] ** (l + 1) for k in range(L)) for l in range(L)]
     found = zeros(mp, L, K, K), zeros(mp, L, K, M), zeros(mp, K)
     v, T, v_teacher = (exact(a, mp) for a in (system.v, system.T, system.v_teacher))
@@ -123,7 +119,7 @@ def test_the_moment_form_is_the_spectral_form_summed_over_eigenvalues(
         teacher_moment,
         T,
         v_teacher,
-        *(mp.mpf(rate) for rate in rates.packed()),
+        *(mp.mpf(rate) for rate in numbers(rates)),
         *found,
     )
     dQ, dr, dv = spectral_rates(spectral, system, rates, mp)

@@ -36,19 +36,6 @@ def as_multiprecision(text: str) -> dict[str, Any]:
     return namespace
 
 
-def as_module(text: str, directory: Path, name: str) -> ModuleType:
-    """The text as a module file of that directory, imported (and compiled by numba)."""
-    path = directory / f"{name}.py"
-    path.write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def as_fast_module(text: str, directory: Path, name: str) -> ModuleType:
     """The same of a fast module, beside what it needs."""
     package = directory / "fast"

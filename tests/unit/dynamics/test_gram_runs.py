@@ -1,4 +1,4 @@
-"""The simulator without vectors: the update to the letter, positivity, seeds, refusals."""
+"""The simulator without vectors: positivity, starts, when it is taken."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from unit.dynamics.test_sgd_runs import TEXT
 
 from symderiv.dynamics import parse_study, simulate
 from symderiv.dynamics.rules.simulating import recorded_chain
@@ -16,71 +17,7 @@ from symderiv.errors import InputError
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
 
-# 20, 11 and 4 coordinates for the five vectors, and five without input
-STUDY = """
-[network]
-activation = "erf"
-students = 3
-teachers = 2
-train_second_layer = true
-student_weights = [0.3, -0.5, 0.8]
-[data]
-model = "spectrum"
-eigenvalues = [1.7, 0.3, 2.4, 0.0]
-weights = [0.5, 0.275, 0.1, 0.125]
-dimension = 40
-[training]
-learning_rate = 0.9
-second_layer_learning_rate = 0.6
-weight_decay = 0.3
-second_layer_weight_decay = 0.2
-label_noise = 0.4
-[initial]
-student_std = 0.5
-seed = 8
-[time]
-values = [0, 0.1, 1, 2.5]
-[simulation]
-runs = 2
-method = "gram"
-"""
-
-
-def test_the_first_report_is_the_initial_state_of_the_integration():
-    study = parse_study(STUDY)
-    result = simulate(study)
-    assert result.method == "gram"
-    state = initial(study).state
-    for run in range(2):
-        np.testing.assert_allclose(result.Q[run, 0], state.Q, rtol=1e-13)
-        np.testing.assert_allclose(result.R[run, 0], state.R, rtol=1e-12, atol=1e-15)
-
-
-def test_a_run_depends_on_the_seed_alone(monkeypatch):
-    study = parse_study(STUDY)
-    plain = simulate(study, workers=1)
-    assert np.max(np.abs(plain.Q[0, -1] - plain.Q[1, -1])) > 1e-3
-    others = [
-        simulate(study, workers=2),
-        simulate(study, runs=3, workers=3),
-        simulate(parse_study(STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
-    ]
-    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 15 * 7)
-    others.append(simulate(study))
-    for other in others:
-        np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
-        np.testing.assert_array_equal(other.v[:2, -1], plain.v[:, -1])
-    seeded = simulate(parse_study(STUDY.replace("seed = 8", "seed = 9")))
-    assert np.max(np.abs(seeded.Q[:, -1] - plain.Q[:, -1])) > 1e-3
-
-
-def test_a_run_that_diverges_keeps_what_it_reported():
-    text = STUDY.replace('"erf"', '"linear"').replace("= 0.9", "= 200.0")
-    result = simulate(parse_study(text.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 50]")))
-    assert result.cause == "not-a-number"
-    assert "diverged at alpha" in result.message
-    assert result.alpha.tolist() == [0, 0.1]
-    assert np.all(np.isfinite(result.Q))
+STUDY = TEXT.format(method="gram")
 
 
 def lowest_scaled_eigenvalue(rows):
@@ -177,13 +114,7 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
     assert simulate(asked, runs=1).method == "vectors"
 
 
-def test_what_cannot_be_simulated_is_refused(tmp_path):
-    mean = STUDY.replace("seed = 8", 'draw = "mean"')
-    with pytest.raises(InputError, match=r"^data\.dimension: missing"):
-        simulate(parse_study(mean.replace("dimension = 40", "")))
-    # five orthogonal vectors do not fit into four coordinates
-    with pytest.raises(InputError, match=r"^data\.dimension: an eigenvalue has only 4"):
-        simulate(parse_study(mean))
+def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
     study = parse_study(LATE.format(activation="erf", students=2))
     state = initial(study).state
     curved = type(state)(

@@ -1,4 +1,4 @@
-"""The simulator: the update rule to the letter, seeds, workers, ways to end."""
+"""The simulator, on vectors and without: seeds, workers, starts, ways to end, refusals."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import erf
 
 from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.studies.initial import RUNS, initial, stream
+from symderiv.dynamics.studies.initial import initial
 from symderiv.errors import InputError
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
 
-STUDY = """
+# 20, 11 and 4 coordinates for the five vectors, and five without input
+TEXT = """
 [network]
 activation = "erf"
 students = 3
@@ -24,8 +24,8 @@ train_second_layer = true
 student_weights = [0.3, -0.5, 0.8]
 [data]
 model = "spectrum"
-eigenvalues = [1.7, 0.3, 0.0]
-weights = [0.5, 0.25, 0.25]
+eigenvalues = [1.7, 0.3, 2.4, 0.0]
+weights = [0.5, 0.275, 0.1, 0.125]
 dimension = 40
 [training]
 learning_rate = 0.9
@@ -40,80 +40,45 @@ seed = 8
 values = [0, 0.1, 1, 2.5]
 [simulation]
 runs = 2
-method = "vectors"
+method = "{method}"
 """
+STUDY = TEXT.format(method="vectors")
+METHODS = pytest.mark.parametrize("method", ["vectors", "gram"])
 
 
-def by_the_letter(study, run: int):
-    """The update rule of the documentation in plain NumPy, with the inputs themselves."""
-    start = initial(study)
-    N = 40
-    J, B = start.vectors.student.copy(), start.vectors.teacher
-    v, v_teacher = study.student_weights.copy(), study.teacher_weights
-    rho = start.vectors.variance
-    block = 101
-    z = stream(study.initial.seed, RUNS, run).standard_normal((block, N))
-    noise = study.training.label_noise * stream(study.initial.seed, RUNS, run, 1).standard_normal(
-        block
-    )
-    eta, kappa = study.training.learning_rate, study.training.weight_decay
-    eta_v, kappa_v = study.second_layer_learning_rate, study.second_layer_weight_decay
-    asked = {round(alpha * N) for alpha in study.simulation_alpha}
-    kept = []
-    for example in range(max(asked) + 1):
-        if example in asked:
-            kept.append(((J * rho) @ J.T / N, (J * rho) @ B.T / N, v.copy()))
-        xi = np.sqrt(rho) * z[example]
-        x, y = J @ xi / math.sqrt(N), B @ xi / math.sqrt(N)
-        g = erf(x / math.sqrt(2))
-        slope = math.sqrt(2 / math.pi) * np.exp(-(x**2) / 2)
-        delta = v @ g - (v_teacher @ erf(y / math.sqrt(2)) + noise[example])
-        J = J - eta / math.sqrt(N) * np.outer(v * slope * delta, xi) - kappa / N * J
-        v = v - eta_v / N * g * delta - kappa_v / N * v
-    return kept
-
-
-def test_runs_follow_the_update_rule_to_the_letter():
-    study = parse_study(STUDY)
+@METHODS
+def test_the_first_report_is_the_initial_state_of_the_integration(method):
+    study = parse_study(TEXT.format(method=method))
     result = simulate(study)
+    assert result.method == method
     assert result.examples.tolist() == [0, 4, 40, 100]
     assert result.alpha.tolist() == [0, 0.1, 1, 2.5]
-    for run in range(2):
-        for at, (Q, R, v) in enumerate(by_the_letter(study, run)):
-            np.testing.assert_allclose(result.Q[run, at], Q, rtol=1e-11)
-            np.testing.assert_allclose(result.R[run, at], R, rtol=1e-10, atol=1e-13)
-            np.testing.assert_allclose(result.v[run, at], v, rtol=1e-11)
-    assert np.max(np.abs(result.Q[0, -1] - result.Q[1, -1])) > 1e-3
-
-
-def test_the_first_report_is_the_initial_state_of_the_integration():
-    study = parse_study(STUDY)
-    result = simulate(study)
     state = initial(study).state
     for run in range(2):
         np.testing.assert_allclose(result.Q[run, 0], state.Q, rtol=1e-13)
         np.testing.assert_allclose(result.R[run, 0], state.R, rtol=1e-12, atol=1e-15)
 
 
-def test_a_run_depends_on_the_seed_alone():
-    study = parse_study(STUDY)
+@METHODS
+def test_a_run_depends_on_the_seed_alone(method, monkeypatch):
+    text = TEXT.format(method=method)
+    study = parse_study(text)
     plain = simulate(study, workers=1)
-    for other in (
+    assert np.max(np.abs(plain.Q[0, -1] - plain.Q[1, -1])) > 1e-3
+    others = [
         simulate(study, workers=2),
         simulate(study, runs=3, workers=3),
-        simulate(parse_study(STUDY.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
-    ):
-        np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
-    seeded = simulate(parse_study(STUDY.replace("seed = 8", "seed = 9")))
-    assert np.max(np.abs(seeded.Q[:, -1] - plain.Q[:, -1])) > 1e-3
-
-
-def test_blocks_of_inputs_are_used_to_their_last_example(monkeypatch):
+        simulate(parse_study(text.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 0.7, 1, 1.3, 2.5]"))),
+    ]
     # numbers are drawn in blocks, which must not show: many small blocks make the same run
-    quiet = parse_study(STUDY.replace("label_noise = 0.4", "label_noise = 0.0"))
-    large = simulate(quiet)
-    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 40 * 7)
-    np.testing.assert_array_equal(simulate(quiet).Q, large.Q)
+    numbers = 40 * 7 if method == "vectors" else 15 * 7
+    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", numbers)
+    others.append(simulate(study))
+    for other in others:
+        np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
+        np.testing.assert_array_equal(other.v[:2, -1], plain.v[:, -1])
+    seeded = simulate(parse_study(text.replace("seed = 8", "seed = 9")))
+    assert np.max(np.abs(seeded.Q[:, -1] - plain.Q[:, -1])) > 1e-3
 
 
 def test_mean_and_standard_error_are_over_the_runs():
@@ -138,8 +103,9 @@ def test_the_reported_error_is_that_of_the_overlaps():
         assert result.generalization_error[0, at] == pytest.approx(0.5 * s @ i2 @ s, rel=1e-12)
 
 
-def test_a_run_that_diverges_keeps_what_it_reported():
-    text = STUDY.replace('"erf"', '"linear"').replace("= 0.9", "= 200.0")
+@METHODS
+def test_a_run_that_diverges_keeps_what_it_reported(method):
+    text = TEXT.format(method=method).replace('"erf"', '"linear"').replace("= 0.9", "= 200.0")
     result = simulate(parse_study(text.replace("[0, 0.1, 1, 2.5]", "[0, 0.1, 50]")))
     assert result.cause == "not-a-number"
     assert not result.succeeded
@@ -190,21 +156,24 @@ def test_an_error_in_a_run_is_not_swallowed():
         simulate(parse_study(STUDY), kernel=Kernel)
 
 
-def test_what_cannot_be_simulated_is_refused(tmp_path):
+def test_what_cannot_be_simulated_is_refused():
     with pytest.raises(InputError, match=r"^simulation\.runs: 0"):
         simulate(parse_study(STUDY), runs=0)
     swept = parse_study(STUDY + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
     with pytest.raises(InputError, match=r"^sweep: "):
         simulate(swept)
-    mean = parse_study(STUDY.replace("dimension = 40", "").replace("seed = 8", 'draw = "mean"'))
-    with pytest.raises(InputError, match=r"^data\.dimension: missing"):
-        simulate(mean)
-    few = STUDY.replace("dimension = 40", "dimension = 8").replace("seed = 8", 'draw = "mean"')
-    with pytest.raises(InputError, match=r"^data\.dimension: an eigenvalue has only 2"):
-        simulate(parse_study(few))
+    for method in ("vectors", "gram"):
+        mean = TEXT.format(method=method).replace("seed = 8", 'draw = "mean"')
+        with pytest.raises(InputError, match=r"^data\.dimension: missing"):
+            simulate(parse_study(mean.replace("dimension = 40", "")))
+        # five orthogonal vectors do not fit into four coordinates
+        with pytest.raises(InputError, match=r"^data\.dimension: an eigenvalue has only 4"):
+            simulate(parse_study(mean))
 
 
 def test_a_mean_start_is_simulated_with_vectors_of_exactly_these_overlaps():
-    result = simulate(parse_study(STUDY.replace("seed = 8", 'draw = "mean"')), runs=1)
-    np.testing.assert_allclose(result.Q[0, 0], 0.25 * 0.925 * np.eye(3), atol=1e-14)
+    text = STUDY.replace("seed = 8", 'draw = "mean"').replace("dimension = 40", "dimension = 80")
+    result = simulate(parse_study(text), runs=1)
+    trace = 0.5 * 1.7 + 0.275 * 0.3 + 0.1 * 2.4
+    np.testing.assert_allclose(result.Q[0, 0], 0.25 * trace * np.eye(3), atol=1e-14)
     np.testing.assert_allclose(result.R[0, 0], np.zeros((3, 2)), atol=1e-14)

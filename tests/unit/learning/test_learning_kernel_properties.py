@@ -7,30 +7,33 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from support.sgd_definition import Rates, System, random_system
+from pairs.engine import packed
+from pairs.states import Rates, State, random_state
 
 from symderiv.learning import RECIPES
 
 SAME = [name for name, (student, teacher) in RECIPES.items() if student == teacher]
 
 
-def rates_of(name: str, system: System, rates: Rates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_system(seed: int, K: int, M: int) -> State:
+    return random_state("general", seed, K, M, 2, hidden=M)
+
+
+def rates_of(name: str, system: State, rates: Rates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kernel = import_module(f"symderiv_kernels.{name}")
-    K, M, L = system.sizes()
-    flat = np.empty(L * K * (K + M) + K)
-    parameters = system.parameters(rates)
-    kernel.flat_right_hand_side(0.0, system.state(), system.sizes(), parameters, flat)
+    vector, sizes, parameters = packed(system, rates)
+    flat, (K, M, L) = np.empty_like(vector), sizes
+    kernel.flat_right_hand_side(0.0, vector, sizes, parameters, flat)
     first, second = L * K * K, L * K * (K + M)
     dQ, dr = flat[:first].reshape(K, K, L), flat[first:second].reshape(K, M, L)
     return np.moveaxis(dQ, -1, 0), np.moveaxis(dr, -1, 0), flat[second:]
 
 
-def error_of(name: str, system: System) -> float:
+def error_of(name: str, system: State) -> float:
     kernel = import_module(f"symderiv_kernels.{name}")
-    K, M, _ = system.sizes()
-    parameters = system.parameters(Rates())
-    Q, R = np.empty((K, K)), np.empty((K, M))
-    return kernel.flat_observables(system.state(), system.sizes(), parameters, Q, R)
+    vector, sizes, parameters = packed(system, Rates())
+    K, M, _ = sizes
+    return kernel.flat_observables(vector, sizes, parameters, np.empty((K, K)), np.empty((K, M)))
 
 
 @pytest.mark.turns(6)
@@ -51,12 +54,8 @@ def test_exchanging_students_exchanges_their_rates(name: str) -> None:
 def test_exchanging_teachers_changes_nothing_for_the_students(name: str) -> None:
     system = random_system(32, 2, 3)
     order = np.array([1, 2, 0])
-    other = replace(
-        system,
-        phi=system.phi[order],
-        T=system.T[order][:, order],
-        v_teacher=system.v_teacher[order],
-    )
+    taught = {name: getattr(system, name)[order] for name in ("B", "hidden", "v_teacher")}
+    other = replace(system, **taught)
     dQ, dr, dv = rates_of(name, system, Rates())
     moved = rates_of(name, other, Rates())
     np.testing.assert_allclose(moved[0], dQ, rtol=1e-11, atol=1e-13)
@@ -64,12 +63,13 @@ def test_exchanging_teachers_changes_nothing_for_the_students(name: str) -> None
     np.testing.assert_allclose(moved[2], dv, rtol=1e-11, atol=1e-13)
 
 
-def learned(seed: int) -> System:
+def learned(seed: int) -> State:
     """A student equal to a teacher that sees the inputs themselves."""
-    system = random_system(seed, 2, 2)
-    phi = system.J * system.eigenvalue[system.mode]
-    T = system.J @ phi.T / len(system.mode)
-    return replace(system, phi=phi, T=T, v_teacher=system.v)
+    rng = np.random.default_rng(seed)
+    # dyadic numbers, so that all overlaps are exact
+    J, v = np.round(rng.normal(size=(2, 16)) * 64) / 64, rng.normal(size=2)
+    none, mode = np.zeros((2, 0)), np.repeat([0, 1], 8)
+    return State("learned", J, J, none, mode, np.array([4.0, 0.25]), v, v)
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -118,9 +118,8 @@ def test_degenerate_covariances_give_finite_rates_close_to_their_neighbours(
     elif case == "opposite students":
         J[1] = -J[0]
     else:
-        J[0] = 1.5 * system.phi[0] / system.eigenvalue[system.mode]
-    T = system.phi / system.eigenvalue[system.mode] @ system.phi.T / len(system.mode)
-    exact = replace(system, J=J, T=T)
+        J[0] = 1.5 * system.B[0]
+    exact = replace(system, J=J, hidden=0 * system.hidden)
     parts = rates_of(name, exact, Rates())
     assert all(np.isfinite(part).all() for part in parts)
     assert np.isfinite(error_of(name, exact))

@@ -147,20 +147,13 @@ def test_noise_on_inputs_adds_its_variance_wherever_an_input_is_meant() -> None:
         assert more.has(own) == (of == "student_overlap")
 
 
-def test_velocities_forget_and_are_followed() -> None:
-    """Without forces: dJ = U dα and dU = -γU dα, so W = U·U decays by 2γ and d²Q/dα² is known."""
-    equations = derive_equations(learning_problem("linear", rule=LearningRule(momentum=True)))
-    rates = {str(of.base.label): rate for of, rate in equations.motion.rates}
-    free = {name: rate.subs({s.eta: 0, s.eta_v: 0, s.kappa: 0}) for name, rate in rates.items()}
-    P_ij, P_ji = s.momentum_overlap[s.k, s.i, s.j], s.momentum_overlap[s.k, s.j, s.i]
-    W = s.momentum_square[s.k, s.i, s.j]
-    assert free["student_overlap"] == P_ij + P_ji
-    assert sp.expand(free["momentum_overlap"] - (W - s.gamma * P_ij)) == 0
-    assert sp.expand(free["momentum_square"] + 2 * s.gamma * W) == 0
-    assert free["cross_overlap"] == s.momentum_cross[s.k, s.i, s.n]
-    assert sp.expand(free["v_velocity"] + s.gamma * s.v_velocity[s.i]) == 0
-    full = rates["momentum_square"]
-    assert full.coeff(s.eta, 2) == s.eigenvalue[s.k] * s.Gamma[s.i, s.j]
+OTHERS = [{"batches": True}, {"momentum": True}, {"normalise": "sphere"}, {"normalise": "gradient"}]
+
+
+@pytest.mark.parametrize("features", OTHERS, ids=str)
+def test_a_small_module_of_every_other_feature_has_the_rates_of_its_statement(features) -> None:
+    problem = learning_problem("linear", rule=LearningRule(**features))
+    check_generated(*recipes.unchecked("small", problem)[:1], problem)
 
 
 @pytest.mark.turns(6)

@@ -12,7 +12,7 @@ from symderiv.numerics.owens_t import _owen_t
 from symderiv.numerics.owens_t_mpmath import _owen_t_mpmath
 
 
-@pytest.mark.parametrize("a", [0.0, 0.3, 1.0, 1.0000001, 1.7, 12.0, 1e6])
+@pytest.mark.parametrize("a", [0.0, 0.3, 1.0, 1.0000001, 1.7, 12.0, 1e6, math.inf])
 def test_owens_t_is_scipys(a: float) -> None:
     for h in (0.0, 1e-9, 0.2, 0.9, 2.5, 7.0, 40.0):
         found = _owen_t(h, a)
