@@ -78,7 +78,7 @@ def derivation() -> list[Row]:
     """I2, I3 and I4 of erf, after import, in a fresh process so that nothing is memoised."""
     probe = (
         "import time\n"
-        "from symderiv.expressions import activation\n"
+        "from symderiv.formula import activation\n"
         "from symderiv.gaussian import i2, i3, i4\n"
         "g = activation('erf').expression\n"
         "start = time.process_time()\n"

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 
 from symderiv.analysis.late.asymptotics import Asymptotics
-from symderiv.data import power_law
+from symderiv.inputs import power_law
 
 EIGENVALUES = 4096
 

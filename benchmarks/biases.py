@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from symderiv.dynamics.storage.kernels import load_kernel
+from symderiv.foundation.packing import Packing
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.packing import Packing
+from symderiv.storage.kernels import load_kernel
 
 REPEATS, CALLS = 400, 1000
 NUMBERS = {

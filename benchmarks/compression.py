@@ -9,9 +9,10 @@ import time
 
 import numpy as np
 
-from symderiv.dynamics import Trajectory, parse_study, solve
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.study import Study
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import Study, parse_study
 
 Line = tuple[str, str, str, bool]
 

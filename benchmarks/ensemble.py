@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
-from symderiv.dynamics.ensemble.lane_run import run_in_lanes
-from symderiv.dynamics.stepping.study_flow import Flow
-from symderiv.dynamics.storage.study_kernel import kernel_for
-from symderiv.dynamics.studies.flat_layout import split_flat
-from symderiv.dynamics.studies.initial import initial
+from symderiv.integrate.ensemble.lane_run import run_in_lanes
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.problem.flat_layout import split_flat
+from symderiv.problem.initial import initial
+from symderiv.storage.study_kernel import kernel_for
 
 END, POINTS = 1000.0, 50
 TOLERANCE, FINER = 1e-8, 1e-9

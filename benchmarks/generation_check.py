@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from symderiv.learning.lowering.generated_check import GeneratedError, check_generated
-from symderiv.learning.lowering.recipes import unchecked
-from symderiv.learning.lowering.solver_files import SolverText
+from symderiv.checking.generated_check import GeneratedError, check_generated
+from symderiv.checking.recipes import unchecked
 from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.solver_files import SolverText
 
 PAIRS = (
     *("erf|erf", "relu|relu", "quadratic|erf", "relu|tanh", "relu|x/(1+Abs(x))"),

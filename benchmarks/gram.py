@@ -13,10 +13,9 @@ import time
 
 import numpy as np
 
-from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.rules.simulating import recorded_chain
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.study import Study
+from symderiv.experiment.studies.simulating import recorded_chain, simulate
+from symderiv.problem.initial import initial
+from symderiv.problem.study import Study, parse_study
 
 
 def study_of(dimension: int, times: list[float], method: str = "gram", runs: int = 1) -> Study:

@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,66 +15,59 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 # From the ground up; a room may import itself and the rooms before it. Equal numbers are rooms that
-# do not know each other.
+# do not know each other. The last four stand beside the engine or on top of it.
 LEVELS = {
-    "errors": 0,
-    "terminal": 0,
-    "languages": 0,
-    "files": 1,
-    "showing": 1,
-    "progress": 1,
-    "drawing": 1,
-    "limits": 1,
-    "seals": 1,
-    "packing": 1,
-    "last_resort": 0,
-    "code_cache": 1,
-    "compiled": 2,
-    "outputs": 2,
-    "kept": 2,
-    "machine_code": 3,
-    "object_code": 4,
-    "linked": 5,
-    "mathparse": 1,
-    "mathtext": 2,
-    "derivation": 3,
-    "expressions": 4,
-    "gaussian": 5,
-    "numerics": 5,
-    "statement": 5,
-    "learning": 6,
-    "data": 7,
+    "foundation": 0,
+    "compiled_code": 1,
+    "formula": 2,
+    "gaussian": 3,
+    "numerics": 3,
+    "statement": 3,
+    "learning": 4,
+    "lowering": 5,
+    "checking": 6,
+    "inputs": 7,
     "precision": 8,
     "analysis": 9,
-    "dynamics": 10,
-    "system": 11,
-    # what studies do with statements: these inner rooms stand above the others
-    "dynamics.sgd": 12,
-    "dynamics.rules": 12,
-    "dynamics.ensemble": 12,
-    "localisation": 13,
-    "sweeps": 13,
-    "one_step": 13,
-    "verification": 13,
-    "questions": 14,
-    "report": 14,
-    "library": 15,
-    "cli": 16,
+    "problem": 10,
+    "storage": 11,
+    "integrate": 12,
+    "experiment": 13,
+    "system": 14,
+    "sweeps": 15,
+    "show": 16,
+    "symderiv_ledger": 17,
+    "symderiv_models": 17,
+    "api": 18,
+    "cli": 19,
 }
-# The same inside a room; a file that stands beside the inner rooms has its place like one of them.
+# The same inside a room; "" stands for the files beside the inner rooms, unless they are named.
 INNER = {
-    "learning": {"rule": 0, "derivation": 1, "narration": 2, "lowering": 2},
-    "dynamics": {"studies": 0, "storage": 1, "stepping": 2, "sgd": 2, "rules": 3, "ensemble": 4},
+    "learning": {"rule": 0, "derivation": 1, "narration": 2},
+    "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
+    "integrate": {"steppers": 0, "flows": 1, "rules": 2, "ensemble": 3},
+    "experiment": {"steps": 0, "studies": 1},
+    "system": {"means": 0, "": 1},
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},
     "analysis": {"symmetric": 0, "linear": 1, "plateau": 1, "late": 1},
+    "show": {"plots": 0, "pages": 1},
+    "api": {"arguments": 0, "questions": 1, "results": 2, "": 3},
+    "symderiv_ledger": {"claims": 0, "formulas": 1, "rules": 2, "papers": 3},
+    "symderiv_models": {"localisation": 0, "one_step": 0, "": 1},
 }
+# Packages beside the engine, with the folders that they stand in.
+BESIDE = {"symderiv_ledger": "ledger/symderiv_ledger", "symderiv_models": "models/symderiv_models"}
 # The same of the code generator.
 CODEGEN = {"errors": 0, "ir": 1, "passes": 2, "printers": 3}
 
 
 def files(folder: str) -> list[Path]:
-    """Return all modules under a folder of the repository."""
-    found = sorted((ROOT / folder).rglob("*.py"))
+    """Return all modules under a folder of the repository.
+
+    ``"symderiv"`` is the engine with the packages that stand beside it.
+    """
+    places = ["symderiv", *BESIDE.values()] if folder == "symderiv" else [folder]
+    found = sorted(path for place in places for path in (ROOT / place).rglob("*.py"))
     assert found, f"no modules in {folder}"
     return found
 
@@ -121,24 +114,25 @@ def _run_on_import(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def room_of(path: Path) -> str:
-    """Return the room of a module of the engine."""
-    return path.relative_to(ROOT / "symderiv").parts[0].removesuffix(".py")
+    """Return the room of a module of the engine, or the package beside it."""
+    return _names(path)[0]
 
 
-def _level(names: Sequence[str]) -> int:
-    """Return the level of an inner room that has one of its own, else that of its room."""
-    return LEVELS.get(".".join(names[:2]), LEVELS.get(names[0], 0))
+def _names(path: Path) -> tuple[str, ...]:
+    """Return the room of a module of the engine, and what follows it in the module's name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[1:] if parts[0] in ("symderiv", "ledger", "models") else parts
 
 
 def upward(path: Path) -> list[str]:
     """Return what a module of the engine imports from rooms that are not below its own."""
     room, found = room_of(path), []
-    own = _level(path.relative_to(ROOT / "symderiv").with_suffix("").parts)
     for name in imports(path):
         package, *rest = name.split(".")
-        if package != "symderiv" or not rest or rest[0] in ("", "__version__"):
+        other = package if package in BESIDE else rest[0] if package == "symderiv" and rest else ""
+        if other in ("", "__version__") or room in ("__init__", "__main__", other):
             continue
-        if room not in ("__init__", "__main__", rest[0]) and _level(rest) >= own:
+        if LEVELS[other] >= LEVELS[room]:
             found.append(f"{room} imports {name}")
     return found
 
@@ -148,18 +142,26 @@ def upward_inside(room: str) -> list[str]:
 
     The face of the room, its ``__init__``, hands on names of all of them.
     """
-    levels, top, found = INNER[room], ROOT / "symderiv" / room, []
-    for path in files(f"symderiv/{room}"):
-        inner = path.relative_to(top).parts[0].removesuffix(".py")
-        if inner == "__init__":
+    folder, dotted = BESIDE.get(room, f"symderiv/{room}"), room
+    if room not in BESIDE:
+        dotted = f"symderiv.{room}"
+    levels, found = INNER[room], []
+
+    def inner_of(name: str) -> str:
+        beside = name not in levels and (ROOT / folder / f"{name}.py").is_file()
+        return "" if beside else name
+
+    for path in files(folder):
+        inner = inner_of(path.relative_to(ROOT / folder).parts[0].removesuffix(".py"))
+        if path == ROOT / folder / "__init__.py":
             continue
         if inner not in levels:
             found.append(f"{path.name} is in no inner room of {room}")
             continue
         for name in imports(path):
-            if not name.startswith(f"symderiv.{room}."):
+            if not name.startswith(f"{dotted}."):
                 continue
-            imported = name.split(".")[2]
+            imported = inner_of(name.removeprefix(f"{dotted}.").split(".")[0])
             if imported not in levels:
                 found.append(f"{room}/{inner} imports from the face: {name}")
             elif inner != imported and levels[imported] >= levels[inner]:
@@ -186,11 +188,11 @@ def graph() -> dict[str, set[str]]:
 
     A package's face is left out.
     """
-    roots = [ROOT, ROOT / "codegen", ROOT / "papers"]
+    roots = [ROOT, ROOT / "codegen", ROOT / "papers", ROOT / "ledger", ROOT / "models"]
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts): path
         for root in roots
-        for package in ("symderiv", "symderiv_codegen", "symderiv_papers")
+        for package in ("symderiv", "symderiv_codegen", "symderiv_papers", *BESIDE)
         for path in (root / package).rglob("*.py")
         if path.name != "__init__.py"
     }

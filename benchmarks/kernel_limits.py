@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem, FastBaseline, power_law_problem
-from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 
 Array = NDArray[np.float64]
 

@@ -51,7 +51,7 @@ def repeated() -> dict[str, float]:
     tolerance that measures its error, together with the errors ε_g of both.
     """
     import symderiv as sd
-    from symderiv.dynamics.stepping import integrate
+    from symderiv.integrate.flows import integrate
 
     inside = [0.0]
 

@@ -18,7 +18,7 @@ from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law
 from symderiv.analysis.linear.many_digits import linear_digits
 from symderiv.analysis.linear.secular import secular_roots
 from symderiv.analysis.linear.system import linear_system, moment_system
-from symderiv.data.spectra import power_law
+from symderiv.inputs.spectra import power_law
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision import moment_digits
 

@@ -12,10 +12,10 @@ import time
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import quad
+from symderiv_models.localisation.flow import PopulationFlow
 
 import symderiv as sd
-from symderiv.data.ring_inputs import GaussianRing
-from symderiv.localisation.flow import PopulationFlow
+from symderiv.inputs.ring_inputs import GaussianRing
 
 Floats = npt.NDArray[np.float64]
 

@@ -25,12 +25,12 @@ import numba
 import numpy as np
 
 import symderiv as sd
-from symderiv.dynamics.rules.rule_of import rule_of
-from symderiv.dynamics.storage.study_kernel import kernel_for
-from symderiv.learning.lowering.force_error import LARGEST_VARIANCE, finer
-from symderiv.learning.lowering.loss_means import ForceRule
-from symderiv.learning.lowering.uncompiled import uncompiled
-from symderiv.packing import Packing
+from symderiv.foundation.packing import Packing
+from symderiv.lowering.means.force_error import LARGEST_VARIANCE, finer
+from symderiv.lowering.means.loss_means import ForceRule
+from symderiv.lowering.means.uncompiled import uncompiled
+from symderiv.problem.rule_of import rule_of
+from symderiv.storage.study_kernel import kernel_for
 
 MOST_SECONDS = 0.3
 NUMBERS = {"label_noise": 0.0, "keep": 1.0, "evaluation_scale": 1.0, "lattice_shift": 0.0}

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.dynamics import parse_study, solve, solve_moments
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
+from symderiv.integrate.flows.moment_check import solve_moments
+from symderiv.integrate.rules.whichever import solve
 from symderiv.precision import Rates, moment_digits, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module
+from symderiv.problem.initial import initial
+from symderiv.problem.study import Study, parse_study
 
 SIZES = (5, 8, 12, 20, 50)
 EXPONENTS = (1.0, 0.25)

@@ -13,8 +13,8 @@ from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import power_law_problem
 from benchmarks.symderiv_solver import CompiledSolver
-from symderiv.dynamics.stepping.flat_run import FlatResult, integrate_flat
-from symderiv.dynamics.studies.flat_layout import pack_state, split_flat
+from symderiv.integrate.flows.flat_run import FlatResult, integrate_flat
+from symderiv.problem.flat_layout import pack_state, split_flat
 
 #: K, M, L, learning rate, end, exponent of the spectrum.
 PROBLEMS = (

@@ -15,7 +15,8 @@ from flint import arb
 from symderiv.analysis.plateau.plateau_forms import PlateauForms, plateau_forms
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, teacher_of_moments
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.precision.balls.working import working_bits
 
 TEACHERS = ((2, "1", "0"), (3, "13/10", "1/5"), (5, "7/10", "-1/10"))

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 DIMENSIONS = (1000, 2000)
 RUNS = 16

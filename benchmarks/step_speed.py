@@ -19,10 +19,10 @@ import numpy as np
 from numba import njit, types
 
 import symderiv as sd
-from symderiv.compiled import MATRIX, VECTOR
-from symderiv.system.step_chain import Chain, space_of
-from symderiv.system.step_form import program_of
-from symderiv.system.step_normals import draw_normals
+from symderiv.compiled_code.compiled import MATRIX, VECTOR
+from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_form import program_of
+from symderiv.experiment.steps.step_normals import draw_normals
 
 _FREE = {"reassoc", "contract"}
 

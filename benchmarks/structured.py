@@ -17,9 +17,12 @@ import numpy as np
 from numba import njit
 
 from benchmarks.kernel_limits import _repeat, aligned, seconds_per_call
-from symderiv.dynamics import Study, Trajectory, load_kernel, parse_study, solve
-from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
-from symderiv.dynamics.studies.initial import Initial, initial
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
+from symderiv.problem.initial import Initial, initial
+from symderiv.problem.study import Study, parse_study
+from symderiv.storage.kernels import load_kernel
 
 Line = tuple[str, str, str, bool]
 

@@ -63,7 +63,7 @@ def over(points: int) -> dict[str, list[Any]]:
 
 def at_once(points: Sequence[Any], **options: Any) -> Any:
     """A chunk of numbers that nobody had to wait for."""
-    from symderiv.dynamics.ensemble import Chunk
+    from symderiv.integrate.ensemble import Chunk
 
     n, A, K = len(points), 50, 2
     values = np.random.default_rng(n).standard_normal((n, A, K, K))
@@ -87,7 +87,7 @@ def at_once(points: Sequence[Any], **options: Any) -> Any:
 
 def overhead(points: int) -> dict[str, float]:
     """Seconds per point without the integration, again when all is there, and memory in MB."""
-    from symderiv.dynamics.studies.study import parse_study
+    from symderiv.problem.study import parse_study
     from symderiv.sweeps import box_results
     from symderiv.sweeps.sweep import run_sweep
 
@@ -110,8 +110,8 @@ def overhead(points: int) -> dict[str, float]:
 
 def ratio(points: int) -> dict[str, float]:
     """Seconds of the integrations alone, and of the sweep."""
-    from symderiv.dynamics.ensemble import integrate_chunk
-    from symderiv.dynamics.studies.study import parse_study
+    from symderiv.integrate.ensemble import integrate_chunk
+    from symderiv.problem.study import parse_study
     from symderiv.sweeps.study_grid import Grid
     from symderiv.sweeps.sweep import run_sweep
 
@@ -156,7 +156,7 @@ class Watched:
 
 def whole(points: int) -> None:
     """Sweep so many points, again when all is there, and draw curves; print times and memory."""
-    from symderiv.dynamics.studies.study import parse_study
+    from symderiv.problem.study import parse_study
     from symderiv.sweeps.sweep import run_sweep
 
     study = parse_study(SHORT)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem
-from symderiv.dynamics.stepping.flat_run import integrate_flat
-from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
+from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,9 @@ import time
 
 import numpy as np
 
-from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.studies.initial import initial
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 N, EXAMPLES = 1000, 40_000
 

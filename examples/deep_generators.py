@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 #: Squared Frobenius norm, largest singular values, squared norm of the mean, as published with the
 #: files; they show that a file was read as it was meant.
@@ -136,7 +136,8 @@ values = [0, 1, 10, 100, 1000]
 
 def made_up(arrays: dict[str, np.ndarray], noise: float) -> None:
     """The equations for Ω = Φ Φᵀ + noise · I, with every line labelled."""
-    from symderiv.dynamics import parse_study, solve
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.study import parse_study
 
     phi = arrays["phi"]
     omega = phi @ phi.T + noise * np.eye(len(phi))

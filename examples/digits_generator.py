@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import erf
 
-from symderiv.data.latent import Sampler
+from symderiv.inputs.latent import Sampler
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE / "digits-generator-weights.npz"
@@ -126,7 +126,7 @@ def gradients(decoder: Decoder, c: np.ndarray, pixels: np.ndarray) -> list[np.nd
 
 def estimate(relative_error: float = 5e-3) -> None:
     """Covariances of the outputs, scaled to pixels of mean variance 1."""
-    from symderiv.data import estimate_generator
+    from symderiv.inputs import estimate_generator
 
     scale, decoder = pixel_scale(), Decoder.load()
     found = estimate_generator(
@@ -144,9 +144,11 @@ def pixel_scale() -> float:
 
 def compare(runs: int) -> None:
     """The equations, SGD on their Gaussian inputs, SGD on the generator's outputs."""
-    from symderiv.data import gaussianity, generator_sampler
-    from symderiv.dynamics import load_study, simulate, solve, with_sampler
-    from symderiv.dynamics.studies.initial import initial
+    from symderiv.experiment.studies.simulating import simulate, with_sampler
+    from symderiv.inputs import gaussianity, generator_sampler
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.initial import initial
+    from symderiv.problem.study import load_study
 
     study = load_study(STUDY)
     scale, decoder = pixel_scale(), Decoder.load()

@@ -25,10 +25,13 @@ from symderiv.analysis.plateau.full_plateau import equal_students, full_flow
 from symderiv.analysis.plateau.plateau_forms import plateau_forms
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import teacher_of_moments
-from symderiv.data.spectra import isotropic
-from symderiv.dynamics import Study, parse_study, simulate, solve
-from symderiv.dynamics.studies.initial import drawn_state
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.inputs.spectra import isotropic
+from symderiv.integrate.rules.whichever import solve
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.problem.initial import drawn_state
+from symderiv.problem.study import Study, parse_study
 
 RATE = sp.Rational(1, 2)
 UNITS = 2

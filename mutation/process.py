@@ -63,7 +63,7 @@ def enter(snapshot: Snapshot, compiled: Path, caches: Path) -> None:
     numba.config.CACHE_DIR = str(compiled)
     # an editable installation leaves a folder of data beside other packages, without sources
     known = [p for p in sys.path if not (Path(p) / "symderiv" / "__init__.py").is_file()]
-    outside = [p for p in known if Path(p).name not in ("codegen", "generated")]
+    outside = [p for p in known if Path(p).name not in ("codegen", "generated", "ledger", "models")]
     sys.path[:] = [*snapshot.search_path, str(snapshot.top / "tests"), *outside]
     # editable installations bring a finder of their own
     sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in repr(f).lower()]

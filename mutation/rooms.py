@@ -67,7 +67,7 @@ ROOMS: Final = {
     room.name: room
     for room in (
         _room("precision", "tests/property/test_precision_enclosures.py", together=True),
-        _room("data", together=True),
+        Room("inputs", "symderiv/inputs", ("tests/unit/data",), together=True),
         _room("gaussian", "tests/property/test_gaussian_symmetries.py", derives=True),
         # compiles three solver modules and derives six states, half a minute by itself
         _room(
@@ -77,21 +77,29 @@ ROOMS: Final = {
             together=True,
             unasked=("tests/unit/analysis/test_symmetric_reduction.py",),
         ),
-        _room(
-            "dynamics",
-            together=True,
-            beside=("symderiv/code_cache.py", "symderiv/compiled.py", "symderiv/packing.py"),
+        *(
+            Room(name, f"symderiv/{name}", ("tests/unit/dynamics",), together=True, beside=beside)
+            for name, beside in (
+                ("problem", ("symderiv/foundation/packing.py",)),
+                ("storage", ("symderiv/compiled_code/code_cache.py",)),
+                ("integrate", ("symderiv/compiled_code/compiled.py",)),
+                ("experiment", ()),
+            )
         ),
         _room("codegen", "tests/golden", folder="codegen/symderiv_codegen", derives=True),
         # what is pasted into modules is also tried by itself beside its meaning
         _room("numerics", "tests/unit/gaussian/test_functions.py", derives=True),
         # numbers of the kept modules: a change of what derives them does not touch them; that
         # they are derived again byte for byte is what shows it
-        _room(
-            "learning",
-            "tests/golden",
-            derives=True,
-            unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
+        *(
+            Room(
+                name,
+                f"symderiv/{name}",
+                ("tests/unit/learning", "tests/golden"),
+                derives=True,
+                unasked=("tests/unit/learning/test_learning_kernel_properties.py",),
+            )
+            for name in ("learning", "lowering", "checking")
         ),
         # rules and whole problems, derived and compiled for ten seconds and more each; the room's
         # own statements take a tenth

@@ -17,7 +17,7 @@ from typing import Final
 
 __all__ = ["Snapshot", "sources_digest"]
 
-_PACKAGES: Final = ("symderiv", "codegen", "generated")
+_PACKAGES: Final = ("symderiv", "codegen", "generated", "ledger", "models")
 _BESIDE: Final = ("tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
 _IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.nc", "*-results", ".hypothesis")
 
@@ -63,7 +63,8 @@ class Snapshot:
     @property
     def search_path(self) -> list[str]:
         """What goes in front of Python's search path."""
-        return [str(self.top), str(self.top / "codegen"), str(self.top / "generated")]
+        beside = (name for name in _PACKAGES if name != "symderiv")
+        return [str(self.top), *(str(self.top / name) for name in beside)]
 
     def read(self, file: str) -> str:
         """The source of a file."""

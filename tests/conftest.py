@@ -7,7 +7,7 @@ import pytest
 from support.room_times import RoomTimes
 from support.rotating import DAY, of_other_days
 
-from symderiv import kept, progress
+from symderiv.foundation import kept, progress
 
 kept.enabled = False
 # a slow machine shall not change what commands write

@@ -15,7 +15,7 @@ from benchmarks.import_arrows import ROOT
 __all__ = ["Addition", "Copy", "Edit", "Tried"]
 
 _CODE = ("symderiv/", "codegen/")
-_SOURCES = ("", "codegen", "generated", "papers")
+_SOURCES = ("", "codegen", "generated", "ledger", "models", "papers")
 _LAST_LINES = 12
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 _NOT_TODAY = 5  # pytest's status where no test is left: all are dealt to other days

@@ -2,7 +2,7 @@
 
 from benchmarks.additions.addition import Addition, Edit
 
-_KNOWN = "symderiv/expressions/known_functions.py"
+_KNOWN = "symderiv/formula/known_functions.py"
 
 CLOSED_MEAN = Addition(
     row="function with closed means",

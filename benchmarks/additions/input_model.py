@@ -2,7 +2,7 @@
 
 from benchmarks.additions.addition import Addition, Edit
 
-_MODELS = "symderiv/dynamics/studies/input_models.py"
+_MODELS = "symderiv/problem/input_models.py"
 
 INPUT_MODEL = Addition(
     row="input model",
@@ -10,7 +10,7 @@ INPUT_MODEL = Addition(
     goal=4,
     edits=(
         Edit(
-            "symderiv/data/spectra.py",
+            "symderiv/inputs/spectra.py",
             "def power_law(\n",
             '''def geometric(count: int, ratio: float, dimension: int | None = None) -> DataModel:
     """Inputs with eigenvalues ∝ ratio^l, l = 1…count, of mean 1 and equal weights.
@@ -51,7 +51,7 @@ def power_law(
         self._fill(locals())
 
     def build(self, base: Path) -> DataModel:
-        from symderiv.data.spectra import geometric
+        from symderiv.inputs.spectra import geometric
 
         return geometric(self.distinct_eigenvalues, self.ratio, self.dimension)
 
@@ -62,15 +62,14 @@ class Covariance(InputModel,''',
         Edit(_MODELS, "    | PowerLaw\n    | Cov", "    | PowerLaw\n    | Geometric\n    | Cov"),
         Edit(
             "symderiv/__init__.py",
-            "    from symderiv.dynamics.studies.input_models import HiddenManifold as",
-            "    from symderiv.dynamics.studies.input_models import Geometric as Geometric\n"
-            "    from symderiv.dynamics.studies.input_models import HiddenManifold as",
+            "    from symderiv.problem.input_models import HiddenManifold as",
+            "    from symderiv.problem.input_models import Geometric as Geometric\n"
+            "    from symderiv.problem.input_models import HiddenManifold as",
         ),
         Edit(
             "symderiv/__init__.py",
             '    "HiddenManifold": "symderiv',
-            '    "Geometric": "symderiv.dynamics.studies.input_models",\n'
-            '    "HiddenManifold": "symderiv',
+            '    "Geometric": "symderiv.problem.input_models",\n    "HiddenManifold": "symderiv',
         ),
     ),
     made={

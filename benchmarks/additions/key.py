@@ -2,7 +2,7 @@
 
 from benchmarks.additions.addition import Addition, Edit
 
-_TABLES = "symderiv/dynamics/studies/study_tables.py"
+_TABLES = "symderiv/problem/study_tables.py"
 
 KEY = Addition(
     row="key of a study",
@@ -32,7 +32,7 @@ KEY = Addition(
     ),
     check=r"""
 import symderiv as sd
-from symderiv.library.starting import study_schema
+from symderiv.api.starting import study_schema
 
 problem = sd.Problem(
     "erf", students=1, teachers=1, learning_rate=0.2, inputs=sd.Isotropic(100),

@@ -8,7 +8,7 @@ LANGUAGE = Addition(
     goal=3,
     edits=(
         Edit(
-            "symderiv/languages.py",
+            "symderiv/foundation/languages.py",
             '    "julia": Language(',
             '    "c++": Language("cpp", ("// ", ""), "cpp.print_cpp"),\n    "julia": Language(',
         ),
@@ -41,7 +41,7 @@ def print_cpp(program: Program, example: Example | None = None) -> str:
 import shutil, subprocess, sys, tempfile
 from pathlib import Path
 import symderiv as sd
-from symderiv.seals import is_sealed
+from symderiv.foundation.seals import is_sealed
 
 problem = sd.Problem("erf", students=2, teachers=1, learning_rate=0.5)
 with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ LOSS = Addition(
     goal=1,
     edits=(
         Edit(
-            "symderiv/expressions/named_losses.py",
+            "symderiv/formula/named_losses.py",
             '        "huber": ',
             '        "cauchy": "log(1 + (s - t)**2)/2",\n        "huber": ',
         ),

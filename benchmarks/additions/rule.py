@@ -33,7 +33,7 @@ RULE = Addition(
             '    if problem.rule.normalise == "sphere":\n        P.constrain(',
         ),
         Edit(
-            "symderiv/dynamics/studies/study_tables.py",
+            "symderiv/problem/study_tables.py",
             '    @model_validator(mode="after")\n    def _one_rule(self)',
             "    sum_decay: Annotated[\n"
             "        NotNegative,\n"

@@ -62,7 +62,7 @@ suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []
 _SOURCES = hashlib.sha256(
     b"".join(
         path.read_bytes()
-        for folder in ("symderiv", "codegen", "generated", "papers")
+        for folder in ("symderiv", "codegen", "generated", "ledger", "models", "papers")
         for path in sorted((TOP / folder).rglob("*.py"))
     )
 ).hexdigest()[:16]
@@ -88,7 +88,7 @@ os.environ["IPYTHONDIR"] = str(_IPYTHON)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "symderiv"
-html_static_path = ["_static", "../../symderiv/report/fonts/symderiv-math.woff"]
+html_static_path = ["_static", "../../symderiv/show/pages/fonts/symderiv-math.woff"]
 html_css_files = ["manual.css"]
 html_copy_source = False
 html_show_sourcelink = False

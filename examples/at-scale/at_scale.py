@@ -22,9 +22,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import symderiv as sd
-from symderiv.data import power_law
-from symderiv.dynamics.studies.state import State
-from symderiv.report.run_quantities import QUANTITIES, measured
+from symderiv.inputs import power_law
+from symderiv.problem.state import State
+from symderiv.show.plots.run_quantities import QUANTITIES, measured
 
 HERE = Path(__file__).parent
 

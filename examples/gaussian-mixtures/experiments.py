@@ -29,9 +29,9 @@ from learning_runs import ACTIVATIONS, Setting
 from printed_tables import csv_text, table_lines
 from run_summary import Summary, read, summarise, write
 
-from symderiv.files import replace_file
-from symderiv.outputs import Output
-from symderiv.report.gallery import Entry, gallery_page
+from symderiv.foundation.files import replace_file
+from symderiv.foundation.outputs import Output
+from symderiv.show.pages.gallery import Entry, gallery_page
 
 SUMMARY = Path(__file__).with_name("summary.json")
 

@@ -23,7 +23,7 @@ from printed_tables import (
 from run_summary import GROUPS, Mean, Summary
 from sample_means import compared, distributions, divergences, relative_differences
 
-from symderiv.report.gallery import Entry, Statement
+from symderiv.show.pages.gallery import Entry, Statement
 
 #: Mean curves agree up to this share of the mean size of Q, R, v and so many standard errors;
 #: so many errors tell other means apart as well.

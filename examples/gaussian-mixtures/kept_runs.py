@@ -21,7 +21,7 @@ import numpy as np
 from learning_runs import ACTIVATIONS, Setting, repetition
 from mixture_laws import NORMAL, Law
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 EQUATIONS = "equations"
 COMPONENTS = (2, 4, 8)

@@ -13,9 +13,10 @@ import numpy as np
 from mixture_laws import Law
 from scipy.special import erf
 
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.rules.simulating import recorded_chain
-from symderiv.dynamics.studies.initial import LatentVectors, initial
+from symderiv.experiment.studies.simulating import recorded_chain
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import LatentVectors, initial
+from symderiv.problem.study import parse_study
 
 ACTIVATIONS = {"erf": lambda x: erf(x / np.sqrt(2.0)), "relu": lambda x: np.maximum(x, 0.0)}
 #: Columns of curves; "error" is the generalisation error on the law itself, from fresh examples

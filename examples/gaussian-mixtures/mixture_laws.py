@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from symderiv.data.mixture import Mixture, uniform_means
+from symderiv.inputs.mixture import Mixture, uniform_means
 
 Draw = Callable[[int], np.ndarray]
 
@@ -28,7 +28,7 @@ class Law:
         standardised: coordinates have mean 0 and variance 1 (exact moments; equation 19 has
             empirical ones).
         assignment: whether components are drawn per "coordinate" or per "sample".
-        means: "coordinate" or "common", see :mod:`symderiv.data.mixture`.
+        means: "coordinate" or "common", see :mod:`symderiv.inputs.mixture`.
     """
 
     components: int = 1

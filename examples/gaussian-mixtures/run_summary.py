@@ -13,8 +13,8 @@ from kept_runs import Runs, laws
 from learning_runs import ACTIVATIONS, NAMES, Setting
 from mixture_laws import NORMAL, Law, divergence
 
-from symderiv.files import replace_file
-from symderiv.report.discrepancy import temporal_log_rmse
+from symderiv.foundation.files import replace_file
+from symderiv.show.pages.discrepancy import temporal_log_rmse
 
 #: Columns with a printed discrepancy, and where Q, R and v are among them.
 ORDER_PARAMETERS = NAMES[:10]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from mixture_laws import Law, divergence
 from scipy.special import owens_t
 
-from symderiv.expressions import activation
+from symderiv.formula import activation
 from symderiv.gaussian import expectation
 
 #: Draws per sample mean, and sample means.

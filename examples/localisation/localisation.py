@@ -20,13 +20,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from symderiv_models.localisation.gated_linear import GatedLinear
+from symderiv_models.localisation.gates import same_gate_of_sample, unchanged_of_sample
+from symderiv_models.localisation.sign_means import sign_means
+from symderiv_models.localisation.training import Learner
 
 import symderiv as sd
-from symderiv.localisation.gated_linear import GatedLinear
-from symderiv.localisation.gates import same_gate_of_sample, unchanged_of_sample
-from symderiv.localisation.sign_means import sign_means
-from symderiv.localisation.training import Learner
-from symderiv.outputs import Output
+from symderiv.foundation.outputs import Output
 
 LENGTHS = (2.0, 1.0)
 GAIN = 3.0

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
+from symderiv_models.localisation.gate_search import all_merits, best_gates
+from symderiv_models.localisation.gated_linear import GatedLinear
+from symderiv_models.localisation.receptive import centre, participation_ratio
+from symderiv_models.localisation.sign_means import one_site_flow
+from symderiv_models.localisation.training import Learner
 
 import symderiv as sd
-from symderiv.localisation.gate_search import all_merits, best_gates
-from symderiv.localisation.gated_linear import GatedLinear
-from symderiv.localisation.receptive import centre, participation_ratio
-from symderiv.localisation.sign_means import one_site_flow
-from symderiv.localisation.training import Learner
 
 SITES = 40
 INPUTS = sd.NLGP(gain=3, lengths=(2, 1), sites=SITES)

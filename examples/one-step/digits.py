@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from symderiv_models.one_step.comparison import Estimate
+from symderiv_models.one_step.hermite import hermite_model
+from symderiv_models.one_step.network import ArrayActivation, gradient, initial_weights, ridge
+from symderiv_models.one_step.spiked_mixture import Samples
 
-from symderiv.expressions import activation
-from symderiv.one_step.comparison import Estimate
-from symderiv.one_step.hermite import hermite_model
-from symderiv.one_step.network import ArrayActivation, gradient, initial_weights, ridge
-from symderiv.one_step.spiked_mixture import Samples
+from symderiv.formula import activation
 
 ACTIVATIONS = {"relu": "#0072B2", "tanh": "#D55E00", "sigmoid": "#009E73"}
 PAIRS = ((0, 1), (3, 8))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symderiv.outputs import Output
+from symderiv.foundation.outputs import Output
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from symderiv_models.one_step.asymptotic import asymptotic_errors
+from symderiv_models.one_step.comparison import trial_strengths
 
 import symderiv as sd
-from symderiv.one_step.asymptotic import asymptotic_errors
-from symderiv.one_step.comparison import trial_strengths
 
 Keys = dict[str, Any]
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from symderiv.outputs import Output
-from symderiv.report.gallery import Entry, gallery_page
+from symderiv.foundation.outputs import Output
+from symderiv.show.pages.gallery import Entry, gallery_page
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -9,11 +9,11 @@ import gallery_runs as runs
 import numpy as np
 
 from symderiv.analysis.late.asymptotics import Asymptotics, PowerFit, fitted_exponent
-from symderiv.data import power_law
-from symderiv.dynamics import Trajectory
-from symderiv.report.claims import number
-from symderiv.report.figure_panels import Line, Panel, panel_figure
-from symderiv.report.gallery import Entry, Statement, compared
+from symderiv.inputs import power_law
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.show.pages.gallery import Entry, Statement, compared
+from symderiv.show.plots.claims import number
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 #: Runs for decay rates go on for so many times the time shown.
 LATE = 4

@@ -21,12 +21,12 @@ from symderiv.analysis.linear.error_curve import (
 )
 from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
 from symderiv.analysis.linear.whole_answer import linear_answer
-from symderiv.data import covariance, power_law
-from symderiv.dynamics import simulate
-from symderiv.dynamics.studies.study import study_from_mapping
-from symderiv.report.claims import number
-from symderiv.report.figure_panels import Line, Panel, panel_figure
-from symderiv.report.gallery import Entry, Statement, compared, ordered
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.inputs import covariance, power_law
+from symderiv.problem.study import study_from_mapping
+from symderiv.show.pages.gallery import Entry, Statement, compared, ordered
+from symderiv.show.plots.claims import number
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 DIGITS = Path(__file__).parents[1] / "digits-covariance.npz"
 MISSING = [

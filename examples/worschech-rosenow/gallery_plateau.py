@@ -7,13 +7,15 @@ import math
 import gallery_runs as runs
 import numpy as np
 
-from symderiv.dynamics import Trajectory, simulate, solve
-from symderiv.dynamics.studies.initial import initial
-from symderiv.report import features
-from symderiv.report.claims import number
-from symderiv.report.curves import Curve
-from symderiv.report.figure_panels import Line, Panel, panel_figure
-from symderiv.report.gallery import Entry, Statement, compared, ordered
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.show.pages.gallery import Entry, Statement, compared, ordered
+from symderiv.show.plots import features
+from symderiv.show.plots.claims import number
+from symderiv.show.plots.curves import Curve
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 # Within this the plateau of one drawn teacher is expected at that of the averaged teacher.
 _DRAWN = 0.02

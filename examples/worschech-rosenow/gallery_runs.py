@@ -10,9 +10,11 @@ import sympy as sp
 
 from symderiv.analysis.plateau.plateau_report import PlateauReport, plateau_report
 from symderiv.analysis.plateau.teacher import teacher_of_moments
-from symderiv.dynamics import State, Study, Trajectory, solve
-from symderiv.dynamics.studies.study import study_from_mapping
-from symderiv.expressions import activation
+from symderiv.formula import activation
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.state import State
+from symderiv.problem.study import Study, study_from_mapping
 
 
 def study(

@@ -21,12 +21,12 @@ from typing import Any
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.derivation.mean_factors import slots
-from symderiv.learning.lowering.mean_functions import Integral, Integrals
-from symderiv.learning.lowering.patterns import arrange, upper_triangle
+from symderiv.lowering.means.mean_functions import Integral, Integrals
+from symderiv.lowering.means.patterns import arrange, upper_triangle
 
 Q, C, R, S, T, D = sp.symbols("Q C R S T D", real=True)
 V, V_TEACHER = sp.symbols("v v_teacher", real=True)

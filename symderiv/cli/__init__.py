@@ -41,8 +41,8 @@ def main() -> None:
     _keep_what_was_typed()
     import typer
 
-    from symderiv.errors import InputError, StoppedError, SymderivError
-    from symderiv.files import MACHINE
+    from symderiv.foundation.errors import InputError, StoppedError, SymderivError
+    from symderiv.foundation.files import MACHINE
 
     # The base class of every complaint about usage has no public name that all versions share.
     bases: Any = typer.BadParameter.__mro__
@@ -76,7 +76,7 @@ def main() -> None:
 
 def _defect(error: Exception) -> NoReturn:
     """What nobody foresaw is a defect, and still one line."""
-    from symderiv.errors import defect
+    from symderiv.foundation.errors import defect
 
     if os.environ.get("SYMDERIV_TRACEBACK"):
         import traceback

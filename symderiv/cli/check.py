@@ -10,7 +10,7 @@ import typer
 from symderiv.cli.guard import guarded
 from symderiv.cli.options import Activations, OneActivation, option
 from symderiv.cli.output import Json, emit_json, status
-from symderiv.expressions.json_values import load_json
+from symderiv.formula.json_values import load_json
 
 FAILED: Final = 1
 
@@ -73,7 +73,7 @@ def check(
     """
     rows = None if covariance is None else load_json(covariance, "--covariance")
 
-    from symderiv import questions
+    from symderiv.api import questions
 
     with status("comparing", quiet=as_json):
         found = questions.check(

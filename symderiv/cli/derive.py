@@ -19,7 +19,7 @@ from symderiv.cli.output import (
     written,
 )
 from symderiv.cli.rule_options import RuleOf, with_rule
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 
 WORDS = "Student activation: a name or an expression in x."
 STUDENT = option("--activation", WORDS, "G")
@@ -143,7 +143,7 @@ def generate(
 
 
 def _checked_in(*, check: bool, as_json: bool) -> None:
-    from symderiv.library.derived import checked_in
+    from symderiv.api.results.derived import checked_in
 
     with status("Deriving the checked-in modules", quiet=as_json):
         found = checked_in(check=check)

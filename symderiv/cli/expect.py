@@ -1,6 +1,6 @@
 """The commands ``symderiv expect`` and ``symderiv integral``, one by one or in batches.
 
-Both are calls of :mod:`symderiv.questions`. Lines of a batch never stop one another.
+Both are calls of :mod:`symderiv.api.questions`. Lines of a batch never stop one another.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import typer
 from symderiv.cli.guard import guarded
 from symderiv.cli.options import Activations, OneActivation, option
 from symderiv.cli.output import Json, status
-from symderiv.errors import InputError
-from symderiv.expressions.json_values import load_json
-from symderiv.expressions.reader import quoted
+from symderiv.formula.json_values import load_json
+from symderiv.formula.reader import quoted
+from symderiv.foundation.errors import InputError
 
 _OPTIONS: Final = {
     "expression": "EXPR",
@@ -33,7 +33,7 @@ _OPTIONS: Final = {
 
 def _batch(path: str, defaults: Mapping[str, Any]) -> None:
     """One JSON line per line of the file, in order; ``-`` reads standard input."""
-    from symderiv.questions.batch import answers
+    from symderiv.api.questions.batch import answers
 
     for record in answers(_lines(path), defaults):
         _print_json(record)
@@ -72,7 +72,7 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
     if batch is not None:
         _batch(batch, values)
         return
-    from symderiv.questions.batch import answer
+    from symderiv.api.questions.batch import answer
 
     with status("integrating", quiet=as_json):
         result = answer(values)

@@ -9,7 +9,7 @@ import typer
 
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, emit_json, status, write_text
-from symderiv.languages import LANGUAGES
+from symderiv.foundation.languages import LANGUAGES
 
 
 def export(
@@ -54,7 +54,7 @@ def export(
         "integrals": integrals,
     }
     with status(f"Exporting to {to}", quiet=json_):
-        from symderiv.library.deriving import export as exported
+        from symderiv.api.deriving import export as exported
 
         found = exported(
             to,

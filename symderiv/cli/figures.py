@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from symderiv.cli.options import option
-from symderiv.errors import InputError
-from symderiv.outputs import Output
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
 
 __all__ = ["PlotOption", "plot_output", "read_times"]
 
@@ -23,7 +23,7 @@ def plot_output(
     Raises:
         InputError: nothing may be written there, or its ending is not that of a figure.
     """
-    from symderiv.report.figure_files import figure_output
+    from symderiv.show.plots.figure_files import figure_output
 
     if plot is None:
         return None

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import ParamSpec
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 
 __all__ = ["guarded"]
 

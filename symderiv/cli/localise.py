@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.options import ACTIVATION, option
 from symderiv.cli.output import Force, Json, shown
-from symderiv.errors import InputError
-from symderiv.outputs import Output
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
 
 
 class Inputs(StrEnum):

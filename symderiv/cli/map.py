@@ -15,7 +15,7 @@ from symderiv.cli.resumable import (
     resumable,
     write_result,
 )
-from symderiv.outputs import Output, check_apart
+from symderiv.foundation.outputs import Output, check_apart
 
 
 def map(
@@ -67,8 +67,8 @@ def map(
     Example:  symderiv map STUDY.toml --quantity stable --over training.learning_rate=0:20 --over
     training.label_noise=0:1
     """
-    from symderiv.library.mapped import ends_of
-    from symderiv.library.problem import Problem
+    from symderiv.api.problem import Problem
+    from symderiv.api.results.mapped import ends_of
 
     problem = Problem.from_toml(study, timed=True)
     figure = plot_output(plot, inputs=problem.files, force=force)

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from symderiv.cli.options import option
-from symderiv.errors import ToleranceError
-from symderiv.outputs import Output
-from symderiv.progress import lines
-from symderiv.showing import json_text
+from symderiv.foundation.errors import ToleranceError
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.progress import lines
+from symderiv.foundation.showing import json_text
 
 Json = Annotated[
     bool, option("--json", "Print one JSON object and nothing else on standard output.")
@@ -58,13 +58,13 @@ def shown(
         ToleranceError: Something did not reach its tolerance, or does not agree.
     """
     if plot is not None:
-        from symderiv.report.plots import save_drawn
+        from symderiv.show.plots.plots import save_drawn
 
         save_drawn(lambda axes: found.plot(ax=axes), plot)
     if as_json:
         emit_json(found.to_dict() | written(plot=plot, **others))
     elif hasattr(found, "print"):
-        from symderiv.terminal import terminal
+        from symderiv.foundation.terminal import terminal
 
         found.print(terminal())
     else:
@@ -115,7 +115,7 @@ def status(message: str, *, quiet: bool) -> Iterator[None]:
         with lines(message[:1].lower() + message[1:]):
             yield
         return
-    from symderiv.terminal import spinner
+    from symderiv.foundation.terminal import spinner
 
     with spinner(message):
         yield

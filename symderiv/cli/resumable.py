@@ -13,10 +13,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from symderiv.cli.options import option
-from symderiv.errors import StoppedError, SymderivError
+from symderiv.foundation.errors import StoppedError, SymderivError
 
 if TYPE_CHECKING:
-    from symderiv.dynamics.storage.checkpoint import Checkpoint
+    from symderiv.storage.checkpoint import Checkpoint
 
 Result = TypeVar("Result")
 
@@ -41,7 +41,7 @@ def tell(message: str) -> None:
 
 def checkpoint_beside(target: Path, every: float, fresh: bool) -> Checkpoint:
     """The checkpoint of an output file."""
-    from symderiv.dynamics.storage.checkpoint import Checkpoint, checkpoint_path
+    from symderiv.storage.checkpoint import Checkpoint, checkpoint_path
 
     return Checkpoint(checkpoint_path(target), every=every, fresh=fresh, notice=tell)
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from symderiv.dynamics.studies.checked import Table
-from symderiv.dynamics.studies.study_tables import RULE_KEYS, TABLES
+from symderiv.problem.checked import Table
+from symderiv.problem.study_tables import RULE_KEYS, TABLES
 
 _RULE = "Learning rule"
 RuleOf = Annotated[

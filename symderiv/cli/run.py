@@ -16,11 +16,12 @@ from symderiv.cli.resumable import (
     resumable,
     write_result,
 )
-from symderiv.errors import StoppedError
-from symderiv.outputs import Output, check_apart
+from symderiv.foundation.errors import StoppedError
+from symderiv.foundation.outputs import Output, check_apart
 
 if TYPE_CHECKING:
-    from symderiv.dynamics import Simulation, Trajectory
+    from symderiv.experiment.studies.simulation import Simulation
+    from symderiv.integrate.flows.trajectory import Trajectory
 
 
 def solve(
@@ -39,7 +40,7 @@ def solve(
 
     Example:  symderiv solve examples/two-units.toml --plot error.svg
     """
-    from symderiv.library.problem import Problem
+    from symderiv.api.problem import Problem
 
     problem = Problem.from_toml(study, timed=True)
     target = Output(output or f"{study.stem}-run.nc", "nc", inputs=problem.files, force=force)
@@ -65,7 +66,7 @@ def simulate(
 
     Example:  symderiv simulate examples/two-units.toml --runs 8
     """
-    from symderiv.library.problem import Problem
+    from symderiv.api.problem import Problem
 
     problem = Problem.from_toml(study, timed=True)
     target = Output(output or f"{study.stem}-sim.nc", "nc", inputs=problem.files, force=force)

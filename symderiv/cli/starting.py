@@ -18,7 +18,7 @@ from symderiv.cli.output import (
     write_text,
     written,
 )
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 Output = Annotated[
     Path | None, option("--output", "To write.", "FILE", short="-o", show_default="the terminal")
@@ -40,7 +40,7 @@ def init(
 
     Example:  symderiv init study.toml --template power-law
     """
-    from symderiv.library.starting import study_from_template, templates
+    from symderiv.api.starting import study_from_template, templates
 
     if list_:
         known = templates()
@@ -83,7 +83,7 @@ def cite(
 
     Example:  symderiv cite study.toml -o run.bib
     """
-    from symderiv.library.citations import cited
+    from symderiv.api.results.citations import cited
 
     file = text_output(output, "bib", force=force, inputs=[study])
     found = cited(study, equation)
@@ -100,7 +100,7 @@ def schema(output: Output = None, force: Force = False) -> None:
 
     Example:  symderiv schema -o study.schema.json
     """
-    from symderiv.library.starting import study_schema
+    from symderiv.api.starting import study_schema
 
     file = text_output(output, "json", force=force)
     emit_json(study_schema(), file)

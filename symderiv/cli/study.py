@@ -28,7 +28,7 @@ def study(
 
     Example:  symderiv study examples/power-law-plateau.toml --output results
     """
-    from symderiv.library.problem import Problem
+    from symderiv.api.problem import Problem
 
     problem = Problem.from_toml(study, timed=True)
     directory = output or Path(f"{study.stem}-results")

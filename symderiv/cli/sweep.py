@@ -67,8 +67,8 @@ def sweep(
 
     Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1:0.4:4
     """
-    from symderiv.library.problem import Problem
-    from symderiv.library.swept import swept
+    from symderiv.api.problem import Problem
+    from symderiv.api.swept import swept
 
     with resumable(lambda: True):
         found = swept(

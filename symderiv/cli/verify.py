@@ -9,7 +9,7 @@ import typer
 
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 FAILED: Final = 1
 
@@ -91,7 +91,7 @@ def verify(
             raise InputError(
                 "is about all papers: leave out PAPER and the filters", argument="ledger"
             )
-        from symderiv.library.verified import write_ledger
+        from symderiv.api.results.verified import write_ledger
 
         written = write_ledger(
             ledger,

@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.domains import QQ
 
-from symderiv.errors import InexactError, InputError
+from symderiv.foundation.errors import InexactError, InputError
 from symderiv.gaussian.roots import exact_power
 from symderiv.gaussian.working_terms import sign_of
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.errors import InexactError, InputError, ShapeError
+from symderiv.foundation.errors import InexactError, InputError, ShapeError
 from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.working_terms import Affine, sign_of
 

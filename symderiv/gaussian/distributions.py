@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.gaussian.nested_steps import without_nesting
 
 X = sp.Symbol("x", real=True)

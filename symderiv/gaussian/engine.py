@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.derivation import Step
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.written_derivation import Step
 from symderiv.gaussian import weights
 from symderiv.gaussian.covariance import Conditions, Gaussian, Shift, validated
 from symderiv.gaussian.evaluate import Value, evaluated

@@ -23,7 +23,7 @@ import flint
 import sympy as sp
 from flint import arb, arb_mat, arb_series
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 
 __all__ = ["Mixture", "TanhForm", "mixture", "tanh_form"]
 

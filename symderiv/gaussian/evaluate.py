@@ -15,7 +15,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian.roots import OpaqueRoot
 
 _MAX_EXTRA_DIGITS = 2000

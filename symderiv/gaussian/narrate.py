@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import sympy as sp
 
-from symderiv.derivation import Step
+from symderiv.foundation.written_derivation import Step
 from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.rules import Moment, Witness
 from symderiv.gaussian.setup import Problem

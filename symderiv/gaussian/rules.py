@@ -25,7 +25,7 @@ from math import factorial
 
 import sympy as sp
 
-from symderiv.errors import DivergentError
+from symderiv.foundation.errors import DivergentError
 from symderiv.gaussian import weights
 from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.weights import Weight

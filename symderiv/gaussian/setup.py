@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from symderiv.errors import DivergentError, InputError
+from symderiv.foundation.errors import DivergentError, InputError
 from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.covariance import Gaussian, Shift, Variable
 from symderiv.gaussian.working_terms import Affine, Key, Terms, sign_of

@@ -20,7 +20,7 @@ from itertools import combinations
 
 import sympy as sp
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.functions import OwenT, ShiftedSigns, SignMean2, SignMean4
 from symderiv.gaussian.views import View

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from symderiv.errors import InputError, ShapeError
+from symderiv.foundation.errors import InputError, ShapeError
 from symderiv.gaussian.covariance import covariance_symbols
 from symderiv.gaussian.distributions import derivative, variable_of
 from symderiv.gaussian.engine import Expectation, expectation

@@ -14,7 +14,7 @@ from itertools import product as cartesian
 import sympy as sp
 from sympy.core.sorting import default_sort_key
 
-from symderiv.errors import DivergentError, InexactError, InputError, NotYetError
+from symderiv.foundation.errors import DivergentError, InexactError, InputError, NotYetError
 from symderiv.gaussian.existence import growth_obstacle
 
 _MAX_TERMS = 20_000

@@ -19,7 +19,7 @@ import sympy as sp
 from numpy.typing import NDArray
 from scipy import special
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector

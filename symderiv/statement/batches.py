@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 __all__ = ["BatchMean", "of_one_example"]
 

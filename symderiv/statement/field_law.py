@@ -11,7 +11,7 @@ from pathlib import Path
 
 import sympy as sp
 
-from symderiv.errors import NotClosed
+from symderiv.foundation.errors import NotClosed
 from symderiv.statement.register import Field, Latent, Symbols, Time
 from symderiv.statement.stated_problem import Change, Inputs, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 __all__ = ["indicator", "unnested", "without_pieces"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.statement.batches import BatchMean, of_one_example
 from symderiv.statement.register import Latent, Mean, Symbols
 from symderiv.statement.stated_problem import Change, Constraint, Descent, Inputs, Statement, Update

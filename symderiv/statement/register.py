@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.statement.indicators import without_pieces
 from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
-from symderiv.errors import NotClosed, NotYetError
+from symderiv.foundation.errors import NotClosed, NotYetError
 from symderiv.statement.field_law import Law
 from symderiv.statement.indicators import unnested
 from symderiv.statement.register import Field, Mean, Size

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import sympy as sp
 
-from symderiv.errors import InputError, NotClosed
+from symderiv.foundation.errors import InputError, NotClosed
 from symderiv.statement.register import Field, Overlap, Size, Symbols
 from symderiv.statement.slopes import slope as slope_of
 from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression

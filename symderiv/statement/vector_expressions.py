@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError, NotClosed, ShapeError
-from symderiv.expressions.exact_entries import without_floats
+from symderiv.formula.exact_entries import without_floats
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 
 __all__ = [
     "Batch",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.ensemble.chunk import INTERRUPTED
+from symderiv.integrate.ensemble.chunk import INTERRUPTED
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import RunGrid
@@ -80,7 +80,7 @@ def compute(
         grid, layout: of the sweep.
         indices: shape (n,).
         known: of the same points, from before.
-        threads: of one chunk; see :func:`~symderiv.dynamics.ensemble.integrate_chunk`.
+        threads: of one chunk; see :func:`~symderiv.integrate.ensemble.integrate_chunk`.
         progress: called as points are done.
     """
     result = known or empty(layout, indices.size, grid.hashes(indices))

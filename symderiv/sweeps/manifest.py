@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 
 from symderiv import __version__
-from symderiv.errors import InputError
-from symderiv.seals import is_sealed, sealed
-from symderiv.showing import plain
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.seals import is_sealed, sealed
+from symderiv.foundation.showing import plain
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.sealed_files import place_file

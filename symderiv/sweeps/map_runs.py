@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.storage.checkpoint import Checkpoint
-from symderiv.kept import sources_digest
+from symderiv.foundation.kept import sources_digest
+from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps.box_results import INTERRUPTED
 from symderiv.sweeps.run_grid import Swept
 
@@ -150,7 +150,7 @@ def _text_of_maps() -> str:
     import symderiv_codegen
     import symderiv_kernels
 
-    formulas = ("expressions", "gaussian", "learning", "numerics", "statement", "system")
-    rooms = (*formulas, "library", "report", "sweeps")
+    formulas = ("formula", "gaussian", "learning", "lowering", "numerics", "statement", "system")
+    rooms = (*formulas, "api", "show", "sweeps")
     packages = (Path(each.__path__[0]) for each in (symderiv_codegen, symderiv_kernels))
     return sources_digest(*rooms, also=tuple(packages))

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symderiv.dynamics.storage.run_files import MORE_OF_RULES, axes_of
+from symderiv.storage.run_files import MORE_OF_RULES, axes_of
 
 __all__ = ["AXES", "Ended", "PointArrays"]
 

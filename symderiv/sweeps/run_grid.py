@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from symderiv.progress import Tell
+from symderiv.foundation.progress import Tell
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.swept_keys import Axis
 

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symderiv.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.run_grid import RunGrid

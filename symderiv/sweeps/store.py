@@ -24,10 +24,10 @@ import numpy as np
 from zarr import Array
 
 from symderiv import __version__
-from symderiv.errors import InputError, SymderivError
-from symderiv.files import MACHINE
-from symderiv.seals import is_sealed, sealed
-from symderiv.showing import plain
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.files import MACHINE
+from symderiv.foundation.seals import is_sealed, sealed
+from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import SCALARS, BoxResult
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.manifest import OWN, ROOT, DamagedError, Manifest, read_manifest

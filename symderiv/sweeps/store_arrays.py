@@ -14,7 +14,7 @@ import zarr
 from zarr import Array
 from zarr.codecs import BloscCodec, Crc32cCodec
 
-from symderiv.dynamics.storage.run_files import NUMBERS, TIME, axes_of
+from symderiv.storage.run_files import NUMBERS, TIME, axes_of
 from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.layout import Layout
 from symderiv.sweeps.point_arrays import AXES

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from symderiv.errors import InputError, SymderivError
-from symderiv.files import MACHINE
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.files import MACHINE
 
 __all__ = ["sole_writer"]
 

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from symderiv.dynamics.ensemble import group_points, integrate_chunk
-from symderiv.dynamics.ensemble.chunk import Chunk
-from symderiv.dynamics.storage.checkpoint import identity
-from symderiv.dynamics.studies.study import Study
-from symderiv.dynamics.studies.study_tables import all_records
-from symderiv.dynamics.studies.toml_text import short_text, to_toml
-from symderiv.errors import InputError
-from symderiv.progress import Tell
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Tell
+from symderiv.integrate.ensemble import group_points, integrate_chunk
+from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.problem.study import Study
+from symderiv.problem.study_tables import all_records
+from symderiv.problem.toml_text import short_text, to_toml
+from symderiv.storage.checkpoint import identity
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold
 from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys, point_label
@@ -179,7 +179,7 @@ class Grid:
 
     def derive(self, tell: Tell) -> None:
         """Derive every solver module once."""
-        from symderiv.dynamics.rules.whichever import solver_module
+        from symderiv.integrate.rules.whichever import solver_module
 
         studies = [study for _, study in self.combinations()]
         for group in group_points(studies):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.drawing import drawing
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
-from symderiv.outputs import Output
-from symderiv.progress import Task, Tell
-from symderiv.showing import Shown, Summary
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.progress import Task, Tell
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
 from symderiv.sweeps.refinement import Refined, refined
 from symderiv.sweeps.run_grid import Swept
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-    from symderiv.dynamics.storage.checkpoint import Checkpoint
+    from symderiv.storage.checkpoint import Checkpoint
 
 __all__ = ["Measure", "StudyMap", "map_of"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
-from symderiv.outputs import OutputFolder, resolved
-from symderiv.progress import Progress, Task, Tell, progress_bar
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import OutputFolder, resolved
+from symderiv.foundation.progress import Progress, Task, Tell, progress_bar
+from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, Layout, layout_of
 from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest

@@ -9,10 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.drawing import drawing
-from symderiv.limits import check_memory
-from symderiv.outputs import Output
-from symderiv.showing import Shown, Summary
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.limits import check_memory
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Shown, Summary
 from symderiv.sweeps.box_results import NOT_YET
 from symderiv.sweeps.store import Store
 
@@ -139,7 +139,8 @@ class Sweep(Shown):
             path: the file.
             force: replace a file also if symderiv did not write it.
         """
-        written: Path = drawing("sweep_page").write_page(self, Output(path, "html", force=force))
+        page = drawing("symderiv.show.pages.sweep_page")
+        written: Path = page.write_page(self, Output(path, "html", force=force))
         return written
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.storage.run_files import NUMBERS
-from symderiv.dynamics.studies.checked import known_keys
-from symderiv.dynamics.studies.toml_text import short_text
-from symderiv.errors import InputError
-from symderiv.showing import plain
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.showing import plain
+from symderiv.problem.checked import known_keys
+from symderiv.problem.toml_text import short_text
+from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
 
 __all__ = [

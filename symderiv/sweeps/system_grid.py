@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.storage.checkpoint import identity_of_text
-from symderiv.errors import InputError, SymderivError
-from symderiv.progress import Tell
-from symderiv.showing import plain
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.progress import Tell
+from symderiv.foundation.showing import plain
+from symderiv.storage.checkpoint import identity_of_text
 from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.errors import InputError
-from symderiv.progress import Tell
-from symderiv.showing import plain
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Tell
+from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.manifest import DamagedError, Manifest

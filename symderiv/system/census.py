@@ -15,12 +15,12 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.statement.stated_motion import ALL, Average, average_of, drift_of
 from symderiv.statement.stated_problem import Change
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
-from symderiv.system.averages import Averages, has_no_closed_form
 from symderiv.system.closed_motion import Closed
+from symderiv.system.means.averages import Averages, has_no_closed_form
 
 __all__ = ["CensusTerm", "census"]
 

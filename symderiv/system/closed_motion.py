@@ -14,8 +14,8 @@ from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import ALL, Equations
 from symderiv.statement.vector_expressions import SlowVector
-from symderiv.system.averages import Averages
-from symderiv.system.slot_means import SlotMeans
+from symderiv.system.means.averages import Averages
+from symderiv.system.means.slot_means import SlotMeans
 
 __all__ = ["BEGIN", "Closed", "closed"]
 

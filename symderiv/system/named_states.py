@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.errors import InputError, NotClosed, ShapeError
-from symderiv.packing import Packing
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.packing import Packing
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.closed_motion import (
     BEGIN,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.errors import InputError
-from symderiv.progress import Progress, progress_bar
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.statement.language import Language
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class System(Language):
         self._solved = (0, 0, 0)
 
     def _law_of(self, model: Any) -> Any:
-        from symderiv.dynamics.studies.input_models import Isotropic
+        from symderiv.problem.input_models import Isotropic
 
         model = Isotropic() if model is None else model
         if not hasattr(model, "build"):
@@ -77,7 +77,7 @@ class System(Language):
         Raises:
             InputError: The file is there already, or cannot be written.
         """
-        from symderiv.outputs import Output
+        from symderiv.foundation.outputs import Output
         from symderiv.system.system_files import system_text
 
         Output(path, "json", force=force).write_text(system_text(self), seal=False)
@@ -191,7 +191,7 @@ class System(Language):
         Returns:
             The path of the page.
         """
-        from symderiv.outputs import Output
+        from symderiv.foundation.outputs import Output
 
         Output(path, "html", force=force)  # refused before anything is computed
         run = self.solve(initial=initial, **solving)

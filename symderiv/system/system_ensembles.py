@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.code_cache import kept_code
-from symderiv.dynamics.stepping.flat_run import REASONS, FlatResult, integrate_flat
-from symderiv.dynamics.stepping.lane_observables import observe_lanes
-from symderiv.dynamics.stepping.lanes import (
-    LARGEST_STATE,
-    LaneResults,
-    LaneTask,
-    integrate_lanes,
-)
-from symderiv.dynamics.stepping.run_errors import worse_by
-from symderiv.dynamics.storage.run_files import labels_of
-from symderiv.errors import InputError, SymderivError
-from symderiv.limits import check_memory
-from symderiv.progress import Tell
+from symderiv.compiled_code.code_cache import kept_code
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.limits import check_memory
+from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.flat_run import REASONS, FlatResult, integrate_flat
+from symderiv.integrate.flows.lane_observables import observe_lanes
+from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
+from symderiv.integrate.flows.run_errors import worse_by
+from symderiv.storage.run_files import labels_of
 from symderiv.system.named_states import Layout
 from symderiv.system.system_runs import Solver
 from symderiv.system.varied_system import SystemPoint, VariedSystem

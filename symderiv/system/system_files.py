@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from symderiv.dynamics.studies.input_models import Data
-from symderiv.errors import FormulaError, InputError
-from symderiv.expressions import parse_formula
+from symderiv.formula import parse_formula
+from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.problem.input_models import Data
 from symderiv.statement.batches import BatchMean
 from symderiv.statement.stated_problem import Descent
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.errors import InputError, NotYetError, ToleranceError
-from symderiv.showing import Shown, Summary
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.showing import Shown, Summary
 from symderiv.system.closed_motion import overlap_name
 from symderiv.system.symmetries import Exchange, exchanges_of, orbits
 from symderiv.system.system_runs import Solver

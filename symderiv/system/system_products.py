@@ -18,9 +18,9 @@ from symderiv_codegen import (
     print_readable,
 )
 
-from symderiv.errors import InputError, NotYetError
-from symderiv.languages import PROGRAMS
-from symderiv.outputs import Output
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.languages import PROGRAMS
+from symderiv.foundation.outputs import Output
 from symderiv.system.system_runs import Solver
 
 __all__ = ["exported", "generated", "precise_rates"]

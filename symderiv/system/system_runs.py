@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readable
 
-from symderiv.dynamics.stepping.flat_run import FlatResult, integrate_flat
-from symderiv.dynamics.storage.kernels import LANES, kept_module
-from symderiv.showing import Shown, Summary
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.flat_run import FlatResult, integrate_flat
 from symderiv.statement.register import Time
+from symderiv.storage.kernels import LANES, kept_module
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
@@ -124,7 +124,7 @@ class Solver:
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        from symderiv.code_cache import kept_code
+        from symderiv.compiled_code.code_cache import kept_code
 
         with kept_code():
             found: Callable[..., None] = self._fast.specialised(1)

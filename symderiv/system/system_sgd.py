@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.dynamics.studies.initial import FRAMES, RUNS, stream
-from symderiv.errors import InputError, NotYetError
-from symderiv.showing import Shown, Summary
+from symderiv.experiment.steps.fresh_means import EXAMPLES, FreshMeans
+from symderiv.experiment.steps.step_chain import BLOCK_NUMBERS, Chain, Pace, Space, space_of
+from symderiv.experiment.steps.step_form import program_of
+from symderiv.experiment.steps.step_program import StepProgram
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.problem.initial import FRAMES, RUNS, stream
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Mean
 from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.fresh_means import EXAMPLES, FreshMeans
-from symderiv.system.step_chain import BLOCK_NUMBERS, Chain, Pace, Space, space_of
-from symderiv.system.step_form import program_of
-from symderiv.system.step_program import StepProgram
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemSimulation", "simulated"]

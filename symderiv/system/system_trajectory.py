@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from symderiv import __version__
-from symderiv.drawing import drawing
-from symderiv.errors import InputError
-from symderiv.outputs import Output
-from symderiv.showing import Shown, Summary
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
     import xarray
@@ -185,5 +185,6 @@ class SystemRun(Shown):
             force: Replace a file also if symderiv did not write it.
         """
         target = Output(path, "html", force=force)
-        written: Path = drawing("system_page").write_page(self, simulation, target)
+        page = drawing("symderiv.show.pages.system_page")
+        written: Path = page.write_page(self, simulation, target)
         return written

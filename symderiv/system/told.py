@@ -8,15 +8,15 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.derivation import Derivation, Section, Step
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.statement.stated_motion import ALL
 from symderiv.statement.stated_problem import Descent
 from symderiv.statement.vector_expressions import VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
-from symderiv.system.joint_means import LARGEST_VARIANCE
 from symderiv.system.letters import Letters
+from symderiv.system.means.joint_means import LARGEST_VARIANCE
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemEquations", "conditions_of"]

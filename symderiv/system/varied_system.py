@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.statement.stated_motion import derived
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name

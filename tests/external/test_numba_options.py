@@ -49,7 +49,7 @@ def test_every_function_of_a_solver_module_says_its_rules(name):
 
 
 def test_the_stepper_says_its_rules():
-    from symderiv.dynamics.stepping import stepper
+    from symderiv.integrate.steppers import stepper
 
     functions = [value for value in vars(stepper).values() if isinstance(value, Dispatcher)]
     assert len(functions) > 3

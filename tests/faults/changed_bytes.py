@@ -16,23 +16,21 @@ from unittest import mock
 
 import numpy as np
 
-from symderiv.code_cache import _CheckedFiles
-from symderiv.dynamics import (
-    load_state,
-    parse_study,
-    read_run,
-    simulate,
-    solve,
-    write_run,
-    write_simulation,
-)
-from symderiv.dynamics.storage.checkpoint import Checkpoint
-from symderiv.dynamics.storage.kernels import _read_sealed, _seal
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import SymderivError
-from symderiv.kept import cache_folder, is_on, kept
-from symderiv.machine_code import load
-from symderiv.seals import sealed
+from symderiv.compiled_code.code_cache import _CheckedFiles
+from symderiv.compiled_code.machine_code import load
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.experiment.studies.simulation import write_simulation
+from symderiv.foundation.errors import SymderivError
+from symderiv.foundation.kept import cache_folder, is_on, kept
+from symderiv.foundation.seals import sealed
+from symderiv.integrate.flows.trajectory import write_run
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.state import load_state
+from symderiv.problem.study import parse_study
+from symderiv.storage.checkpoint import Checkpoint
+from symderiv.storage.kernels import _read_sealed, _seal
+from symderiv.storage.run_files import read_run
 
 STUDY = """
 [network]
@@ -88,8 +86,8 @@ def formats(folder: Path) -> dict[str, tuple[Path, Reader]]:
 
 
 def _array(folder: Path, ending: str) -> tuple[Path, Reader]:
-    from symderiv.data.array_files import read_matrix
-    from symderiv.data.given import Given
+    from symderiv.inputs.array_files import read_matrix
+    from symderiv.inputs.given import Given
 
     values = np.random.default_rng(1).standard_normal((9, 9))
     path = folder / f"array{ending}"
@@ -113,7 +111,7 @@ def _checkpoint(folder: Path, study: Any) -> tuple[Path, Reader]:
 
 
 def _solver(folder: Path) -> tuple[Path, Reader]:
-    from symderiv.learning import generate
+    from symderiv.checking.recipes import generate
 
     path = folder / "solver.py"
     for place, activation in ((path, "linear"), (other_of(path), "quadratic")):

@@ -19,9 +19,9 @@ from unittest import mock
 
 from support.quick_integrations import integrated
 
-from symderiv.dynamics import parse_study
-from symderiv.errors import SymderivError
-from symderiv.library.opening import open_file
+from symderiv.api.opening import open_file
+from symderiv.foundation.errors import SymderivError
+from symderiv.problem.study import parse_study
 from symderiv.sweeps import layout, study_grid
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep

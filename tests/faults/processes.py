@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import symderiv
-from symderiv.dynamics import read_run
-from symderiv.errors import InputError, SymderivError
-from symderiv.seals import is_sealed
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.seals import is_sealed
+from symderiv.storage.run_files import read_run
 
 STUDY = """
 [network]
@@ -75,8 +75,11 @@ def warm_up() -> None:
     """Import and compile what the commands need."""
     import h5netcdf  # noqa: F401
 
-    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
-    from symderiv.report import grid, job  # noqa: F401
+    from symderiv.experiment.studies.simulating import simulate
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.study import parse_study
+    from symderiv.show.pages import grid, job  # noqa: F401
+    from symderiv.storage.kernels import load_kernel
 
     study = parse_study(STUDY.format(**_DEFAULTS))
     kernel = load_kernel("erf")

@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from symderiv_ledger.papers.known_papers import names
+
 from foundations.table import Rows, computed, counts, defects, read, tried, written
-from symderiv import kept
-from symderiv.verification.library import names
+from symderiv.foundation import kept
 
 
 def main() -> int:

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-from symderiv.errors import SymderivError
-from symderiv.verification.claim import Claim
-from symderiv.verification.comparison_rules import LOST, Measured, pairs
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.verify import arithmetic_of
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.verify import arithmetic_of
+from symderiv_ledger.rules.comparison_rules import LOST, Measured, pairs
+
+from symderiv.foundation.errors import SymderivError
 
 __all__ = ["Outcome", "change", "outcome"]
 

@@ -163,24 +163,24 @@ def _error() -> Iterator[Replacement]:
 
 def _data() -> Iterator[Replacement]:
     """Data models and what follows from them: spectra, mixtures, manifolds, closure, simulation."""
-    yield "symderiv.data.spectra", "power_law", _model
-    yield "symderiv.data.latent", "hidden_manifold", _model
-    yield "symderiv.data.latent", "mixture_manifold", _model
-    yield "symderiv.data.latent", "generator", _model
-    yield "symderiv.data.latent", "marchenko_pastur", lambda f: _value(f, 1)
-    yield "symderiv.data.mixture", "uniform_means", _value
-    yield "symderiv.data.nonlinearity", "nonlinearity", lambda f: _fields(f, a=1, b=2, c=3)
+    yield "symderiv.inputs.spectra", "power_law", _model
+    yield "symderiv.inputs.latent", "hidden_manifold", _model
+    yield "symderiv.inputs.latent", "mixture_manifold", _model
+    yield "symderiv.inputs.latent", "generator", _model
+    yield "symderiv.inputs.latent", "marchenko_pastur", lambda f: _value(f, 1)
+    yield "symderiv.inputs.mixture", "uniform_means", _value
+    yield "symderiv.inputs.nonlinearity", "nonlinearity", lambda f: _fields(f, a=1, b=2, c=3)
     yield "symderiv.learning.derivation.moment_hierarchy", "closure_coefficients", _value
-    yield "symderiv.system.step_chain:Chain", "learn", _step
-    yield "symderiv.dynamics.studies.initial", "initial", _start
+    yield "symderiv.experiment.steps.step_chain:Chain", "learn", _step
+    yield "symderiv.problem.initial", "initial", _start
     yield (
-        "symderiv.dynamics.studies.initial",
+        "symderiv.problem.initial",
         "state_of_vectors",
         lambda f: _fields(
             f, student_overlap=1, cross_overlap=2, teacher_overlap=3, teacher_covariance=4
         ),
     )
-    mixture = "symderiv.data.mixture:Mixture"
+    mixture = "symderiv.inputs.mixture:Mixture"
     yield mixture, "sample", _value
     yield mixture, "covariance", _value
     yield mixture, "divergence_per_coordinate", _value

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.papers.known_papers import names, paper
+
 from foundations.outcomes import Outcome, change, outcome
 from foundations.perturbations import PERTURBATIONS, perturbed
-from symderiv.verification.claim import Claim
-from symderiv.verification.library import names, paper
 
 Rows = dict[str, dict[str, Any]]
 

@@ -8,8 +8,8 @@ import pytest
 import symderiv_kernels
 import sympy as sp
 
-from symderiv.learning import RECIPES, solver_text
-from symderiv.learning.lowering.solver_files import layout_text
+from symderiv.checking.recipes import RECIPES, solver_text
+from symderiv.lowering.solver_files import layout_text
 
 pytestmark = pytest.mark.days(6)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
-from symderiv.derivation import Derivation
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.foundation.written_derivation import Derivation
+from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.narration.narrator import sections
+from symderiv.learning.rule.learning_problem import learning_problem
 
 KEPT = Path(__file__).with_name("learning_derivation.txt")
 

@@ -45,14 +45,18 @@ def warm_up() -> None:
     """Import what the commands import, and compile what they compile."""
     import h5netcdf  # noqa: F401
     import matplotlib.backends.backend_svg  # noqa: F401
+    from symderiv_ledger.papers import paper_run as _  # noqa: F401
 
     from hostile.calls import STUDY
     from symderiv.analysis.late import asymptotics  # noqa: F401
     from symderiv.analysis.plateau import plateau_report as report  # noqa: F401
     from symderiv.cli import build_app
-    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
-    from symderiv.report import grid, job, linear_plots, plateau_plots  # noqa: F401
-    from symderiv.verification import paper_run as _  # noqa: F401
+    from symderiv.experiment.studies.simulating import simulate
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.study import parse_study
+    from symderiv.show.pages import grid, job  # noqa: F401
+    from symderiv.show.plots import linear_plots, plateau_plots  # noqa: F401
+    from symderiv.storage.kernels import load_kernel
 
     build_app()
     study = parse_study(STUDY)

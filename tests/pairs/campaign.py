@@ -127,7 +127,7 @@ def tenth(seed: int | None = None) -> list[tuple[str, str]]:
 
 def run(pairs: list[tuple[str, str]], results: Path, seed: int, sgd: set[Any]) -> Iterator[Verdict]:
     """Judge what ``results`` does not have yet for this engine, and add it there."""
-    from symderiv.dynamics.storage.kernels import _engine_digest
+    from symderiv.storage.kernels import _engine_digest
 
     known = {}
     if results.exists():
@@ -162,7 +162,7 @@ def _judged(student: str, teacher: str, folder: Path, seed: int, sgd: bool) -> V
 
 
 def _text(student: Activation, teacher: Activation, folder: Path | None) -> str:
-    from symderiv.errors import ToleranceError
+    from symderiv.foundation.errors import ToleranceError
 
     for tolerance in TOLERANCES:
         try:
@@ -175,7 +175,7 @@ def _text(student: Activation, teacher: Activation, folder: Path | None) -> str:
 
 def _refusal(student: Activation, error: Exception) -> tuple[str, str]:
     """Whether the engine may refuse this, and for this reason."""
-    from symderiv.errors import DivergentError
+    from symderiv.foundation.errors import DivergentError
 
     reason = f"{type(error).__name__}: {error}"
     noise = isinstance(error, DivergentError) and "Γ_ii" in str(error)

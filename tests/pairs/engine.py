@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pairs.activations import Activation
 from pairs.reference import StatedError
 from pairs.states import Rates, State
-from symderiv.learning.lowering.solver_files import SolverText
+from symderiv.lowering.solver_files import SolverText
 
 Array = NDArray[np.float64]
 
@@ -48,8 +48,8 @@ def derived_text(
     student: str, teacher: str, tolerance: float | None, folder: Path | None
 ) -> SolverText:
     """The modules of a pair, kept in ``folder`` by everything that they depend on."""
-    from symderiv.dynamics.storage.kernels import _engine_digest
-    from symderiv.learning import solver_text
+    from symderiv.checking.recipes import solver_text
+    from symderiv.storage.kernels import _engine_digest
 
     if folder is None:
         return solver_text("pair", student, teacher, tolerance)

@@ -18,7 +18,7 @@ from pairs import engine, reference
 from pairs.activations import ACTIVATIONS, PAIRS
 from pairs.campaign import judge, tenth
 from pairs.states import PRECISE, SAMPLED, Rates, State
-from symderiv.learning.lowering.solver_files import SolverText
+from symderiv.lowering.solver_files import SolverText
 
 SEED = int(os.environ.get("SYMDERIV_PAIRS_SEED", DAY))
 

@@ -23,10 +23,11 @@ import sympy as sp
 from flint import arb, fmpz
 
 import symderiv as sd
-from symderiv.dynamics.storage.run_files import Contents, read_run, write
+from symderiv.api.questions.expectation import Expectation, Question
+from symderiv.api.questions.law import Law
+from symderiv.foundation.outputs import Output
 from symderiv.gaussian import Value
 from symderiv.gaussian.erf_mixture import _rounded_up
-from symderiv.outputs import Output
 from symderiv.precision.balls.decimals import (
     Digits,
     Outward,
@@ -37,8 +38,7 @@ from symderiv.precision.balls.decimals import (
     zero,
 )
 from symderiv.precision.balls.working import working_bits
-from symderiv.questions.expectation import Expectation, Question
-from symderiv.questions.law import Law
+from symderiv.storage.run_files import Contents, read_run, write
 
 pytestmark = pytest.mark.turns(6)
 

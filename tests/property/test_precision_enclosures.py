@@ -9,7 +9,7 @@ from flint import arb, fmpz
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import expectation, i4
 from symderiv.gaussian.evaluate import number
 from symderiv.precision import ball, certified

@@ -22,11 +22,12 @@ import numpy as np
 from numba import njit
 
 from quadrature_errors.adaptive import adaptive_mean
-from symderiv.learning import generate, learning_problem
-from symderiv.learning.lowering.field_covariances import Matrix, field_covariance, nearby
-from symderiv.learning.lowering.quadrature_error import LARGEST_VARIANCE, Kinds, Search
-from symderiv.learning.lowering.quadrature_means import Quadrature
-from symderiv.learning.lowering.quadrature_rules import Rule, finer
+from symderiv.checking.recipes import generate
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, Search
+from symderiv.lowering.means.quadrature_means import Quadrature
+from symderiv.lowering.means.quadrature_rules import Rule, finer
 
 ACTIVATIONS = {
     "x/(1+Abs(x))": 1e-5,

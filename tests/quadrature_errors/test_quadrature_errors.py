@@ -9,9 +9,9 @@ import pytest
 
 from quadrature_errors.adaptive import adaptive_mean
 from quadrature_errors.campaign import closed_campaign, rules_of
-from symderiv.learning.lowering.field_covariances import field_covariance, structured
-from symderiv.learning.lowering.quadrature_error import LARGEST_VARIANCE
-from symderiv.learning.lowering.quadrature_rules import kinked_rule
+from symderiv.lowering.means.field_covariances import field_covariance, structured
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
+from symderiv.lowering.means.quadrature_rules import kinked_rule
 
 pytestmark = pytest.mark.turns(6)
 

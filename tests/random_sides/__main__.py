@@ -25,8 +25,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from symderiv_ledger.papers.known_papers import names, paper
+
 from random_sides.search import answer, counted
-from symderiv.verification.library import names, paper
 
 
 def main() -> int:

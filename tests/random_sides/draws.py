@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-
-from symderiv.verification.abbreviations import FUNCTIONS
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim
-from symderiv.verification.statement import BINDERS, Statement, parse_ranges
+from symderiv_ledger.claims.abbreviations import FUNCTIONS
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.claims.statement import BINDERS, Statement, parse_ranges
+from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = [
     "ANY",

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from symderiv.verification.claim import Claim
-from symderiv.verification.comparison_rules import Converges, Within, WithinErrorBars
-from symderiv.verification.statement import Statement, copied, parse_statement
-from symderiv.verification.verify import arithmetic_of
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.claims.statement import Statement, copied, parse_statement
+from symderiv_ledger.papers.verify import arithmetic_of
+from symderiv_ledger.rules.comparison_rules import Converges, Within, WithinErrorBars
 
 __all__ = ["FACTORS", "accepted_factors", "approximate"]
 

@@ -12,13 +12,13 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.rules.arithmetic import Indexed
 from symderiv_papers.relu_localization.populations import FiniteClasses, Tabled
 from symderiv_papers.relu_localization.single_unit import _split as split_by_class
 from symderiv_papers.relu_localization.splits import with_one_constraint, with_two_constraints
 
 from random_sides.draws import RandomFunction, RandomIndexed
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
 
 __all__ = ["Law", "law_of"]
 

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from random_sides.draws import ANY, SMALL, quantities_of, random_values, randomised
-from random_sides.laws import Law, law_of
-from random_sides.texts import same_formula
-from symderiv.errors import SymderivError
-from symderiv.verification.arithmetic import evaluate, extended, index_values
-from symderiv.verification.claim import Claim, Point, Rule, Tested
-from symderiv.verification.comparison_rules import (
+from symderiv_ledger.claims.claim import Claim, Point, Rule, Tested
+from symderiv_ledger.claims.statement import Statement, parse_ranges, parse_statement
+from symderiv_ledger.papers.verify import arithmetic_of
+from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
+from symderiv_ledger.rules.comparison_rules import (
     Converges,
     Exact,
     Measured,
@@ -22,9 +20,12 @@ from symderiv.verification.comparison_rules import (
     WithinErrorBars,
     pairs,
 )
-from symderiv.verification.size_bound import Bound
-from symderiv.verification.statement import Statement, parse_ranges, parse_statement
-from symderiv.verification.verify import arithmetic_of
+from symderiv_ledger.rules.size_bound import Bound
+
+from random_sides.draws import ANY, SMALL, quantities_of, random_values, randomised
+from random_sides.laws import Law, law_of
+from random_sides.texts import same_formula
+from symderiv.foundation.errors import SymderivError
 
 __all__ = ["Answer", "answer", "counted"]
 

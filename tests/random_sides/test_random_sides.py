@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from support.rotating import DAY
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.papers.known_papers import names, paper
+from symderiv_ledger.rules.arithmetic import Indexed
+from symderiv_ledger.rules.comparison_rules import Converges, Exact, Within
 
 from random_sides.factors import accepted_factors, approximate
 from random_sides.search import answer, counted
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.comparison_rules import Converges, Exact, Within
-from symderiv.verification.library import names, paper
 
 
 def _point(numbers: Any) -> Iterator[Point]:

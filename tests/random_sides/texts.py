@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from symderiv.verification.statement import Statement
+from symderiv_ledger.claims.statement import Statement
 
 __all__ = ["same_formula"]
 

@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.papers.known_papers import names, paper
+from symderiv_ledger.papers.paper_run import arithmetic
+
 from recomputation.second import Recomputed, recomputed, suits
-from symderiv.verification.claim import Claim
-from symderiv.verification.library import names, paper
-from symderiv.verification.paper_run import arithmetic
 
 Sample = Iterator[tuple[str, Claim, list[Recomputed] | None]]
 

@@ -16,13 +16,13 @@ from itertools import islice
 from typing import Any, Final
 
 from flint import arb, fmpq
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.rules.arithmetic import Indexed
+from symderiv_ledger.rules.comparison_rules import Exact, pairs
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.comparison_rules import Exact, pairs
-from symderiv.verification.statement import parse_statement
 
 __all__ = ["Recomputed", "recomputed", "suits"]
 

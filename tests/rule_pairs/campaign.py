@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
-from symderiv.dynamics.studies.study_tables import STATED_KEYS
-from symderiv.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.problem.study_tables import STATED_KEYS
 
 DIMENSION = 1000
 """Of inputs, where runs are compared with equations."""

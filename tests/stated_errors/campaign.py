@@ -13,13 +13,13 @@ import numpy as np
 
 from stated_errors.drawing import Drawn, draw
 from stated_errors.long_double import LONG, NoReferenceError, long_results
-from symderiv.dynamics.ensemble import integrate_chunk
-from symderiv.dynamics.rules.solving import flow_of
-from symderiv.dynamics.rules.whichever import solve, solver_module
-from symderiv.dynamics.stepping.components import components_flow
-from symderiv.dynamics.stepping.study_flow import Flow
-from symderiv.dynamics.studies.flat_layout import fields_of
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
+from symderiv.integrate.ensemble import integrate_chunk
+from symderiv.integrate.flows.components import components_flow
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.integrate.rules.whichever import solve, solver_module
+from symderiv.problem.flat_layout import fields_of
 
 #: Of a step of the reference, and of the run that says what the reference knows.
 _TOLERANCE, _CHECKED = 3e-17, 1e-15

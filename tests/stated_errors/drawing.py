@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.studies.initial import Initial, initial
-from symderiv.dynamics.studies.study import Study, study_from_mapping
+from symderiv.problem.initial import Initial, initial
+from symderiv.problem.study import Study, study_from_mapping
 
 METHODS = ("explicit", "auto", "implicit", "components", "phases", "ensemble")
 _PAIRS = (("erf", "erf"),) * 6 + (("linear", "linear"), ("relu", "relu"), ("erf", "relu"))

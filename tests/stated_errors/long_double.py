@@ -19,15 +19,15 @@ from tempfile import mkdtemp
 import numpy as np
 from symderiv_codegen import print_c
 
-from symderiv.dynamics.rules.phases import PhasedFlow
-from symderiv.dynamics.stepping.components import ComponentsFlow
-from symderiv.dynamics.stepping.flat_run import FlatResult
-from symderiv.dynamics.stepping.study_flow import Flow
-from symderiv.dynamics.stepping.walk import DONE
-from symderiv.dynamics.studies.flat_layout import pack_state, split_flat
-from symderiv.learning.lowering.exported import exported_program
+from symderiv.integrate.flows.components import ComponentsFlow
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.phases import PhasedFlow
+from symderiv.integrate.steppers.walk import DONE
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
+from symderiv.lowering.programs.exported import exported_program
+from symderiv.problem.flat_layout import pack_state, split_flat
 
 Rates = Callable[[np.ndarray], np.ndarray]
 LONG = np.longdouble

@@ -11,7 +11,7 @@ import pytest
 import symderiv as sd
 from stated_errors.campaign import tried
 from stated_errors.drawing import METHODS, draw
-from symderiv.dynamics.stepping import run_errors
+from symderiv.integrate.flows import run_errors
 
 pytestmark = pytest.mark.turns(6)
 

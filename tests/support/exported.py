@@ -28,9 +28,9 @@ from symderiv_codegen import (
     print_readable,
 )
 
-from symderiv.learning.lowering.exported import exported_program
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
+from symderiv.lowering.programs.exported import exported_program
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 

@@ -73,8 +73,11 @@ def main() -> None:
     import h5netcdf  # noqa: F401
 
     import symderiv.cli.run  # noqa: F401
-    from symderiv.dynamics import load_kernel, parse_study, simulate, solve
-    from symderiv.report import grid, job  # noqa: F401
+    from symderiv.experiment.studies.simulating import simulate
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.study import parse_study
+    from symderiv.show.pages import grid, job  # noqa: F401
+    from symderiv.storage.kernels import load_kernel
 
     with open(sys.argv[1], encoding="utf-8") as file:
         study = parse_study(file.read())

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.dynamics.ensemble import Chunk
-from symderiv.dynamics.studies.study import Study
+from symderiv.integrate.ensemble import Chunk
+from symderiv.problem.study import Study
 
 
 def integrated(points: Sequence[Study], **options: Any) -> Chunk:

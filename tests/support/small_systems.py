@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from numba import njit
 
-from symderiv.dynamics.storage.kernels import Kernel
+from symderiv.storage.kernels import Kernel
 
 _FLAT = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
 

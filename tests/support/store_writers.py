@@ -9,8 +9,8 @@ from unittest import mock
 
 from support.quick_integrations import integrated
 
-from symderiv.dynamics.studies.study import parse_study
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study import parse_study
 from symderiv.sweeps import layout, study_grid
 from symderiv.sweeps.sweep import run_sweep
 

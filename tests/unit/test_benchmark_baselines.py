@@ -8,7 +8,7 @@ from symderiv_kernels.fast import erf
 
 from benchmarks.kernel_limits import compiled_arguments
 from benchmarks.numpy_baseline import FastBaseline, power_law_problem
-from symderiv.dynamics.studies.flat_layout import split_flat
+from symderiv.problem.flat_layout import split_flat
 
 
 # a single mode; more than one block of modes, and a part of one

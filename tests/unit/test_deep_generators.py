@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from symderiv.data import generator
+from symderiv.inputs import generator
 
 
 @pytest.fixture(scope="module")

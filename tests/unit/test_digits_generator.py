@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symderiv.data import estimate_generator
+from symderiv.inputs import estimate_generator
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +69,9 @@ def test_the_training_follows_the_gradient(example: Any) -> None:
 
 
 def test_measured_errors_are_those_of_the_equations_for_gaussian_inputs(example: Any) -> None:
-    from symderiv.dynamics import parse_study, solve
-    from symderiv.dynamics.studies.initial import initial
+    from symderiv.integrate.rules.whichever import solve
+    from symderiv.problem.initial import initial
+    from symderiv.problem.study import parse_study
 
     text = example.STUDY.read_text().replace(
         "values = [0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]", "values = [0, 20]"

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from symderiv import errors
-from symderiv.errors import InputError, SymderivError, ToleranceError
+from symderiv.foundation import errors
+from symderiv.foundation.errors import InputError, SymderivError, ToleranceError
 
 CLASSES = [
     c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, SymderivError)

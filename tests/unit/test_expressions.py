@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symderiv import expressions
-from symderiv.errors import FormulaError
-from symderiv.expressions import (
+from symderiv.formula import (
     NAMED,
     Activation,
     activation,
@@ -23,8 +22,9 @@ from symderiv.expressions import (
     parse_formula,
     parse_number,
 )
-from symderiv.expressions.known_functions import ALIASES, FUNCTIONS
-from symderiv.expressions.reader import Apply, Name, Node, Number, read, to_text
+from symderiv.formula.known_functions import ALIASES, FUNCTIONS
+from symderiv.formula.reader import Apply, Name, Node, Number, read, to_text
+from symderiv.foundation.errors import FormulaError
 
 x, y = sp.symbols("x y", real=True)
 
@@ -274,7 +274,7 @@ def _direct(node: Node, points: dict[str, float]) -> float:
 
 def test_reading_activations_and_scalars_does_not_import_sympy() -> None:
     code = (
-        "import sys, symderiv.expressions as e; e.activation('gelu'); e.activation('x**2+erf(x)');"
+        "import sys, symderiv.formula as e; e.activation('gelu'); e.activation('x**2+erf(x)');"
         "e.evaluate_scalar('1/sqrt(M)', {'M': 2}); print('sympy' in sys.modules)"
     )
     done = subprocess.run(

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.hostile_formulas import NOT_FORMULAS, TOO_LARGE
 
-from symderiv.errors import FormulaError
-from symderiv.expressions import activation, evaluate_scalar, parse_formula
+from symderiv.formula import activation, evaluate_scalar, parse_formula
+from symderiv.foundation.errors import FormulaError
 
 #: Generous for a loaded machine; everything here takes milliseconds.
 SECONDS = 5.0

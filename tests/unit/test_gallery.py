@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.report.figure_panels import Line, Panel, panel_figure
-from symderiv.report.gallery import (
+from symderiv.show.pages.gallery import (
     Entry,
     Statement,
     compared,
@@ -17,6 +16,7 @@ from symderiv.report.gallery import (
     ordered,
     with_indices,
 )
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 FOLDER = Path(__file__).parents[2] / "examples" / "worschech-rosenow"
 

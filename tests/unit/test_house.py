@@ -101,4 +101,4 @@ def test_the_table_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert up == "0"
     for addition in ADDITIONS:
         assert re.search(rf"by a new {addition.row} +{len(addition.files)}, ", text)
-    assert "symderiv/expressions/named_losses.py" in text
+    assert "symderiv/formula/named_losses.py" in text

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
-from symderiv import kept
 from symderiv.analysis.late.perfect_learning import perfect_learning
+from symderiv.foundation import kept
 
 calls: list[tuple[object, ...]] = []
 
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _anew():
     """The function as a new process has it."""
-    return kept.kept("expressions")(_noted)
+    return kept.kept("formula")(_noted)
 
 
 def test_what_was_derived_is_read_by_the_next_process(folder):
@@ -73,7 +73,7 @@ def test_what_another_text_of_its_own_module_derived_is_not_read(folder, tmp_pat
         path.write_text(text.format(parts=parts))
         names: dict[str, object] = {"__name__": "derivation"}
         exec(compile(path.read_text(), str(path), "exec"), names)
-        found.append(kept.kept("expressions")(names["derived"])("erf"))
+        found.append(kept.kept("formula")(names["derived"])("erf"))
     assert found == [("erf", 4), ("erf", 5), ("erf", 5)]
     assert len(list(folder.iterdir())) == 2
 

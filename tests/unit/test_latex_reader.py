@@ -9,9 +9,9 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symderiv.errors import FormulaError
-from symderiv.expressions import parse_formula
-from symderiv.expressions.pasted import build_formula, read_definitions
+from symderiv.formula import parse_formula
+from symderiv.formula.pasted import build_formula, read_definitions
+from symderiv.foundation.errors import FormulaError
 
 NAMES = {
     f"{base}{i}{j}": f"c{min(i, j)}{max(i, j)}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symderiv import limits
-from symderiv.errors import InputError
+from symderiv.foundation import limits
+from symderiv.foundation.errors import InputError
 
 
 def test_what_does_not_fit_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 FOLDER = Path(__file__).parents[2] / "examples" / "gaussian-mixtures"
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py"))

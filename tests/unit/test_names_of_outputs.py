@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from symderiv.dynamics.storage.checkpoint import Checkpoint, checkpoint_path
-from symderiv.errors import InputError
-from symderiv.files import remove_temporaries, replace_file
-from symderiv.outputs import Output, OutputFolder
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import remove_temporaries, replace_file
+from symderiv.foundation.outputs import Output, OutputFolder
+from symderiv.storage.checkpoint import Checkpoint, checkpoint_path
 
 MOST = os.pathconf("/", "PC_NAME_MAX")
 

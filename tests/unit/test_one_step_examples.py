@@ -80,7 +80,7 @@ def test_a_trial_is_that_of_the_library(examples: Any) -> None:
 def test_a_curve_has_no_trials_and_strengths_of_a_trial_are_its_own(
     examples: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("symderiv.one_step.asymptotic._DRAWS", 2)
+    monkeypatch.setattr("symderiv_models.one_step.asymptotic._DRAWS", 2)
     kept = examples[1]
     keys = {"n": 60, "spikes": "uniform", "models": ["asymptotic"]}
     setting = sd.OneStep(n=60, spikes="uniform", seed=4, trials=1, models=["network", "asymptotic"])

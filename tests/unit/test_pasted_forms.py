@@ -6,9 +6,9 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import FormulaError
-from symderiv.expressions import parse_formula
-from symderiv.expressions.pasted import build_formula, read_pasted
+from symderiv.formula import parse_formula
+from symderiv.formula.pasted import build_formula, read_pasted
+from symderiv.foundation.errors import FormulaError
 
 NAMES = {
     f"{base}{i}{j}": f"c{min(i, j)}{max(i, j)}"

@@ -8,7 +8,7 @@ import time
 import pytest
 from support.commands import symderiv
 
-from symderiv import progress
+from symderiv.foundation import progress
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import textwrap
 import pytest
 
 import symderiv
-from symderiv.dynamics.studies.input_model import InputModel
+from symderiv.problem.input_model import InputModel
 
 HEAVY = ("sympy", "numba", "scipy", "numpy", "matplotlib", "pydantic", "xarray", "mpmath")
 MOST_NAMES = 39  # input models are not counted: they are all called in one way

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import symderiv
 from symderiv.cli import build_app
-from symderiv.dynamics.studies.input_models import Data
-from symderiv.dynamics.studies.study import parse_study
+from symderiv.problem.input_models import Data
+from symderiv.problem.study import parse_study
 
 README = (TOP / "README.md").read_text(encoding="utf-8")
 PAGES = pages()

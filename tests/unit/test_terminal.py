@@ -18,11 +18,11 @@ from rich.text import Text
 from unit.report.synthetic import case, plateau_curve
 
 from symderiv.cli import build_app, main
-from symderiv.report.claims import findings
-from symderiv.report.job import StudyResult
-from symderiv.report.page import feature_table
-from symderiv.report.summary import print_summary
-from symderiv.terminal import Rows, bars, show, spinner, terminal
+from symderiv.foundation.terminal import Rows, bars, show, spinner, terminal
+from symderiv.show.pages.job import StudyResult
+from symderiv.show.pages.page import feature_table
+from symderiv.show.pages.summary import print_summary
+from symderiv.show.plots.claims import findings
 
 SOURCES = Path(__file__).parents[2] / "symderiv"
 
@@ -87,7 +87,7 @@ def test_only_one_module_prints_with_rich() -> None:
     for name, tree in _python():
         skipped = _for_types(tree)
         for node in ast.walk(tree):
-            if name == "terminal.py" or node in skipped:
+            if name == "foundation/terminal.py" or node in skipped:
                 continue
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
                 others += [name] if node.module != "rich.text" else []
@@ -168,7 +168,7 @@ def test_what_falls_with_an_equation_keeps_brackets(claims: str) -> None:
 
 def test_a_study_keeps_brackets_in_its_name_and_paths() -> None:
     result = StudyResult(HOSTILE, (), Path(HOSTILE), (Path("f" + HOSTILE),), (), ())
-    with mock.patch("symderiv.report.job.print_summary") as summary:
+    with mock.patch("symderiv.show.pages.job.print_summary") as summary:
         text = result.to_text()
     assert text.count(HOSTILE) == 2
     assert summary.call_args.args[1] == HOSTILE

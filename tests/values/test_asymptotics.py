@@ -15,12 +15,12 @@ from scipy.integrate import solve_ivp
 from symderiv.analysis.late.asymptotics import Asymptotics, fitted_exponent
 from symderiv.analysis.late.perfect_learning import perfect_learning, tidied
 from symderiv.analysis.late.rank_two import rank_two_spectrum
-from symderiv.data.spectra import power_law
-from symderiv.dynamics.stepping.study_flow import flat_parameters
-from symderiv.dynamics.storage.kernels import load_kernel
-from symderiv.dynamics.studies.state import State, split_flat
-from symderiv.dynamics.studies.study import parse_study
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.spectra import power_law
+from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.problem.state import State, split_flat
+from symderiv.problem.study import parse_study
+from symderiv.storage.kernels import load_kernel
 
 pytestmark = pytest.mark.turns(9)
 

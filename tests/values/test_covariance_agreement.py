@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from symderiv.dynamics import parse_study, simulate, solve
-from symderiv.dynamics.studies.initial import initial
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 pytestmark = pytest.mark.turns(9)
 

@@ -12,7 +12,7 @@ from pairs.engine import packed
 from pairs.reference import StatedError, by_hermite, by_sampling
 from pairs.states import Rates, State, random_state
 
-from symderiv.learning import RECIPES
+from symderiv.checking.recipes import RECIPES
 
 pytestmark = pytest.mark.turns(9)
 

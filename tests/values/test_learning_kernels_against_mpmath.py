@@ -14,14 +14,12 @@ from pairs.engine import numbers, overlaps, packed
 from pairs.states import Rates, State, random_state
 from symderiv_codegen import print_mpmath
 
-from symderiv.learning import (
-    RECIPES,
-    derive_equations,
-    learning_problem,
-    moment_program,
-    solver_program,
-)
+from symderiv.checking.recipes import RECIPES
+from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.moment_program import moment_program
+from symderiv.lowering.programs.program import solver_program
 
 pytestmark = pytest.mark.turns(9)
 

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symderiv.dynamics import Trajectory, parse_study, solve, solve_moments
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.state import State
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.integrate.flows.moment_check import solve_moments
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.rules.whichever import solve
 from symderiv.precision import Rates, moment_trajectory, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module
+from symderiv.problem.initial import initial
+from symderiv.problem.state import State
+from symderiv.problem.study import parse_study
 
 pytestmark = pytest.mark.turns(9)
 

@@ -26,7 +26,8 @@ from symderiv.analysis.plateau.teacher import (
     teacher_of_modes,
     teacher_of_moments,
 )
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.precision.balls.working import working_bits
 
 pytestmark = pytest.mark.turns(9)

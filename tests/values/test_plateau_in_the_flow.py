@@ -17,8 +17,9 @@ from symderiv.analysis.plateau.teacher import (
     teacher_of_modes,
     teacher_of_moments,
 )
-from symderiv.errors import InputError
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.foundation.errors import InputError
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 
 pytestmark = pytest.mark.turns(9)
 

@@ -13,12 +13,15 @@ import pytest
 from support.plain_module import plain_module
 from support.rotating import DAY
 
-from symderiv.errors import DivergentError, ToleranceError
-from symderiv.learning import derive_equations, generate, learning_problem, solver_program
-from symderiv.learning.lowering import quadrature_error
-from symderiv.learning.lowering.generated_check import GeneratedError, check_generated
-from symderiv.learning.lowering.quadrature_means import Quadrature
-from symderiv.learning.lowering.solver_files import solver_of
+from symderiv.checking.generated_check import GeneratedError, check_generated
+from symderiv.checking.recipes import generate
+from symderiv.foundation.errors import DivergentError, ToleranceError
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import quadrature_error
+from symderiv.lowering.means.quadrature_means import Quadrature
+from symderiv.lowering.programs.program import solver_program
+from symderiv.lowering.solver_files import solver_of
 
 pytestmark = pytest.mark.turns(9)
 

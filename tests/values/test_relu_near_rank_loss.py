@@ -15,7 +15,9 @@ import symderiv_kernels.fast.relu as fast
 import symderiv_kernels.relu as kernel
 from symderiv_codegen import print_mpmath
 
-from symderiv.learning import derive_equations, learning_problem, solver_program
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.program import solver_program
 
 pytestmark = pytest.mark.turns(9)
 

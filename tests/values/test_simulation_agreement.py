@@ -12,8 +12,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study, simulate, solve
-from symderiv.dynamics.studies.initial import initial
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 pytestmark = pytest.mark.turns(9)
 

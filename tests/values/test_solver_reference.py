@@ -12,8 +12,9 @@ import pytest
 from scipy.special import erf
 from support import reference_dynamics as reference
 
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.studies.initial import initial
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 pytestmark = pytest.mark.turns(9)
 

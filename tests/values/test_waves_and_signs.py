@@ -12,9 +12,9 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
+from symderiv.checking.recipes import generate
 from symderiv.gaussian.functions import OwenT, SignMean2
-from symderiv.learning import generate
-from symderiv.learning.lowering.uncompiled import uncompiled
+from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.numerics.waves import _tilted_signs
 from symderiv.numerics.waves_mpmath import _tilted_signs_mpmath
 

@@ -7,6 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.known_papers import names
+from symderiv_ledger.rules.values import Indexed
 from symderiv_papers.demir_dogan.equivalent_models import (
     HERMITE_CASES,
     MAP_CASES,
@@ -15,10 +19,6 @@ from symderiv_papers.demir_dogan.equivalent_models import (
     points_of,
 )
 
-from symderiv.verification.claim import Point
-from symderiv.verification.library import names
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.values import Indexed
 from wrong_models.central import demir_dogan
 from wrong_models.central.bae_jeong import points_of_fields
 from wrong_models.trial import Central, WrongModel, central_claims, tried, tried_right

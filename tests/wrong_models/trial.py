@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.known_papers import paper
+from symderiv_ledger.papers.verify import arithmetic_of
+
 import wrong_models.central
-from symderiv.errors import SymderivError
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.library import paper
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.verify import arithmetic_of
+from symderiv.foundation.errors import SymderivError
 
 __all__ = ["Central", "Found", "WrongModel", "central_claims", "tried", "tried_right"]
 

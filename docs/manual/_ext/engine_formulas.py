@@ -25,8 +25,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import symderiv as sd
-from symderiv.derivation import Step
-from symderiv.expressions.pasted import build_formula, read_pasted
+from symderiv.formula.pasted import build_formula, read_pasted
+from symderiv.foundation.written_derivation import Step
 
 _MOMENTS = ("M", "T", "D", "T2", "D2", "eta")
 _LETTERS = {

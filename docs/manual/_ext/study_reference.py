@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import symderiv as sd
-from symderiv.dynamics.studies.key_records import accepted, default_text
-from symderiv.dynamics.studies.study_tables import RULE_KEYS, TABLES
-from symderiv.dynamics.studies.task_table import Task
+from symderiv.problem.key_records import accepted, default_text
+from symderiv.problem.study_tables import RULE_KEYS, TABLES
+from symderiv.problem.task_table import Task
 
 _HEAD = """# Keys of the study file
 

@@ -1,6 +1,6 @@
 """Bae and Jeong 2024: networks whose inputs come from a hidden manifold."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

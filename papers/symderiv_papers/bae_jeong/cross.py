@@ -7,8 +7,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.references.manifold import Manifold, manifold
 
 __all__ = [
@@ -45,7 +46,7 @@ def _closed(f: str) -> tuple[Any, Any, Any]:
     """E[f(u) y] for any covariance of u and y, and its entries."""
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, expectation
 
     u, y = sp.symbols("u y", real=True)
@@ -150,7 +151,7 @@ def pair_mean(f: str) -> tuple[Any, Any]:
     """E[f(u) f(w)] of standard normal u, w as an expression, and their correlation in it."""
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, i2
 
     g = activation(f).expression

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = [
     "euler_points",

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.bae_jeong.weak import in_numbers
 
 __all__ = [
@@ -30,7 +31,7 @@ def _mean_of(f: str) -> tuple[Any, list[Any]]:
     """E f under N(m, c11), the engine's closed form, and its names."""
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, expectation
 
     g = activation(f).expression
@@ -121,7 +122,7 @@ def _pair(f: str, g: str) -> tuple[Any, list[Any]]:
     """E[f(u) g(w)] under a normal law with means."""
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, expectation
 
     u, w, m1, m2 = sp.symbols("u w m1 m2", real=True)

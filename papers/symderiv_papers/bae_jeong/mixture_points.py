@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+from symderiv_ledger.rules.comparison_rules import Measured
 
-from symderiv.data.latent import mixture_manifold
-from symderiv.data.mixture import Mixture, uniform_means
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
+from symderiv.inputs.latent import mixture_manifold
+from symderiv.inputs.mixture import Mixture, uniform_means
 
 __all__ = [
     "curves",

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.references.manifold import Manifold, manifold
 
 __all__ = [
@@ -111,7 +112,7 @@ def engine_samples(numbers: Any) -> Iterator[Point]:
     """Latent vectors and inputs as the engine's simulator draws them, E f added again."""
     import numpy as np
 
-    from symderiv.data.latent import hidden_manifold
+    from symderiv.inputs.latent import hidden_manifold
 
     for D, N in ((4, 6), (5, 3)):
         features = np.random.default_rng(D).normal(size=(N, D))

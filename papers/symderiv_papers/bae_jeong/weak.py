@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.bae_jeong.cross import pair_mean
 from symderiv_papers.references.manifold import Manifold, coefficients, manifold
 
@@ -41,7 +42,7 @@ def in_numbers(expression: Any, names: list[Any], numbers: Any) -> Callable[...,
 def _two(u: str, v: str) -> tuple[Any, Any]:
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, i2
 
     covariance = covariance_symbols(2)
@@ -69,7 +70,7 @@ def two_functions(numbers: Any) -> Iterator[Point]:
 def _alone(f: str, numbers: Any) -> Callable[[Any], Any]:
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import covariance_symbols, expectation
 
     x, covariance = sp.Symbol("x", real=True), covariance_symbols(1)
@@ -301,7 +302,7 @@ def _large(f: str, D: int, N: int) -> dict[str, Any]:
     pair = sp.lambdify(correlation, value, modules=["scipy", "numpy"])
     overlap = np.clip(F.T @ F / D, -1.0, 1.0)
     np.fill_diagonal(overlap, 0.0)
-    from symderiv.data.nonlinearity import nonlinearity
+    from symderiv.inputs.nonlinearity import nonlinearity
 
     g = nonlinearity(f)
     pairs = pair(overlap) - g.a**2

@@ -7,8 +7,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed, Values, extended
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values, extended
+
 from symderiv_papers.references.manifold import Manifold, manifold
 from symderiv_papers.references.manifold_points import manifold_points
 
@@ -79,7 +80,7 @@ def spectra(which: str) -> Callable[[Any], Iterator[Point]]:
     large = (Fraction(25, 16), Fraction(4), Fraction(9, 4))
 
     def points(numbers: Any) -> Iterator[Point]:
-        from symderiv.data.latent import marchenko_pastur
+        from symderiv.inputs.latent import marchenko_pastur
 
         for ratio in small if which == "D < N" else large:
             s, weight = marchenko_pastur(float(ratio), _NODES)

@@ -1,6 +1,6 @@
 """Claims of the slides on one gradient step."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from symderiv.one_step.asymptotic import asymptotic_errors
-from symderiv.one_step.setting import Setting
-from symderiv.verification.claim import Point
-from symderiv.verification.values import Indexed, Values
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.values import Indexed, Values
+from symderiv_models.one_step.asymptotic import asymptotic_errors
+from symderiv_models.one_step.setting import Setting
 
 __all__ = ["along", "published"]
 

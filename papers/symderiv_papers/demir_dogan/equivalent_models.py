@@ -16,18 +16,18 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.comparison_rules import Measured
+from symderiv_ledger.rules.values import Values
+from symderiv_models.one_step.comparison import Estimate
+from symderiv_models.one_step.conditional import conditional_map
+from symderiv_models.one_step.hermite import hermite_model
+from symderiv_models.one_step.network import ridge
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import Population, Samples, population
+from symderiv_models.one_step.trained_layer import TrainedLayer, trained_layer
 
-from symderiv.data.blas_threads import one_blas_thread
-from symderiv.one_step.comparison import Estimate
-from symderiv.one_step.conditional import conditional_map
-from symderiv.one_step.hermite import hermite_model
-from symderiv.one_step.network import ridge
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import Population, Samples, population
-from symderiv.one_step.trained_layer import TrainedLayer, trained_layer
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
-from symderiv.verification.values import Values
+from symderiv.inputs.blas_threads import one_blas_thread
 
 __all__ = [
     "HERMITE_CASES", "MAP_CASES", "Case", "along_a_spike", "conditional", "hermite",

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+
 from symderiv_papers.demir_dogan.equivalent_models import Case, hermite, points_of
 
 __all__ = ["aligned", "cases"]

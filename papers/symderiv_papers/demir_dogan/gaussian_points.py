@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.values import Indexed, Values
+from symderiv_models.one_step.hermite import hermite_model
+from symderiv_models.one_step.setting import window_degree
 
 from symderiv.gaussian import expectation
-from symderiv.one_step.hermite import hermite_model
-from symderiv.one_step.setting import window_degree
-from symderiv.verification.claim import Point
-from symderiv.verification.values import Indexed, Values
 from symderiv_papers.goldt.setup_points import grid
 
 __all__ = ["conditional_points", "hermite_points", "notebook_points", "window_points"]

@@ -8,16 +8,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.comparison_rules import Measured
+from symderiv_ledger.rules.values import Values
+from symderiv_models.one_step.comparison import Comparison, compare
+from symderiv_models.one_step.conditional import conditional_map
+from symderiv_models.one_step.network import ArrayActivation, gradient, initial_weights
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import population
 
-from symderiv.expressions import activation
-from symderiv.one_step.comparison import Comparison, compare
-from symderiv.one_step.conditional import conditional_map
-from symderiv.one_step.network import ArrayActivation, gradient, initial_weights
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import population
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
-from symderiv.verification.values import Values
+from symderiv.formula import activation
 
 __all__ = ["layer_points", "published_points", "scan", "shape_points"]
 

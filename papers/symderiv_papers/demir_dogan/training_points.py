@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from symderiv.verification.claim import Point
-from symderiv.verification.values import Indexed, Values
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.values import Indexed, Values
 
 __all__ = ["population_points", "ridge_points", "scaling_points", "step_points"]
 

@@ -1,6 +1,6 @@
 """Claims of the slides on the Gaussian equivalence of generators."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

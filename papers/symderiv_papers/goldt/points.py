@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.expressions import activation as named_activation
+from symderiv.formula import activation as named_activation
 from symderiv.gaussian import covariance_symbols, expectation
 from symderiv.precision.balls.contexts import numbers as arithmetic
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.latent import LatentNetwork, latent_network, latent_rates
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Values
 
-from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Point
 from symderiv_papers.goldt.ridge_runs import (
     Array,
     feature_problem,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erf
+from symderiv_ledger.rules.comparison_rules import Measured
 
-from symderiv.data.nonlinearity import nonlinearity
-from symderiv.verification.comparison_rules import Measured
+from symderiv.inputs.nonlinearity import nonlinearity
 
 __all__ = [
     "Array",

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.expressions import activation as named_activation
+from symderiv.formula import activation as named_activation
 from symderiv.gaussian import covariance_symbols, expectation
 from symderiv.precision.balls.contexts import numbers as arithmetic
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.goldt.points import Means, one_point, states
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.latent import LatentNetwork, latent_network

@@ -1,6 +1,6 @@
 """Formulas in public code of the field, stated anew."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = ["SETTINGS", "Setting", "mean_fields", "noise_by_definition", "noise_of_steps"]
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
+
 from symderiv_papers.public_code.rates import (
     Committee,
     Flow,

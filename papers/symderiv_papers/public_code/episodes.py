@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
 
 from symderiv.gaussian import expectation
 from symderiv.gaussian.evaluate import number
-from symderiv.verification.claim import Point
 
 __all__ = ["all_and_first", "each_and_all", "two_students"]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
 
-from symderiv.expressions import activation
+from symderiv.formula import activation
 from symderiv.gaussian import expectation
 from symderiv.gaussian.evaluate import number
-from symderiv.verification.claim import Point
 from symderiv_papers.goldt.points import network_points
 from symderiv_papers.references.manifold_points import CENTRED, manifold_points
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.dynamics.studies.state import State
 from symderiv.precision.moments.moment_system import MomentSystem, Rates, moment_module
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv.problem.state import State
 from symderiv_papers.references.integrals import Integrals
 
 __all__ = ["SIZES", "Committee", "Flow", "Kept", "committees", "means", "point", "table"]

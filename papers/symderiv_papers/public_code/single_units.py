@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
+
 from symderiv_papers.public_code.rates import Committee, Flow, means
 
 __all__ = ["correlations", "gradients", "regression"]

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
 from symderiv.gaussian import covariance_symbols, expectation
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
 from symderiv_papers.public_code.rates import Committee, point, table
 from symderiv_papers.references.exact import as_number
 

@@ -13,11 +13,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv.analysis.linear.system import linear_system, moment_system
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision.balls.contexts import numbers as arithmetic
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.power_law import eigenvalues
 

@@ -16,10 +16,10 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import mpmath
+from symderiv_ledger.rules.arithmetic import Indexed
 
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision import numbers
-from symderiv.verification.arithmetic import Indexed
 from symderiv_papers.references.exact import as_number, as_numbers
 from symderiv_papers.references.moments import Moments, Motion, generalization_error, motion
 
@@ -275,6 +275,7 @@ def _closed_form(activation: str, name: str, units: int, T: Fraction, D: Fractio
 @lru_cache(maxsize=4)
 def _forms(activation: str) -> Any:
     from symderiv.analysis.plateau.plateau_forms import plateau_forms
-    from symderiv.learning import derive_equations, learning_problem
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
 
     return plateau_forms(derive_equations(learning_problem(activation)))

@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import sympy as sp
+from symderiv_ledger.formulas.points import points
 
-from symderiv.expressions import activation as named_activation
+from symderiv.formula import activation as named_activation
 from symderiv.gaussian import Expectation, covariance_symbols, i2, i3, i4
 from symderiv.precision import ball
-from symderiv.verification.points import points
 from symderiv_papers.references.exact import as_number
 
 __all__ = [

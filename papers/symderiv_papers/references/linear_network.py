@@ -251,7 +251,9 @@ def spectral_module() -> Any:
     """The generated module of the eigenspaces for any kind of numbers."""
     from symderiv_codegen import print_mpmath
 
-    from symderiv.learning import derive_equations, learning_problem, solver_program
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.lowering.programs.program import solver_program
 
     text = print_mpmath(solver_program(derive_equations(learning_problem("linear")), "spectral"))
     names: dict[str, Any] = {}

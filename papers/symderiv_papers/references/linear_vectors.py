@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values, extended
 
-from symderiv.verification.arithmetic import Indexed, Values, extended
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.power_law import eigenvalues, largest
 

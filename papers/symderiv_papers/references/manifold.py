@@ -33,7 +33,7 @@ _ETA = (7, 10)
 def _closed_coefficients(f: str) -> tuple[Any, ...]:
     import sympy as sp
 
-    from symderiv.expressions import activation
+    from symderiv.formula import activation
     from symderiv.gaussian import expectation
 
     x = sp.Symbol("x", real=True)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.references.integrals import Integrals
 from symderiv_papers.references.manifold import Manifold, manifold
 

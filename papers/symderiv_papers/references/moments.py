@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from symderiv_ledger.rules.arithmetic import Indexed
+
 from symderiv.precision.moments.moment_system import Rates, moment_module
-from symderiv.verification.arithmetic import Indexed
 
 __all__ = [
     "Moments",

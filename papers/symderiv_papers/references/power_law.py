@@ -15,10 +15,10 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
 from symderiv.analysis.linear.system import linear_system
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 
 __all__ = [
@@ -134,7 +134,7 @@ class PowerLawSum:
         """The case with all names that statements use.
 
         Args:
-            series: See :class:`~symderiv.verification.claim.Point`.
+            series: See :class:`~symderiv_ledger.claims.claim.Point`.
             parameter: The same.
             **more: Further names, with functions of no argument that give their values.
         """

@@ -1,6 +1,6 @@
 """Working notes on localisation in a ReLU network."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=("Working notes on localisation in a ReLU network (unpublished, undated)"),

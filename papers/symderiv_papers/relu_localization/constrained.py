@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+
 from symderiv_papers.relu_localization.flow import all_points
 from symderiv_papers.relu_localization.populations import population_points
 from symderiv_papers.relu_localization.references import (

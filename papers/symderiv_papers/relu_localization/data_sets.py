@@ -7,9 +7,10 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values, evaluate
-from symderiv.verification.claim import Point
-from symderiv.verification.statement import Statement, parse_statement
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate
+
 from symderiv_papers.relu_localization.populations import FiniteClasses, single_pulses
 
 __all__ = [

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.relu_localization.populations import FiniteClasses, Tabled
 
 __all__ = ["exclusive", "general", "redundant", "several_structures", "two_norms"]

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, evaluate
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, evaluate
+
 from symderiv_papers.relu_localization.variables import moment_formula
 
 __all__ = [

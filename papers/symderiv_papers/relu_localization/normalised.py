@@ -6,9 +6,10 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from symderiv.verification.arithmetic import evaluate
-from symderiv.verification.claim import Point
-from symderiv.verification.statement import Statement, parse_statement
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.rules.arithmetic import evaluate
+
 from symderiv_papers.relu_localization.references import moderate_points
 from symderiv_papers.relu_localization.splits import with_two_constraints
 from symderiv_papers.relu_localization.variables import moment_formula

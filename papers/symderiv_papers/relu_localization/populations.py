@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
 __all__ = [
     "FiniteClasses",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values, evaluate, extended
-from symderiv.verification.claim import Point
-from symderiv.verification.statement import Statement, parse_statement
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate, extended
+
 from symderiv_papers.relu_localization.variables import (
     Form,
     GaussianClasses,

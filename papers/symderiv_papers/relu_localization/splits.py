@@ -9,8 +9,8 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
 __all__ = [
     "with_one_constraint",

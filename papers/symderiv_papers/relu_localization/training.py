@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-
-from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Values
 
 __all__ = [
     "neighbour_correlation",

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symderiv.errors import FormulaError
-from symderiv.verification.arithmetic import evaluate
-from symderiv.verification.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.rules.arithmetic import evaluate
+
+from symderiv.foundation.errors import FormulaError
 
 __all__ = [
     "Form",

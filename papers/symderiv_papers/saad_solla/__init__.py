@@ -1,6 +1,6 @@
 """Saad and Solla 1995."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

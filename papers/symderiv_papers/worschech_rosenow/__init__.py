@@ -1,6 +1,6 @@
 """Worschech and Rosenow 2024."""
 
-from symderiv.verification.library import Source
+from symderiv_ledger.papers.known_papers import Source
 
 SOURCE = Source(
     title=(

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
 
-from symderiv.verification.claim import Point
 from symderiv_papers.references.homogeneous import Committee
 from symderiv_papers.references.trajectories import plateau_end, random_students
 from symderiv_papers.worschech_rosenow.escape_modes import plateau_modes

@@ -142,7 +142,8 @@ def _matrices(activation: str) -> Any:
     from symderiv.analysis.plateau.linearised import linearised_matrices
     from symderiv.analysis.plateau.plateau_forms import plateau_forms
     from symderiv.analysis.symmetric import reduced_equations
-    from symderiv.learning import derive_equations, learning_problem
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
 
     equations = derive_equations(learning_problem(activation))
     reduced = reduced_equations(equations, paired=True, noise=False)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, Final
 
 import mpmath
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.homogeneous import Committee, at_precision
 
 __all__ = [

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
+
 from symderiv_papers.references.homogeneous import Committee
 from symderiv_papers.worschech_rosenow.setup_definitions import study_of
 
@@ -38,7 +39,7 @@ def _moments(L: int, beta: Fraction, numbers: Any) -> tuple[Any, Any]:
 
 def _mean_over_teachers(L: int, beta: Fraction) -> float:
     """T^(2), averaged over Gaussian teachers by the engine (``draw = "mean"``)."""
-    from symderiv.dynamics.studies.initial import initial
+    from symderiv.problem.initial import initial
 
     data = {
         "model": "power-law",

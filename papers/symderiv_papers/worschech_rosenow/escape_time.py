@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 import mpmath
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.homogeneous import Committee, at_precision
 from symderiv_papers.references.trajectories import ansatz_trajectory
 from symderiv_papers.worschech_rosenow.escape_modes import (

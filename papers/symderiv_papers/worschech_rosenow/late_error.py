@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import mpmath
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import extended
 
-from symderiv.verification.arithmetic import extended
-from symderiv.verification.claim import Point
 from symderiv_papers.references.homogeneous import Committee
 from symderiv_papers.worschech_rosenow.escape_points import TYPICAL, Series, cases
 from symderiv_papers.worschech_rosenow.late_modes import blocks, late_modes

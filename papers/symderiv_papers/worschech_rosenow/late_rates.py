@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
 from symderiv_papers.references.homogeneous import Committee, at_precision
 from symderiv_papers.worschech_rosenow.escape_points import converted, label
 from symderiv_papers.worschech_rosenow.late_modes import late_modes, stiffness

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.power_law import PowerLawSum, exponent_in_time, grid, window_length
 

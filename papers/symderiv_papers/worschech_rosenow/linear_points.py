@@ -14,8 +14,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.references.linear_network import (
     Case,
     LinearNetwork,

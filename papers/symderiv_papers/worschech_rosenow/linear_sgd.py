@@ -15,15 +15,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values, extended
+from symderiv_ledger.rules.comparison_rules import Measured
 
 from symderiv.analysis.linear.error_curve import (
     eigendirections,
     finite_dimension,
     generalization_error,
 )
-from symderiv.verification.arithmetic import Indexed, Values, extended
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.linear_network import Case, LinearNetwork
 from symderiv_papers.references.power_law import PowerLawSum, eigenvalues

@@ -8,8 +8,9 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Values
+
 from symderiv_papers.references.linear_network import (
     Case,
     LinearNetwork,

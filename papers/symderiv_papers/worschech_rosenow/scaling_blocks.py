@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, extended
+from symderiv_ledger.rules.comparison_rules import Measured
 
 from symderiv.analysis.linear.error_curve import rotated_covariance
-from symderiv.verification.arithmetic import Indexed, extended
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.linear_vectors import (
     END,

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from symderiv.verification.arithmetic import extended
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import extended
+
 from symderiv_papers.references.power_law import PowerLawSum
 
 _BETAS: Final = (Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(3))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from symderiv.verification.arithmetic import extended
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import extended
+
 from symderiv_papers.references.companion import companions
 
 Points = Callable[[Any], Iterator[Point]]

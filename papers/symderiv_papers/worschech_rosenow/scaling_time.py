@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+from symderiv_ledger.claims.claim import Point
 
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.power_law import PowerLawSum, grid, largest
 

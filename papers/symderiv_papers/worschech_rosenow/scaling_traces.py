@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from symderiv.data.spectra import power_law
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
+
+from symderiv.inputs.spectra import power_law
 from symderiv_papers.references.power_law import PowerLawSum, eigenvalues
 
 _BETAS: Final = (Fraction(1, 2), Fraction(1), Fraction(3))

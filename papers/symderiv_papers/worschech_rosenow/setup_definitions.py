@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
+from symderiv_ledger.rules.comparison_rules import Measured
 
 from symderiv.analysis.plateau.teacher import teacher_of_power_law
-from symderiv.expressions import activation as named_activation
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
+from symderiv.formula import activation as named_activation
 from symderiv_papers.references.exact import as_number
 
 __all__ = [
@@ -58,7 +58,7 @@ def arguments(numbers: Any) -> Iterator[Point]:
 
 def study_of(K: int, M: int, **more: Any) -> Any:
     """A study of K students and M teachers, for what the engine makes of vectors."""
-    from symderiv.dynamics.studies.study import study_from_mapping
+    from symderiv.problem.study import study_from_mapping
 
     return study_from_mapping(
         {
@@ -74,7 +74,7 @@ def study_of(K: int, M: int, **more: Any) -> Any:
 @lru_cache(maxsize=2)
 def _drawn() -> tuple[np.ndarray, np.ndarray]:
     """Vectors that the engine draws for a study with sigma_J = 0.2."""
-    from symderiv.dynamics.studies.initial import initial
+    from symderiv.problem.initial import initial
 
     study = study_of(
         2,
@@ -109,9 +109,9 @@ def learned(
     J: np.ndarray, B: np.ndarray, z: np.ndarray, root: np.ndarray, eta: float
 ) -> np.ndarray:
     """Students after one example z times root, by a sum of erf units that learns another."""
+    from symderiv.experiment.steps.step_chain import Chain, space_of
+    from symderiv.experiment.steps.step_form import program_of
     from symderiv.statement.language import Language
-    from symderiv.system.step_chain import Chain, space_of
-    from symderiv.system.step_form import program_of
 
     (K, N), M = J.shape, len(B)
     P, g = Language(), named_activation("erf")

@@ -7,8 +7,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.integrals import Integrals, covariances
 from symderiv_papers.references.moments import motion

@@ -8,9 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+
 from symderiv.precision.balls.contexts import numbers as arithmetic
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.homogeneous import Teachers
 from symderiv_papers.references.integrals import Integrals
@@ -122,7 +123,7 @@ def _unequal_values(orders: dict[int, list[list[Any]]], numbers: Any) -> dict[st
 
 @lru_cache(maxsize=4)
 def _drawn(L: int, seed: int) -> Any:
-    from symderiv.dynamics.studies.initial import initial
+    from symderiv.problem.initial import initial
 
     study = study_of(
         4,

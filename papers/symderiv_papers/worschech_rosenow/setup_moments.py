@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.moments import Moments, motion
 from symderiv_papers.references.vectors import moments_of, networks
@@ -23,7 +23,7 @@ __all__ = [
 
 def engine_moments(numbers: Any) -> Iterator[Point]:
     """Moments from the engine's overlaps per eigenvalue, beside the vectors."""
-    from symderiv.dynamics.studies.initial import Vectors, state_of_vectors
+    from symderiv.problem.initial import Vectors, state_of_vectors
 
     for state in networks()[:4]:
         copies = state.N // state.L

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+from symderiv_ledger.rules.comparison_rules import Measured
 
-from symderiv.verification.arithmetic import Indexed, Values
-from symderiv.verification.claim import Point
-from symderiv.verification.comparison_rules import Measured
 from symderiv_papers.references.vectors import Network, network
 from symderiv_papers.worschech_rosenow.setup_points import ETA, network_points
 

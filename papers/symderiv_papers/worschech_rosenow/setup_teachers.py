@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import sympy as sp
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Indexed
 
 from symderiv.gaussian import expectation
-from symderiv.verification.arithmetic import Indexed
-from symderiv.verification.claim import Point
 from symderiv_papers.references.exact import as_number
 from symderiv_papers.references.vectors import networks
 

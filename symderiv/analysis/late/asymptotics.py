@@ -37,7 +37,7 @@ import numpy.typing as npt
 from symderiv.analysis.late.perfect_learning import Coefficients, PerfectLearning, perfect_learning
 from symderiv.analysis.late.rank_two import rank_two_spectrum
 from symderiv.analysis.late.sizes import check_count
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]
 Order = Literal["full", "small-learning-rate"]

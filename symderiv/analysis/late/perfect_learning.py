@@ -48,11 +48,12 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
-from symderiv.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.kept import kept
 from symderiv.gaussian.evaluate import number
-from symderiv.kept import kept
-from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 
 M = s.M
 
@@ -230,7 +231,7 @@ def _exact(value: Any) -> sp.Expr:
     return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def perfect_learning(activation: str) -> PerfectLearning:
     """The linearisation of an activation (a name or a formula in ``x``).
 
@@ -390,7 +391,7 @@ def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
     """G, H and F of an activation at given T and D, symbolic in M, as texts.
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.errors import InputError
-from symderiv.linked import Linked
+from symderiv.compiled_code.linked import Linked
+from symderiv.foundation.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 #: More eigenvalues than this are refused: finding all rates takes minutes.
 MAX_EIGENVALUES = 20_000

@@ -7,7 +7,7 @@ from flint import arb, ctx
 
 from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear
 from symderiv.analysis.linear.secular import secular_roots
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 
 # Digits that the doubles have at least where poles are well apart.
 _START_BITS = 36

@@ -24,7 +24,7 @@ from flint import acb_poly, arb, arb_mat, arb_poly, ctx
 
 from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, ball_of
 from symderiv.analysis.linear.system import moment_system
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
 #: Most applications of the matrix in one run of ``moment_error``.

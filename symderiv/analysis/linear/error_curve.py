@@ -20,7 +20,7 @@ import numpy as np
 from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.decay import Decay, decay_of
 from symderiv.analysis.linear.secular import Floats
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 #: Largest number of directions, minutes of computing.
 MAX_EIGENVALUES = 200_000

@@ -24,7 +24,7 @@ from symderiv.analysis.linear.error_curve import (
 )
 from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, sum_of_exponentials
 from symderiv.analysis.linear.system import linear_system
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.moments.agreement import Agreed, bits_of, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double

@@ -20,7 +20,7 @@ import numpy as np
 
 from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.secular import Floats
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 # Everything has decayed by then; keeps products finite.
 _LATEST = 1e300

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.linked import Linked
+from symderiv.compiled_code.linked import Linked
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.compiled import compiled
+from symderiv.compiled_code.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 

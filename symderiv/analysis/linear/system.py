@@ -25,19 +25,19 @@ import sympy as sp
 from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
 
-from symderiv.errors import SymderivError
-from symderiv.kept import kept
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.foundation.errors import SymderivError
+from symderiv.foundation.kept import kept
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, map_terms, spread, terms
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import Equations, derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     cross_moment,
     spectral_moment,
     student_moment,
     teacher_moment,
 )
-from symderiv.learning.lowering.lowered_equations import lower
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.lowered_equations import lower
 
 _deviation = sp.IndexedBase(sp.Symbol("deviation", real=True))
 _moment_of_deviation = sp.IndexedBase(sp.Symbol("deviation_moment", real=True))
@@ -100,7 +100,7 @@ class MomentSystem:
         return shift, source
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def linear_system() -> LinearSystem:
     """The system of the eigenspaces.
 
@@ -139,7 +139,7 @@ def linear_system() -> LinearSystem:
     )
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def moment_system() -> MomentSystem:
     """The system of the moments.
 

@@ -22,7 +22,7 @@ from symderiv.gaussian import derivative, expectation
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
 from symderiv.learning.derivation.mean_factors import Slot, slots
-from symderiv.learning.lowering.mean_functions import X
+from symderiv.lowering.means.mean_functions import X
 
 LENGTH = sp.Symbol("length", positive=True)
 """The first student's field is this multiple of the others'."""

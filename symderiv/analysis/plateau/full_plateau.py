@@ -41,7 +41,7 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations

@@ -20,8 +20,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.errors import ToleranceError
-from symderiv.packing import Packing
+from symderiv.foundation.errors import ToleranceError
+from symderiv.foundation.packing import Packing
 
 __all__ = ["NumericPlateau", "numeric_plateau"]
 

@@ -25,10 +25,11 @@ from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plate
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import reduced_equations
-from symderiv.errors import InputError, NotYetError, ToleranceError
-from symderiv.expressions import Activation
-from symderiv.kept import kept
-from symderiv.learning import Equations, LearningProblem, derive_equations
+from symderiv.formula import Activation
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.kept import kept
+from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.precision import ball_at
 from symderiv.precision.balls.decimals import Outward
 from symderiv.precision.balls.working import working_bits
@@ -339,17 +340,17 @@ def _equations(activation: Activation) -> Equations:
     return derive_equations(LearningProblem(activation, activation))
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation))
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _quiet(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation), noise=False)
 
 
-@kept("expressions", "gaussian", "numerics", "learning", "analysis")
+@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)

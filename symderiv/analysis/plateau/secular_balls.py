@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["secular_roots"]

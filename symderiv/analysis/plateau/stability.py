@@ -16,7 +16,7 @@ from flint import arb
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
 from symderiv.analysis.plateau.secular_balls import secular_roots
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision import ball_at
 from symderiv.precision.balls.working import working_bits
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sympy as sp
 from flint import arb, fmpq
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.working import working_bits
 
 MAX_MODES = 4096

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 
 BETA = sp.Symbol("momentum", nonnegative=True)
 BATCH = sp.Symbol("batch", positive=True, integer=True)

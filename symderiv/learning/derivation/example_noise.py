@@ -14,7 +14,7 @@ import sympy as sp
 from sympy.functions.combinatorial.factorials import factorial2
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, contract, spread, terms, together
 

@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation.symbols import (
     POOLS,
     SUMMED,

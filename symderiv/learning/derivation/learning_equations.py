@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.moment_hierarchy import MomentEquations, moment_equations
 from symderiv.learning.derivation.motion import Motion

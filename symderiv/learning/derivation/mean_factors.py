@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, map_terms, spread

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import (
     Term,

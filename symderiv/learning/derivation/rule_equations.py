@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import sympy as sp
 
-from symderiv.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import mean_over_example, pair_written_out
 from symderiv.learning.derivation.indexed_sums import Term, at, contract, map_terms, spread

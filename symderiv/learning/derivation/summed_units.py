@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, free_letter, together
 

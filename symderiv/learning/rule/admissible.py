@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from symderiv.errors import FormulaError, NotYetError
-from symderiv.expressions import Activation
-from symderiv.expressions.reader import quoted
+from symderiv.formula import Activation
+from symderiv.formula.reader import quoted
+from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
 
 __all__ = ["check_power", "check_range", "check_real"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symderiv.expressions import Activation, activation
+from symderiv.formula import Activation, activation
 from symderiv.learning.rule.admissible import check_real
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss

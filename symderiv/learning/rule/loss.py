@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.errors import FormulaError
-from symderiv.expressions import parse_formula
-from symderiv.expressions.named_losses import NAMED
+from symderiv.formula import parse_formula
+from symderiv.formula.named_losses import NAMED
+from symderiv.foundation.errors import FormulaError
 
 OUTPUT, TARGET = sp.symbols("s t", real=True)
 

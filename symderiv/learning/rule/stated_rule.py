@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.expressions import Activation
+from symderiv.formula import Activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.loss import OUTPUT, TARGET
 from symderiv.statement.language import Language

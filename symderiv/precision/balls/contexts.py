@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import mpmath
 from flint import arb, ctx, fmpz
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.expression_balls import arcsine
 
 __all__ = ["BACKENDS", "Number", "Numbers", "numbers"]

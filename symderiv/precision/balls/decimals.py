@@ -18,7 +18,7 @@ import sympy as sp
 from flint import arb
 from mpmath import libmp
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian import Value
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4, Value
 from symderiv.gaussian.evaluate import check_asked
 from symderiv.precision.balls.decimals import written, zero

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import sympy as sp
 from flint import acb, arb, fmpq
 
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
 from symderiv.gaussian.roots import OpaqueRoot
 from symderiv.precision.balls.orthant import sign_mean4

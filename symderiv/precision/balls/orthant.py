@@ -48,7 +48,7 @@ from typing import Generic, TypeVar
 
 from flint import arb, fmpq
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import around_zero, power_of_two, working_bits
 

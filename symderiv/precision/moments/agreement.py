@@ -9,7 +9,7 @@ from typing import Final
 
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["Agreed", "bits_of", "computed_twice"]

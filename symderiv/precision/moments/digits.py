@@ -39,7 +39,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 
 __all__ = ["DOUBLE_DIGITS", "Plan", "moment_digits", "require_double"]
 

@@ -6,7 +6,7 @@ integers, so nothing limits the digits. Order and step follow the work per unit 
 Nørsett and Wanner, Solving Ordinary Differential Equations I, section II.9.)
 
 When to use: smooth, not stiff problems, tolerances from 1e-8 to 1e-40. In double precision the
-compiled stepper of :mod:`symderiv.dynamics` is the right one.
+compiled stepper of :mod:`symderiv.integrate` is the right one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.contexts import Number
 
 __all__ = ["Steps", "trajectory"]

@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from symderiv.errors import InputError
-from symderiv.packing import Packing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.packing import Packing
 from symderiv.precision.balls.contexts import Number, Numbers
 
 __all__ = ["MomentSystem", "Overlaps", "Rates", "moment_module"]
 
 
 class Overlaps(Protocol):
-    """Overlaps per eigenvalue, as :class:`symderiv.dynamics.State` has them."""
+    """Overlaps per eigenvalue, as :class:`symderiv.State` has them."""
 
     @property
     def K(self) -> int: ...
@@ -70,7 +70,9 @@ def moment_module(student: str, teacher: str | None = None) -> SimpleNamespace:
     """
     from symderiv_codegen import print_mpmath
 
-    from symderiv.learning import derive_equations, learning_problem, moment_program
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.lowering.programs.moment_program import moment_program
 
     equations = derive_equations(learning_problem(student, teacher))
     text = print_mpmath(moment_program(equations, "moments"))

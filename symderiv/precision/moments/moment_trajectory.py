@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.moments.digits import Plan, moment_digits, require_double
 from symderiv.precision.moments.extrapolation import Steps, trajectory
@@ -90,7 +90,7 @@ def moment_trajectory(
     the digits wanted, that is repeated with as many more as were missing.
 
     Args:
-        state: Where it starts: a :class:`symderiv.dynamics.State`, taken as exact.
+        state: Where it starts: a :class:`symderiv.State`, taken as exact.
         rates: The learning rule.
         times: Ascending, >= 0.
         student, teacher: Activations as names or formulas in ``x``.

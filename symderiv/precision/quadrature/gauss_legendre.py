@@ -31,7 +31,7 @@ from typing import Final
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import Ball, bits_below, working_bits
 from symderiv.precision.quadrature.component import Component

@@ -14,7 +14,7 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
-from symderiv.errors import DivergentError, NotYetError
+from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import existence
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits

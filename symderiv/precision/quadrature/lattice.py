@@ -22,7 +22,7 @@ from typing import Final
 
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum

@@ -18,8 +18,8 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
-from symderiv.derivation import Step
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
+from symderiv.foundation.written_derivation import Step
 from symderiv.gaussian import Value
 from symderiv.gaussian.covariance import validated
 from symderiv.gaussian.evaluate import check_asked

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import Ball, working_bits
 

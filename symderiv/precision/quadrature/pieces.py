@@ -16,7 +16,7 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.working import power_of_two, working_bits
 from symderiv.precision.quadrature.one_variable import KINKED, OneVariable
 

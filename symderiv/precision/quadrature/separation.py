@@ -14,7 +14,7 @@ from typing import Final
 
 import sympy as sp
 
-from symderiv.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
 
 __all__ = ["FORM", "Fields", "Form", "Product", "separated"]
 

@@ -15,7 +15,7 @@ from typing import Final
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined

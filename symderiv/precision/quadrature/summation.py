@@ -17,7 +17,7 @@ from typing import Final
 
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.component import Component, Polynomial
 from symderiv.precision.quadrature.table import Table

@@ -17,7 +17,7 @@ from typing import Final
 import flint
 from flint import arb, arb_mat, arb_poly
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.strip import Strip
 

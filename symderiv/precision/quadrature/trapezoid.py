@@ -35,7 +35,7 @@ from typing import Final
 
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.strip import Strip, strips_for

@@ -16,8 +16,8 @@ from symderiv.analysis.plateau.plateau_report import _accurate, plateau_report
 from symderiv.analysis.plateau.surds import along, positive_root, tidy
 from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.analysis.symmetric import D, Q, R, T
-from symderiv.errors import ToleranceError
-from symderiv.expressions import activation
+from symderiv.formula import activation
+from symderiv.foundation.errors import ToleranceError
 from symderiv.learning.derivation import symbols as s
 
 P, N = TEACHER + D, TEACHER - D

@@ -21,10 +21,11 @@ from symderiv.analysis.linear.error_curve import (
     stability_limit,
 )
 from symderiv.analysis.linear.whole_answer import linear_answer
-from symderiv.data.spectra import power_law
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.spectra import power_law
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 SEED = 7
 ALPHA = np.array([0.0, 0.5, 3.0, 40.0])

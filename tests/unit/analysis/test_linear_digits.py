@@ -19,9 +19,11 @@ from symderiv.analysis.linear.companion import moment_error, moment_matrix
 from symderiv.analysis.linear.error_curve import eigendirections, generalization_error
 from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law, exact_spectrum
 from symderiv.analysis.linear.many_digits import linear_digits
-from symderiv.errors import InputError, ToleranceError
-from symderiv.learning import derive_equations, learning_problem, moment_program
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.moment_program import moment_program
 from symderiv.precision.balls.decimals import Outward
 
 ALPHA = [Fraction(0), Fraction(1, 3), Fraction(20)]

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import erf
 
 from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
-from symderiv.errors import ToleranceError
-from symderiv.packing import Packing
+from symderiv.foundation.errors import ToleranceError
+from symderiv.foundation.packing import Packing
 
 ETA, TEACHER_BIAS = 0.3, 0.5
 PACKING = Packing({"student_overlap": (2, 2, 1), "cross_overlap": (2, 2, 1), "v": (2,), "b": (2,)})

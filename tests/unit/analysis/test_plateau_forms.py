@@ -12,7 +12,8 @@ import sympy as sp
 from symderiv.analysis.plateau.linearised import linearised_matrices
 from symderiv.analysis.plateau.plateau_forms import TEACHER, M, PlateauForms, c, plateau_forms
 from symderiv.analysis.symmetric import D, reduced_equations
-from symderiv.learning import Equations, derive_equations, learning_problem
+from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 
 UNITS, T1, D1 = 3, 1.3, 0.2
 

@@ -37,7 +37,7 @@ from symderiv.analysis.plateau.teacher import (
     teacher_of_power_law,
 )
 from symderiv.analysis.symmetric import D
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation import symbols as s
 from symderiv.precision.balls.working import working_bits
 

@@ -10,8 +10,8 @@ import pytest
 
 from symderiv.analysis.linear.error_curve import eigendirections, small_learning_rate
 from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
-from symderiv.data.spectra import power_law
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.spectra import power_law
 
 ALPHA = np.array([0.0, 1e-6, 0.01, 0.3, 2.0, 30.0, 900.0])
 

@@ -8,7 +8,7 @@ import pytest
 
 from symderiv.analysis.late.rank_two import rank_two_spectrum
 from symderiv.analysis.late.rank_two_loops import positive
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 COUPLINGS = {
     "positive": [[2.0, 0.5], [0.5, 1.0]],

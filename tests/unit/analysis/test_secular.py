@@ -10,7 +10,7 @@ import pytest
 
 from symderiv.analysis.linear import secular_loops
 from symderiv.analysis.linear.secular import merged, secular_roots
-from symderiv.data.spectra import power_law
+from symderiv.inputs.spectra import power_law
 
 SEED = 11
 

@@ -13,8 +13,9 @@ from flint import arb
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.full_plateau import full_flow
 from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
-from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.precision import ball_at
 
 ETA, KAPPA, SIGMA = 0.37, 0.05, 0.2

@@ -127,7 +127,7 @@ def test_help_imports_neither_sympy_numba_scipy_nor_matplotlib() -> None:
 UNUSED = {
     *("numba", "scipy", "sympy", "mpmath", "flint", "xarray", "pandas", "zarr", "dask"),
     *("matplotlib", "rich", "jinja2", "multiprocessing", "symderiv.gaussian"),
-    *("symderiv.learning.derivation", "symderiv.learning.lowering"),
+    *("symderiv.learning.derivation", "symderiv.lowering"),
     *("symderiv_kernels.erf", "symderiv_kernels.fast.erf", "symderiv.cli.verify"),
 }
 
@@ -141,7 +141,7 @@ def test_solving_with_a_checked_in_module_again_does_without_engine_and_compiler
     loaded = _imports_of(["solve", study.name, "--json", "--force"], study.parent)
     assert not loaded & UNUSED
     # a module is there that should be, so the list is one of modules
-    assert {"numpy", "h5py", "llvmlite.binding", "symderiv.machine_code"} <= loaded
+    assert {"numpy", "h5py", "llvmlite.binding", "symderiv.compiled_code.machine_code"} <= loaded
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_generate_writes_a_module_and_tells_its_digest(run: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
 def test_the_examples_are_acceptable_studies(path: Path) -> None:
-    from symderiv.dynamics import expand_sweep, load_study
+    from symderiv.problem.study import expand_sweep, load_study
 
     assert expand_sweep(load_study(path))
 

@@ -20,10 +20,10 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symderiv.api.questions import batch as batches
 from symderiv.cli import main
-from symderiv.errors import NotYetError
-from symderiv.expressions import parse_formula
-from symderiv.questions import batch as batches
+from symderiv.formula import parse_formula
+from symderiv.foundation.errors import NotYetError
 
 KEYS = {"closed_form", "latex", "value", "error_bound", "certified", "method", "steps"}
 IDENTITY = "[[1,0],[0,1]]"

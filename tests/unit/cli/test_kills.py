@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from support.rotating import DAY
 
-from symderiv.dynamics import read_run
-from symderiv.seals import sealed
+from symderiv.foundation.seals import sealed
+from symderiv.storage.run_files import read_run
 
 pytestmark = pytest.mark.turns(3)
 

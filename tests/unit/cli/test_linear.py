@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from symderiv import cli
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits-covariance.npz"
 POWER_LAW = ["--distinct-eigenvalues", "5", "--exponent", "0.5", "--student-std", "0.5"]

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 from symderiv import cli
-from symderiv.seals import is_sealed, sealed
+from symderiv.foundation.seals import is_sealed, sealed
 
 pytestmark = pytest.mark.days(6)
 
@@ -211,9 +211,9 @@ class _Here:
 
 @pytest.fixture(autouse=True)
 def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from symderiv import learning
     from symderiv.analysis.plateau import plateau_report as report
-    from symderiv.report import derivations, grid
+    from symderiv.checking import recipes
+    from symderiv.show.pages import derivations, grid
 
     monkeypatch.setattr(grid, "ProcessPoolExecutor", _Here)
     # what is no matter of files is done once
@@ -221,7 +221,7 @@ def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (report, "plateau_forms"),
         (derivations, "learning_derivation"),
-        (learning, "solver_text"),
+        (recipes, "solver_text"),
     ):
         monkeypatch.setattr(module, name, _once(getattr(module, name)))
     monkeypatch.chdir(tmp_path)

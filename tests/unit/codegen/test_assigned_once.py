@@ -46,9 +46,9 @@ from unit.codegen.test_table_sums import fourfold, row
 from unit.numerics.test_conditionals import everything
 
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.lowering.program import solver_program
-from symderiv.learning.lowering.uncompiled import uncompiled
 from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means.uncompiled import uncompiled
+from symderiv.lowering.programs.program import solver_program
 from symderiv.numerics import GAUSSIAN
 
 pytestmark = pytest.mark.days(6)

@@ -25,7 +25,9 @@ from symderiv_codegen import (
 from symderiv_kernels.fast import erf as fast_erf
 from unit.codegen.support import as_multiprecision, one_procedure
 
-from symderiv.learning import derive_equations, learning_problem, solver_program
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.program import solver_program
 
 mp = mpmath.mp
 
@@ -61,7 +63,9 @@ def test_the_form_for_known_sizes_is_made_once_and_has_a_largest() -> None:
 
 DUMP = """
 from symderiv_codegen import digest, print_numba, print_latex, print_mpmath
-from symderiv.learning import derive_equations, learning_problem, solver_program
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.program import solver_program
 program = solver_program(derive_equations(learning_problem("erf")), "erf")
 print([digest(f(program)) for f in (print_numba, print_mpmath, print_latex)])
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symderiv.data import blas_threads
-from symderiv.data.blas_threads import one_blas_thread
+from symderiv.inputs import blas_threads
+from symderiv.inputs.blas_threads import one_blas_thread
 
 
 def test_threads_are_one_inside_and_as_before_outside() -> None:

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symderiv.data import covariance
-from symderiv.data.covariance_spectrum import read_spectrum
-from symderiv.data.given import Given
-from symderiv.dynamics import expand_sweep, parse_study
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.study import load_study
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs import covariance
+from symderiv.inputs.covariance_spectrum import read_spectrum
+from symderiv.inputs.given import Given
+from symderiv.problem.initial import initial
+from symderiv.problem.study import expand_sweep, load_study, parse_study
 
 # the function of the same name hides the module
-covariance_module = import_module("symderiv.data.covariance_spectrum")
+covariance_module = import_module("symderiv.inputs.covariance_spectrum")
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

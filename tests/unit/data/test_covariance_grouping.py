@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symderiv.data.covariance_spectrum import effect_of_grouping, group_close, group_evenly
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.covariance_spectrum import effect_of_grouping, group_close, group_evenly
 
 spectra = st.lists(
     st.one_of(st.just(0.0), st.floats(1e-6, 1e3), st.sampled_from([1.0, 1.0 + 1e-12, 2.0])),

@@ -7,15 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from symderiv.data import (
-    Component,
-    DataModel,
-    isotropic,
-    mixed_spectra,
-    power_law,
-    spectrum,
-)
-from symderiv.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.inputs import Component, DataModel, isotropic, mixed_spectra, power_law, spectrum
 
 
 @pytest.mark.parametrize(("L", "beta"), [(1, 1.0), (4, 1.0), (10, 0.3), (64, 2.5), (5, -1.0)])

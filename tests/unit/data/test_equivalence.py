@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from symderiv.data import bound_terms, gaussianity, hidden_manifold
-from symderiv.data.gaussian_equivalence import Gaussianity
-from symderiv.data.latent import Sampler
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs import bound_terms, gaussianity, hidden_manifold
+from symderiv.inputs.gaussian_equivalence import Gaussianity
+from symderiv.inputs.latent import Sampler
 
 
 def _gaussian(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

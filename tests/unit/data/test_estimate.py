@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.data import (
+from symderiv.foundation.errors import InputError
+from symderiv.inputs import (
     GeneratorStatistics,
     estimate_generator,
     generator,
     generator_sampler,
     hidden_manifold,
 )
-from symderiv.errors import InputError
 
 N, D = 24, 10
 

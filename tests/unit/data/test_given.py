@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.data.array_files import read_matrix
-from symderiv.data.given import Given, source
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.array_files import read_matrix
+from symderiv.inputs.given import Given, source
 
 C = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.25]])
 

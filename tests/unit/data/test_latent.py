@@ -9,11 +9,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from symderiv.data import DataModel, generator, hidden_manifold, hidden_manifold_limit
-from symderiv.data.latent import marchenko_pastur, mixture_manifold
-from symderiv.data.mixture import Mixture, uniform_means
-from symderiv.data.nonlinearity import Nonlinearity, nonlinearity
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs import DataModel, generator, hidden_manifold, hidden_manifold_limit
+from symderiv.inputs.latent import marchenko_pastur, mixture_manifold
+from symderiv.inputs.mixture import Mixture, uniform_means
+from symderiv.inputs.nonlinearity import Nonlinearity, nonlinearity
 
 
 def _features(N: int, D: int, seed: int = 0) -> np.ndarray:

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from symderiv.data.mixture import Mixture, uniform_means
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.mixture import Mixture, uniform_means
 
 P = np.array([0.2, 0.3, 0.5])
 

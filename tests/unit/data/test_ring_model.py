@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.data.model import DataModel
-from symderiv.dynamics.studies.study import parse_study
+from symderiv.inputs.model import DataModel
+from symderiv.problem.study import parse_study
 
 _STUDY = """
 [network]

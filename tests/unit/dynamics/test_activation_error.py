@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symderiv.dynamics.stepping.activation_error import (
+from symderiv.integrate.flows.activation_error import (
     Beyond,
     activation_attributes,
     activation_warnings,
@@ -18,9 +18,9 @@ from symderiv.dynamics.stepping.activation_error import (
     range_warnings,
     searched,
 )
-from symderiv.dynamics.storage.kernels import Kernel
-from symderiv.dynamics.storage.study_kernel import activation_tolerance
-from symderiv.learning.lowering import quadrature_means
+from symderiv.lowering.means import quadrature_means
+from symderiv.storage.kernels import Kernel
+from symderiv.storage.study_kernel import activation_tolerance
 
 
 def kernel(**constants: object) -> Kernel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.dynamics.stepping.between_steps import ENDS, hermite_constants, hermite_weights
+from symderiv.integrate.steppers.between_steps import ENDS, hermite_constants, hermite_weights
 
 
 def through(times, values, slopes, asked):

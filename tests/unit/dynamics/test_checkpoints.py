@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from support import small_systems as systems
 
-from symderiv.dynamics import load_study, parse_study, simulate, solve
-from symderiv.dynamics.stepping import flat_run
-from symderiv.dynamics.stepping.flat_run import integrate_flat
-from symderiv.dynamics.storage.checkpoint import Checkpoint, difference
-from symderiv.errors import StoppedError
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.foundation.errors import StoppedError
+from symderiv.integrate.flows import flat_run
+from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.study import load_study, parse_study
+from symderiv.storage.checkpoint import Checkpoint, difference
 
 STUDY = """
 [network]
@@ -265,7 +267,7 @@ def test_the_time_of_earlier_lives_is_counted(tmp_path):
 
 
 def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatch):
-    from symderiv.report import job
+    from symderiv.show.pages import job
 
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
@@ -292,7 +294,7 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatc
     assert len(notices) == 4
     assert len(result.files) == 4
     assert not list((tmp_path / "killed").glob("*.checkpoint"))
-    from symderiv.dynamics import read_run
+    from symderiv.storage.run_files import read_run
 
     for file in (tmp_path / "whole").glob("*.nc"):
         first, second = read_run(file)[0], read_run(tmp_path / "killed" / file.name)[0]
@@ -300,8 +302,8 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatc
 
 
 def test_a_point_of_a_sweep_goes_on_when_it_was_stopped(tmp_path, monkeypatch):
-    from symderiv.dynamics import read_run
-    from symderiv.report import grid
+    from symderiv.show.pages import grid
+    from symderiv.storage.run_files import read_run
 
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)

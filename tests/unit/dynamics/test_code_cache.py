@@ -15,11 +15,11 @@ from types import ModuleType
 import numba
 import pytest
 
-from symderiv import code_cache
-from symderiv.code_cache import kept_code
-from symderiv.dynamics import load_kernel
-from symderiv.dynamics.storage import kernels
-from symderiv.learning.lowering.solver_files import SolverText
+from symderiv.compiled_code import code_cache
+from symderiv.compiled_code.code_cache import kept_code
+from symderiv.lowering.solver_files import SolverText
+from symderiv.storage import kernels
+from symderiv.storage.kernels import load_kernel
 
 SOURCE = """
 from numba import njit
@@ -47,7 +47,7 @@ def solver_text(name, student, teacher, *_, **__):
     fast = "from symderiv_kernels.fast.erf import specialised"
     return symderiv.learning.SolverText(readable, fast)
 symderiv.learning.solver_text = solver_text
-from symderiv.dynamics import load_kernel
+from symderiv.storage.kernels import load_kernel
 {before}
 kernel = load_kernel("x**2 - 7")
 print(kernel.path, kernel.student_activation, kernel.student_activation_derivative(0.0))
@@ -179,7 +179,7 @@ def test_a_kill_between_index_and_data_does_not_bring_back_old_code(small):
         "import os, sys\n"
         "from pathlib import Path\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from symderiv import code_cache\n"
+        "from symderiv.compiled_code import code_cache\n"
         "code_cache._CheckedFiles._save_data = lambda *_: os.kill(os.getpid(), 9)\n"
         "import test_code_cache\n"
         f"test_code_cache.load(Path({str(small)!r}))\n"
@@ -234,7 +234,9 @@ def test_without_room_beside_the_module_the_users_folder_is_used(tmp_path, monke
 
 
 def test_the_temporary_folder_ends_with_the_process():
-    done = python("from symderiv.code_cache import temporary_folder\nprint(temporary_folder())")
+    done = python(
+        "from symderiv.compiled_code.code_cache import temporary_folder\nprint(temporary_folder())"
+    )
     folder = Path(done.stdout.strip())
     assert folder.name.startswith("symderiv-")
     assert not folder.exists()

@@ -8,12 +8,14 @@ import h5netcdf
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study, solve, write_run
-from symderiv.dynamics.stepping.compression import compress, settle
-from symderiv.dynamics.stepping.integrate import Trajectory
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.state import State
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.compression import compress, settle
+from symderiv.integrate.flows.integrate import Trajectory
+from symderiv.integrate.flows.trajectory import write_run
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.state import State
+from symderiv.problem.study import parse_study
 
 # one coordinate per eigenvalue: overlaps as rough as they can be, and T far from the identity
 ROUGH = """

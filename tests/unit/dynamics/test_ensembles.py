@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.ensemble import group_points, integrate_chunk, single_runs
-from symderiv.dynamics.rules.whichever import solve
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.ensemble import group_points, integrate_chunk, single_runs
+from symderiv.integrate.rules.whichever import solve
 
 TOLERANCE = 1e-8
 CURVES = ("Q", "R", "v", "generalization_error")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import symderiv.dynamics.studies.flat_layout as flat_layout
-from symderiv.dynamics.stepping import stepper
-from symderiv.dynamics.stepping.stepper import field_covariance
-from symderiv.dynamics.studies.flat_layout import (
+import symderiv.problem.flat_layout as flat_layout
+from symderiv.integrate.steppers import stepper
+from symderiv.integrate.steppers.stepper import field_covariance
+from symderiv.problem.flat_layout import (
     pack_parameters,
     pack_state,
     places,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from unit.dynamics.test_sgd_runs import TEXT
 
-from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.rules.simulating import recorded_chain
-from symderiv.dynamics.studies import initial as initial_state
-from symderiv.dynamics.studies.initial import drawn_state, initial
-from symderiv.errors import InputError
+from symderiv.experiment.studies.simulating import recorded_chain, simulate
+from symderiv.foundation.errors import InputError
+from symderiv.problem import initial as initial_state
+from symderiv.problem.initial import drawn_state, initial
+from symderiv.problem.study import parse_study
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
@@ -190,7 +190,7 @@ def test_drawn_overlaps_have_the_law_of_those_of_drawn_vectors(teacher):
 
 def _plain(study):
     """B B per coordinate, from a drawn state with eigenvalues that are all positive."""
-    from symderiv.data import spectrum
+    from symderiv.inputs import spectrum
 
     data = spectrum([1.7, 0.3, 2.4, 0.1], [0.5, 0.275, 0.1, 0.125], 40)
     state = drawn_state(study, data)

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 from support import small_systems as systems
 
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.stepping import integrate as integrate_module
-from symderiv.dynamics.stepping import moment_check as moment_form
-from symderiv.dynamics.stepping import run_errors
-from symderiv.dynamics.stepping import study_flow as flow_module
-from symderiv.dynamics.stepping.compression import Compression
-from symderiv.dynamics.stepping.run_errors import difference
-from symderiv.dynamics.stepping.study_flow import flat_parameters
-from symderiv.dynamics.stepping.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
-from symderiv.dynamics.studies.state import State
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows import integrate as integrate_module
+from symderiv.integrate.flows import moment_check as moment_form
+from symderiv.integrate.flows import run_errors
+from symderiv.integrate.flows import study_flow as flow_module
+from symderiv.integrate.flows.compression import Compression
+from symderiv.integrate.flows.run_errors import difference
+from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.state import State
+from symderiv.problem.study import parse_study
 
 ERF = """
 [network]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.dynamics import load_kernel
-from symderiv.dynamics.storage import kernels
-from symderiv.errors import InputError, SymderivError
-from symderiv.learning.lowering.solver_files import SolverText
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.lowering.solver_files import SolverText
+from symderiv.storage import kernels
+from symderiv.storage.kernels import load_kernel
 
 COPY = """
 from symderiv_kernels.erf import *
@@ -69,7 +69,9 @@ def test_loading_and_running_a_module_of_the_package_imports_no_sympy(tmp_path):
     study = Path(__file__).parents[2] / "support" / "smoke.toml"
     code = (
         "import sys\n"
-        "from symderiv.dynamics import load_study, solve, write_run\n"
+        "from symderiv.integrate.flows.trajectory import write_run\n"
+        "from symderiv.integrate.rules.whichever import solve\n"
+        "from symderiv.problem.study import load_study\n"
         f"result = solve(load_study({str(study)!r}))\n"
         f"write_run({str(tmp_path / 'run.nc')!r}, result)\n"
         "heavy = ('sympy', 'scipy.special', 'scipy.integrate', 'xarray', 'pandas', 'matplotlib')\n"

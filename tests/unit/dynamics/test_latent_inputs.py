@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study, simulate, solve
-from symderiv.errors import InputError
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.study import parse_study
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)

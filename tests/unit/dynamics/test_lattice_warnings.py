@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.rules.rule_of import rule_of
-from symderiv.dynamics.rules.rule_run import RuleFlow
+from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.lowering import force_error
-from symderiv.learning.lowering.loss_means import LossMeans
-from symderiv.learning.lowering.loss_program import loss_program
-from symderiv.learning.lowering.solver_files import solver_of
-from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import force_error
+from symderiv.lowering.means.loss_means import LossMeans
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
+from symderiv.lowering.programs.loss_program import loss_program
+from symderiv.lowering.solver_files import solver_of
+from symderiv.problem.rule_of import rule_of
 
 
 @pytest.mark.turns(6)

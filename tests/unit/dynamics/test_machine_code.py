@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import symderiv.kept
-from symderiv import machine_code, object_code
-from symderiv.dynamics.stepping import run_code
-from symderiv.dynamics.stepping.stepper import advance
-from symderiv.dynamics.storage.kernels import load_kernel
-from symderiv.dynamics.studies.input_models import Isotropic
-from symderiv.library.problem import Problem
-from symderiv.linked import Linked
-from symderiv.seals import sealed
+import symderiv.foundation.kept
+from symderiv.api.problem import Problem
+from symderiv.compiled_code import machine_code, object_code
+from symderiv.compiled_code.linked import Linked
+from symderiv.foundation.seals import sealed
+from symderiv.integrate.steppers import run_code
+from symderiv.integrate.steppers.stepper import advance
+from symderiv.problem.input_models import Isotropic
+from symderiv.storage.kernels import load_kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code i
 @pytest.fixture(scope="module", autouse=True)
 def _cache():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(symderiv.kept, "enabled", True)
+        patch.setattr(symderiv.foundation.kept, "enabled", True)
         yield
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import symderiv_kernels.erf as module
 
-from symderiv.packing import Packing
+from symderiv.foundation.packing import Packing
 
 SIZES = {"K": 2, "M": 3, "L": 4}
 

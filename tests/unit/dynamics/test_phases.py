@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.rules.combined import Mixing, mixed
-from symderiv.dynamics.rules.task_inputs import inputs_of_tasks
-from symderiv.dynamics.rules.timetable import timetable
-from symderiv.dynamics.studies.state import State
-from symderiv.packing import Packing
+from symderiv.foundation.packing import Packing
+from symderiv.integrate.rules.combined import Mixing, mixed
+from symderiv.integrate.rules.task_inputs import inputs_of_tasks
+from symderiv.problem.state import State
+from symderiv.problem.timetable import timetable
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)

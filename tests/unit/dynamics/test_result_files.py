@@ -12,17 +12,15 @@ import xarray as xr
 from support import small_systems as systems
 
 import symderiv
-from symderiv.dynamics import (
-    parse_study,
-    read_run,
-    simulate,
-    solve,
-    write_run,
-    write_simulation,
-)
-from symderiv.dynamics.studies.state import State, load_state
-from symderiv.errors import InputError, SymderivError
-from symderiv.seals import sealed
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.experiment.studies.simulation import write_simulation
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.seals import sealed
+from symderiv.integrate.flows.trajectory import write_run
+from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.state import State, load_state
+from symderiv.problem.study import parse_study
+from symderiv.storage.run_files import read_run
 
 STUDY = """
 [network]

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study
-from symderiv.dynamics.rules.solving import flow_of
-from symderiv.dynamics.stepping.rounding import shaken
-from symderiv.dynamics.stepping.study_flow import Flow
-from symderiv.dynamics.storage.kernels import load_kernel
-from symderiv.dynamics.studies.flat_layout import split_flat
-from symderiv.dynamics.studies.initial import initial
+from symderiv.integrate.flows.rounding import shaken
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.problem.flat_layout import split_flat
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
+from symderiv.storage.kernels import load_kernel
 
 TEXT = """
 [network]
@@ -109,7 +109,7 @@ def test_what_is_zero_all_along_stays_zero():
     study = parse_study(
         TEXT.format(activation="x**2", draw="mean", v="0.5", std=0.3).replace("0.4", "0.02")
     )
-    from symderiv.dynamics.rules.whichever import solver_module
+    from symderiv.integrate.rules.whichever import solver_module
 
     flow = Flow(study, solver_module(study), initial(study).state)
     run = flow.run(1e-10, 1000, None)

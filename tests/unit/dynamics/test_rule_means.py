@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.rules.plain_errors import PlainErrors
-from symderiv.dynamics.rules.rule_functions import activation_functions, loss_functions
-from symderiv.dynamics.rules.rule_means import Means, Student, Teaching
-from symderiv.dynamics.rules.rule_tasks import Tasks
+from symderiv.experiment.studies.rule_means import Means, Student, Teaching
+from symderiv.experiment.studies.rule_tasks import Tasks
+from symderiv.integrate.rules.plain_errors import PlainErrors
+from symderiv.integrate.rules.rule_functions import activation_functions, loss_functions
 
 V, W = np.array([0.7, -0.5]), np.array([0.9, -0.6, 0.3])
 T = np.array([[1.4, 0.3, -0.2], [0.3, 0.8, 0.1], [-0.2, 0.1, 1.1]])

@@ -11,10 +11,10 @@ import pytest
 from scipy.special import erf
 
 import symderiv as sd
-from symderiv.dynamics.rules.timetable import task_weights
-from symderiv.dynamics.storage.checkpoint import Checkpoint
-from symderiv.dynamics.studies.initial import RUNS, initial, stream
-from symderiv.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.problem.initial import RUNS, initial, stream
+from symderiv.problem.timetable import task_weights
+from symderiv.storage.checkpoint import Checkpoint
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
@@ -214,13 +214,13 @@ def test_a_run_depends_on_the_seed_and_its_index_alone(monkeypatch):
         problem.simulate(alpha=[0, 0.4, 1.0, 2.5], workers=2),
     ):
         np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
-    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 7 * N)
+    monkeypatch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 7 * N)
     np.testing.assert_allclose(problem.simulate(alpha=[0, 2.5]).heads, plain.heads, rtol=1e-13)
 
 
 def test_an_interrupted_simulation_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     # small blocks, so that many of them are made before it is asked to stop
-    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 5 * N)
+    monkeypatch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 5 * N)
     problem = problem_of("tasks").replace(tasks=CASES["tasks"]["tasks"][:2])
     times = [0, 1.0, 2.0, 2000.0]
     whole = problem.simulate(alpha=times)

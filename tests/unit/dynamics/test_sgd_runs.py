@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study, simulate
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import InputError
+from symderiv.experiment.studies.simulating import simulate
+from symderiv.foundation.errors import InputError
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
@@ -72,7 +73,7 @@ def test_a_run_depends_on_the_seed_alone(method, monkeypatch):
     ]
     # numbers are drawn in blocks, which must not show: many small blocks make the same run
     numbers = 40 * 7 if method == "vectors" else 15 * 7
-    monkeypatch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", numbers)
     others.append(simulate(study))
     for other in others:
         np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from symderiv_kernels.fast import erf
 
-from symderiv.dynamics.stepping import stabilised_table as table
-from symderiv.dynamics.stepping import switching
-from symderiv.dynamics.stepping.flat_run import integrate_flat
-from symderiv.dynamics.stepping.walk import WALK
-from symderiv.dynamics.studies.flat_layout import pack_parameters, pack_state, sizes_of
+from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.integrate.steppers import stabilised_table as table
+from symderiv.integrate.steppers import switching
+from symderiv.integrate.steppers.walk import WALK
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 
 
 def tableau(number: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,10 +8,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from symderiv.dynamics import load_state, parse_study
-from symderiv.dynamics.studies.initial import initial, orthogonal_rows, vectors_with_overlaps
-from symderiv.dynamics.studies.state import ARRAYS, State
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.problem.initial import initial, orthogonal_rows, vectors_with_overlaps
+from symderiv.problem.state import ARRAYS, State, load_state
+from symderiv.problem.study import parse_study
 
 STUDY = """
 [network]
@@ -101,7 +101,7 @@ def test_orthogonal_teachers_are_exactly_orthogonal_with_squared_norm_n():
 
 
 def test_only_starts_that_are_small_are_kept_for_the_next_time(monkeypatch):
-    initial_module = import_module("symderiv.dynamics.studies.initial")
+    initial_module = import_module("symderiv.problem.initial")
     study = parse_study(STUDY.replace("seed = 5", "seed = 77"))
     monkeypatch.setattr(initial_module, "_KEPT_BYTES", 8 * 5 * 400 - 1)
     assert initial(study) is not initial(study)
@@ -113,7 +113,7 @@ def test_only_starts_that_are_small_are_kept_for_the_next_time(monkeypatch):
 def test_room_is_asked_for_states_and_for_what_is_kept_of_all_times(
     monkeypatch, eigenvalues, points
 ):
-    initial_module, asked = import_module("symderiv.dynamics.studies.initial"), []
+    initial_module, asked = import_module("symderiv.problem.initial"), []
     monkeypatch.setattr(initial_module, "check_memory", lambda size, *_, **__: asked.append(size))
     text = STUDY.replace("students = 3", "students = 30").replace("teachers = 2", "teachers = 1")
     spectrum = "eigenvalues = [2.0, 0.5, 0.0]\nweights = [0.25, 0.5, 0.25]\ndimension = 400"

@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipy_table
 from support import small_systems as systems
 
-from symderiv.dynamics.stepping import dop853_table as table
-from symderiv.dynamics.stepping.flat_run import _first_step, integrate_flat
-from symderiv.dynamics.stepping.stepper import _step, outside_cone
+from symderiv.integrate.flows.flat_run import _first_step, integrate_flat
+from symderiv.integrate.steppers import dop853_table as table
+from symderiv.integrate.steppers.stepper import _step, outside_cone
 
 
 def run(rhs, state, asked, rtol=1e-10, atol=1e-14, **options):

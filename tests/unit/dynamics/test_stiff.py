@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from support import small_systems as systems
 
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.stepping import flat_run, implicit_run
-from symderiv.dynamics.stepping.flat_run import FlatResult
-from symderiv.dynamics.stepping.implicit_run import _last_inside
-from symderiv.dynamics.stepping.stepper import STEP_UNDERFLOW
-from symderiv.dynamics.stepping.stiff import StiffEquations
-from symderiv.dynamics.stepping.study_flow import flat_parameters
-from symderiv.dynamics.storage.checkpoint import Checkpoint
-from symderiv.dynamics.storage.kernels import load_kernel
-from symderiv.dynamics.studies.initial import initial
-from symderiv.dynamics.studies.state import State
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows import flat_run, implicit_run
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.implicit_run import _last_inside
+from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.integrate.rules.whichever import solve
+from symderiv.integrate.steppers.stepper import STEP_UNDERFLOW
+from symderiv.integrate.steppers.stiff import StiffEquations
+from symderiv.problem.initial import initial
+from symderiv.problem.state import State
+from symderiv.problem.study import parse_study
+from symderiv.storage.checkpoint import Checkpoint
+from symderiv.storage.kernels import load_kernel
 
 pytestmark = pytest.mark.days(6)
 

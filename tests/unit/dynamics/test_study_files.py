@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from symderiv.dynamics import expand_sweep, load_study, parse_study
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study import expand_sweep, load_study, parse_study
 
 BASE = """
 [network]
@@ -257,7 +257,7 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_reading_a_study_imports_no_heavy_package():
     code = (
-        "import sys; from symderiv.dynamics import parse_study; "
+        "import sys; from symderiv.problem.study import parse_study; "
         f"s = parse_study({BASE!r}); s.student_weights; "
         "print([m for m in ('sympy', 'numba', 'scipy', 'h5py') if m in sys.modules])"
     )

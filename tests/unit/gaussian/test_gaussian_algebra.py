@@ -7,7 +7,7 @@ import math
 import pytest
 import sympy as sp
 
-from symderiv.errors import InexactError, InputError
+from symderiv.foundation.errors import InexactError, InputError
 from symderiv.gaussian import expectation
 from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.covariance import covariance_symbols

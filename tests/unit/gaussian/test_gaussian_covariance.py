@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 import sympy as sp
 
-from symderiv.errors import InexactError, InputError, ShapeError
+from symderiv.foundation.errors import InexactError, InputError, ShapeError
 from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.covariance import Gaussian, Shift, Variable, covariance_symbols, validated
 from symderiv.gaussian.working_terms import Affine

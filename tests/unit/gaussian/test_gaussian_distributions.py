@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.gaussian import derivative, expectation
 
 x = sp.Symbol("x", real=True)

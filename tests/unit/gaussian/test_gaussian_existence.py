@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError
+from symderiv.foundation.errors import DivergentError
 from symderiv.gaussian import covariance_symbols, existence, expectation
 
 x, y = sp.symbols("x y", real=True)

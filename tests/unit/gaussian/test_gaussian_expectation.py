@@ -9,7 +9,7 @@ import latex2mathml.converter
 import pytest
 import sympy as sp
 
-from symderiv.errors import InexactError, InputError, ShapeError, ToleranceError
+from symderiv.foundation.errors import InexactError, InputError, ShapeError, ToleranceError
 from symderiv.gaussian import covariance_symbols, expectation, i4
 from symderiv.gaussian.evaluate import evaluated, number
 

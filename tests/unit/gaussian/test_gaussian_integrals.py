@@ -7,7 +7,7 @@ import time
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError, InputError, ShapeError
+from symderiv.foundation.errors import DivergentError, InputError, ShapeError
 from symderiv.gaussian import (
     covariance_symbols,
     i2,

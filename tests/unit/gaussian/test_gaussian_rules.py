@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError
+from symderiv.foundation.errors import DivergentError
 from symderiv.gaussian import covariance_symbols, expectation
 
 x, y, z, w = FIELDS = sp.symbols("x y z w", real=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import OwenT, SignMean4, covariance_symbols, expectation
 
 x, y, z, w = FIELDS = sp.symbols("x y z w", real=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError, InexactError, InputError, NotYetError
+from symderiv.foundation.errors import DivergentError, InexactError, InputError, NotYetError
 from symderiv.gaussian.working_terms import Reader, restricted, write_term
 
 x, y, z = FIELDS = sp.symbols("x y z", real=True)

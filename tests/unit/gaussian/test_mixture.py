@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 from flint import arb, ctx
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.erf_mixture import (
     _BITS,
     TanhForm,

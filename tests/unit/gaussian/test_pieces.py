@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symderiv.expressions import activation
+from symderiv.formula import activation
 from symderiv.gaussian import derivative
 from symderiv.gaussian.distributions import reduced
 

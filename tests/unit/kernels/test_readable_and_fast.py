@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from symderiv.learning import RECIPES
-from symderiv.learning.lowering.uncompiled import uncompiled
+from symderiv.checking.recipes import RECIPES
+from symderiv.lowering.means.uncompiled import uncompiled
 
 KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
 MOST_LINES = {"erf": 600}
@@ -87,7 +87,7 @@ print(json.dumps({"success": bool(found.success), "end": found.y[:, -1].tolist()
 def test_the_readable_module_alone_is_integrated_by_scipy(tmp_path: Path) -> None:
     from symderiv_kernels.fast import erf
 
-    from symderiv.dynamics.stepping.flat_run import integrate_flat
+    from symderiv.integrate.flows.flat_run import integrate_flat
 
     shutil.copy(KERNELS / "erf.py", tmp_path / "solver.py")
     K, M, L = 2, 2, 1

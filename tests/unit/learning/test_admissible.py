@@ -10,8 +10,8 @@ from symderiv_codegen import PrinterError
 from symderiv_codegen.printers.numba import NumbaExpressions
 
 from symderiv import generate
-from symderiv.errors import FormulaError, InputError, NotYetError
-from symderiv.expressions import activation
+from symderiv.formula import activation
+from symderiv.foundation.errors import FormulaError, InputError, NotYetError
 from symderiv.learning.rule.admissible import check_power, check_range, check_real
 
 

@@ -12,14 +12,14 @@ import pytest
 import sympy as sp
 
 import symderiv.learning.derivation
-from symderiv.errors import FormulaError, SymderivError
-from symderiv.learning import derive_equations, learning_problem
+from symderiv.foundation.errors import FormulaError, SymderivError
 from symderiv.learning.derivation import price
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import mean_over_example
+from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.rule_equations import RuleEquations, equations_of
 from symderiv.learning.narration import narrator, shown_steps
-from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET, Loss
 

@@ -10,23 +10,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from symderiv.dynamics.storage.kernels import load_kernel
-from symderiv.errors import SymderivError
-from symderiv.learning.lowering import (
-    checked_means,
-    field_points,
-    recipes,
-    solver_files,
-    stated_trial,
-)
-from symderiv.learning.lowering.checked_means import check_means
-from symderiv.learning.lowering.checked_module import CheckedModule
-from symderiv.learning.lowering.generated_check import GeneratedError, check_generated
-from symderiv.learning.lowering.nested_means import OfField, nested_mean, resolving
-from symderiv.learning.lowering.plain_functions import Functions
-from symderiv.learning.lowering.solver_files import SolverText
-from symderiv.learning.lowering.uncompiled import uncompiled
+from symderiv.checking import checked_means, field_points, recipes, stated_trial
+from symderiv.checking.checked_means import check_means
+from symderiv.checking.checked_module import CheckedModule
+from symderiv.checking.generated_check import GeneratedError, check_generated
+from symderiv.checking.nested_means import OfField, nested_mean, resolving
+from symderiv.checking.plain_functions import Functions
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.lowering import solver_files
+from symderiv.lowering.means.uncompiled import uncompiled
+from symderiv.lowering.solver_files import SolverText
+from symderiv.storage.kernels import load_kernel
 
 KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
 

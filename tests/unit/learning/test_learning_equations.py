@@ -8,15 +8,18 @@ from importlib import import_module
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError
-from symderiv.learning import derive_equations, generate, learning_problem, solver_program
+from symderiv.checking.recipes import generate
+from symderiv.foundation.errors import DivergentError
 from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     closure_coefficients,
     definition,
     student_moment,
 )
 from symderiv.learning.narration import narrator
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.programs.program import solver_program
 
 SECTIONS = [
     "setup",

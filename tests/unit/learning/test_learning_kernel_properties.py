@@ -10,7 +10,7 @@ import pytest
 from pairs.engine import packed
 from pairs.states import Rates, State, random_state
 
-from symderiv.learning import RECIPES
+from symderiv.checking.recipes import RECIPES
 
 SAME = [name for name, (student, teacher) in RECIPES.items() if student == teacher]
 

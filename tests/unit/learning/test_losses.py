@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError, NotYetError
-from symderiv.expressions.named_losses import NAMED
+from symderiv.checking.checked_module import GeneratedError
+from symderiv.checking.generated_check import check_generated
+from symderiv.formula.named_losses import NAMED
+from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.lowering import force_error
-from symderiv.learning.lowering.checked_module import GeneratedError
-from symderiv.learning.lowering.force_fields import ForceFields, along_lattice, over_fields
-from symderiv.learning.lowering.generated_check import check_generated
-from symderiv.learning.lowering.loss_means import LossMeans
-from symderiv.learning.lowering.loss_program import loss_program
-from symderiv.learning.lowering.numeric_loss import NumericLoss
-from symderiv.learning.lowering.solver_files import SolverText, solver_of
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
+from symderiv.lowering.means import force_error
+from symderiv.lowering.means.force_fields import ForceFields, along_lattice, over_fields
+from symderiv.lowering.means.loss_means import LossMeans
+from symderiv.lowering.means.numeric_loss import NumericLoss
+from symderiv.lowering.programs.loss_program import loss_program
+from symderiv.lowering.solver_files import SolverText, solver_of
 
 
 def problem(name, target="sum", student="erf", teacher=None, **features):

@@ -12,13 +12,13 @@ from scipy.special import dawsn, erf
 
 from symderiv.gaussian.erf_mixture import mixture, tanh_form
 from symderiv.gaussian.functions import SignMean2
-from symderiv.learning.lowering.mixture_integrals import (
+from symderiv.lowering.means.mixture_integrals import (
     MixtureIntegral,
     MixtureTables,
     mixture_integral,
 )
-from symderiv.learning.lowering.patterns import Pattern
-from symderiv.learning.lowering.stable import stable
+from symderiv.lowering.means.patterns import Pattern
+from symderiv.lowering.means.stable import stable
 
 X = sp.Symbol("x", real=True)
 COVARIANCE = np.array([[0.7, 0.2, -0.3], [0.2, 0.5, 0.1], [-0.3, 0.1, 0.9]])

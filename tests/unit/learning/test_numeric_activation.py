@@ -6,8 +6,8 @@ import mpmath
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError, NotYetError
-from symderiv.learning.lowering.numeric_activation import NumericActivation, SoftPlus, X
+from symderiv.foundation.errors import DivergentError, NotYetError
+from symderiv.lowering.means.numeric_activation import NumericActivation, SoftPlus, X
 
 SAME = {
     "log(1 + exp(x))": sp.log(1 + sp.exp(X)),

@@ -12,14 +12,15 @@ import pytest
 from scipy.special import erfc
 from symderiv_codegen import Program, ProgramError, TemplateFunction, print_numba
 
-from symderiv.errors import DivergentError, NotYetError, ToleranceError
-from symderiv.learning.lowering import approximation, quadrature_error
-from symderiv.learning.lowering.approximation import mixtures
-from symderiv.learning.lowering.compiled_means import CompiledMeans
-from symderiv.learning.lowering.field_covariances import field_covariance, nearby, structured
-from symderiv.learning.lowering.quadrature_error import SAFETY, Kinds, Search
-from symderiv.learning.lowering.quadrature_means import Quadrature, _numbers
-from symderiv.learning.lowering.quadrature_rules import (
+from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import approximation, quadrature_error
+from symderiv.lowering.means.approximation import mixtures
+from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.field_covariances import field_covariance, nearby, structured
+from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search
+from symderiv.lowering.means.quadrature_means import Quadrature, _numbers
+from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
     Rule,
@@ -27,7 +28,6 @@ from symderiv.learning.lowering.quadrature_rules import (
     kinked_rule,
     smooth_rule,
 )
-from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.numerics import GAUSSIAN, tensor_mean
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.learning.lowering.regularity import _covariance, has_edge
+from symderiv.lowering.means.regularity import _covariance, has_edge
 
 a, b, c, d, e, f = THREE = sp.symbols("c11 c12 c13 c22 c23 c33", real=True)
 TWO = sp.symbols("c11 c12 c22", real=True)

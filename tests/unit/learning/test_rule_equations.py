@@ -9,20 +9,20 @@ import pytest
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.dynamics.storage import run_files
-from symderiv.errors import SymderivError
+from symderiv.checking import recipes
+from symderiv.checking.checked_module import GeneratedError
+from symderiv.checking.generated_check import check_generated
+from symderiv.foundation.errors import SymderivError
 from symderiv.gaussian.functions import ShiftedSigns
-from symderiv.learning import derive_equations, learning_problem
 from symderiv.learning.derivation import example_noise
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import Equations, derive_equations
 from symderiv.learning.derivation.moment_hierarchy import spectral_moment
-from symderiv.learning.lowering import recipes
-from symderiv.learning.lowering.checked_module import GeneratedError
-from symderiv.learning.lowering.generated_check import check_generated
 from symderiv.learning.narration import narrator
+from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.numerics.shifted_signs import _shifted_signs
+from symderiv.storage import run_files
 
 P = sp.Rational(2, 7)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symderiv.learning.lowering.checked_module import GeneratedError, _same_rules
-from symderiv.learning.lowering.compiled_means import CompiledMeans, _meaning
-from symderiv.learning.lowering.uncompiled import uncompiled
+from symderiv.checking.checked_module import GeneratedError, _same_rules
+from symderiv.lowering.means.compiled_means import CompiledMeans, _meaning
+from symderiv.lowering.means.uncompiled import uncompiled
 
 COMPILED = """
 import math

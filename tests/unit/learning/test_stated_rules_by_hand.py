@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from symderiv.checking.recipes import unchecked
+from symderiv.foundation.packing import Packing
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.lowering.recipes import unchecked
-from symderiv.learning.lowering.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.learning.narration.shown_steps import steps_of
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.packing import Packing
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
 
 K, M = 3, 2
 RHO, SHARE = np.array([1.7, 0.4]), np.array([0.3, 0.7])

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import sympy as sp
 
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.named_rule import FEW, NamedRule, named_rule
 from symderiv.learning.derivation.rule_equations import RuleEquations

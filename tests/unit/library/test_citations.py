@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from symderiv_ledger.papers.known_papers import names
 
 import symderiv as sd
-from symderiv.dynamics.studies.study_tables import RULE_KEYS, STATED_KEYS
-from symderiv.library.citations import _data, _entries, cited
-from symderiv.verification.library import names
+from symderiv.api.results.citations import _data, _entries, cited
+from symderiv.problem.study_tables import RULE_KEYS, STATED_KEYS
 
 PLAIN = sd.Problem("erf", students=2, teachers=2, learning_rate=0.1)
 #: Values of keys of learning rules that are not their defaults.

@@ -11,9 +11,9 @@ import pytest
 
 import symderiv as sd
 from symderiv import cli
-from symderiv.library import derived, verified
-from symderiv.library.starting import study_from_template
-from symderiv.showing import plain
+from symderiv.api.results import derived, verified
+from symderiv.api.starting import study_from_template
+from symderiv.foundation.showing import plain
 
 STUDY = """
 [network]
@@ -202,9 +202,9 @@ def test_json_of_a_paper_is_what_the_call_says_of_itself(
 def test_checked_in_modules_are_compared_by_one_call(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    from symderiv import learning
+    from symderiv.checking import recipes
 
-    monkeypatch.setattr(learning, "write_checked_in", lambda folder, check: ["erf"], raising=False)
+    monkeypatch.setattr(recipes, "write_checked_in", lambda folder, check: ["erf"])
     monkeypatch.setattr(sys, "argv", ["symderiv", "generate", "--checked-in", "--check", "--json"])
     with pytest.raises(SystemExit) as caught:
         cli.main()

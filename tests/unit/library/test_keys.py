@@ -10,14 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 import symderiv as sd
-from symderiv.dynamics.studies.checked import NotNegative, Positive, Table
-from symderiv.dynamics.studies.input_model import InputModel
-from symderiv.dynamics.studies.key_records import Key, accepted
-from symderiv.dynamics.studies.study_tables import TABLES, all_records
-from symderiv.dynamics.studies.task_table import Task
-from symderiv.library.argument_names import STATED, argument_of, key_of
-from symderiv.library.problem import _NO_KEYS, Problem
-from symderiv.library.starting import study_schema
+from symderiv.api.arguments.argument_names import STATED, argument_of, key_of
+from symderiv.api.problem import _NO_KEYS, Problem
+from symderiv.api.starting import study_schema
+from symderiv.problem.checked import NotNegative, Positive, Table
+from symderiv.problem.input_model import InputModel
+from symderiv.problem.key_records import Key, accepted
+from symderiv.problem.study_tables import TABLES, all_records
+from symderiv.problem.task_table import Task
 
 PUBLIC = [getattr(sd, name) for name in sd.__all__]
 MODELS = [each for each in PUBLIC if inspect.isclass(each) and issubclass(each, InputModel)]

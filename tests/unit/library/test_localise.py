@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.showing import json_text
+from symderiv.foundation.showing import json_text
 
 
 def test_signs_localise_and_their_surrogate_does_not() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from symderiv.errors import InputError
-from symderiv.learning.lowering.solver_files import FAST, RUNTIME
-from symderiv.library.module_names import TAKEN, check_module_name
+from symderiv.api.arguments.module_names import TAKEN, check_module_name
+from symderiv.foundation.errors import InputError
+from symderiv.lowering.solver_files import FAST, RUNTIME
 
 
 def test_a_module_may_replace_its_older_self_and_hide_no_other(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.studies.study import load_study
+from symderiv.problem.study import load_study
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import symderiv as sd
-from symderiv.showing import MOST_CHARACTERS, MOST_LINES, json_text
+from symderiv.foundation.showing import MOST_CHARACTERS, MOST_LINES, json_text
 
 
 @pytest.fixture(scope="module")

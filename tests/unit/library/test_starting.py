@@ -9,12 +9,7 @@ import jsonschema
 import pytest
 
 import symderiv as sd
-from symderiv.library.starting import (
-    QUESTIONS,
-    study_from_template,
-    study_schema,
-    templates,
-)
+from symderiv.api.starting import QUESTIONS, study_from_template, study_schema, templates
 
 
 @pytest.mark.parametrize("name", templates())

@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
 from scipy.stats import multivariate_normal
+from symderiv_models.localisation.field_flow import FieldFlow, field_means, two_positive
+from symderiv_models.localisation.flow import PopulationFlow
+from symderiv_models.localisation.training import Learner
 
-from symderiv.data.ring import Floats
-from symderiv.data.ring_inputs import GaussianRing, NonlinearProcess
-from symderiv.errors import InputError, ToleranceError
-from symderiv.localisation.field_flow import FieldFlow, field_means, two_positive
-from symderiv.localisation.flow import PopulationFlow
-from symderiv.localisation.training import Learner
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.inputs.ring import Floats
+from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess
 
 
 @pytest.fixture(scope="module")

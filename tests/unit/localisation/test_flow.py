@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import erf
+from symderiv_models.localisation.flow import PopulationFlow
+from symderiv_models.localisation.training import Learner
 
 from benchmarks.localisation import rates_by_angles
-from symderiv.data.ring_inputs import GaussianRing, NonlinearProcess
-from symderiv.errors import InputError
-from symderiv.localisation.flow import PopulationFlow
-from symderiv.localisation.training import Learner
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess
 
 
 @pytest.fixture(scope="module")

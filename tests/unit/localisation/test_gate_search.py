@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from symderiv_models.localisation.flow import PopulationFlow
+from symderiv_models.localisation.gate_search import all_merits, best_gates
+from symderiv_models.localisation.gated_linear import GatedLinear
+from symderiv_models.localisation.sign_means import one_site_flow
 
-from symderiv.data.ring_inputs import NonlinearProcess
-from symderiv.errors import InputError
-from symderiv.localisation.flow import PopulationFlow
-from symderiv.localisation.gate_search import all_merits, best_gates
-from symderiv.localisation.gated_linear import GatedLinear
-from symderiv.localisation.sign_means import one_site_flow
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.ring_inputs import NonlinearProcess
 
 
 def _population(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from symderiv_models.localisation.gated_linear import GatedLinear
+from symderiv_models.localisation.gates import same_gate, same_gate_of_sample, unchanged_of_sample
+from symderiv_models.localisation.receptive import centre, is_localised, participation_ratio, width
 
-from symderiv.data.ring import Floats
-from symderiv.data.ring_inputs import NonlinearProcess
-from symderiv.errors import InputError
-from symderiv.localisation.gated_linear import GatedLinear
-from symderiv.localisation.gates import same_gate, same_gate_of_sample, unchanged_of_sample
-from symderiv.localisation.receptive import centre, is_localised, participation_ratio, width
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.ring import Floats
+from symderiv.inputs.ring_inputs import NonlinearProcess
 
 
 def _network(gates: Floats, seed: int = 0) -> GatedLinear:

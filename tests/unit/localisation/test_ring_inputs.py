@@ -10,10 +10,10 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.special import erf
 
-from symderiv.data import ring
-from symderiv.data.ring_inputs import GaussianRing
-from symderiv.dynamics.studies.input_models import NLGP, SinglePulse
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.inputs import ring
+from symderiv.inputs.ring_inputs import GaussianRing
+from symderiv.problem.input_models import NLGP, SinglePulse
 
 
 @pytest.mark.parametrize(("convention", "inner"), [("erf(u/sqrt(2))", 0.5), ("erf(u)", 1.0)])

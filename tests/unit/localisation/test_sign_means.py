@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from symderiv_models.localisation.sign_means import one_site_means, orthants, sign_means
 
-from symderiv.data.ring_inputs import NonlinearProcess
-from symderiv.localisation.sign_means import one_site_means, orthants, sign_means
+from symderiv.inputs.ring_inputs import NonlinearProcess
 
 
 def _signs(sites: int) -> NonlinearProcess:

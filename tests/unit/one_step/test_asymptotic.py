@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from symderiv_models.one_step import asymptotic as asymptotic_module
+from symderiv_models.one_step import gaussian_nodes as gaussian_nodes_module
+from symderiv_models.one_step.asymptotic import solved
+from symderiv_models.one_step.neuron_law import Labels, Profile
+from symderiv_models.one_step.ridge_equations import _Cases, _solved
 
 import symderiv as sd
-from symderiv.errors import InputError
-from symderiv.one_step import asymptotic as asymptotic_module
-from symderiv.one_step import gaussian_nodes as gaussian_nodes_module
-from symderiv.one_step.asymptotic import solved
-from symderiv.one_step.neuron_law import Labels, Profile
-from symderiv.one_step.ridge_equations import _Cases, _solved
+from symderiv.foundation.errors import InputError
 
 
 def mei_montanari(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from symderiv.one_step import network
-from symderiv.one_step.comparison import Estimate, compare, one_trial
-from symderiv.one_step.setting import Setting, window_degree
+from symderiv_models.one_step import network
+from symderiv_models.one_step.comparison import Estimate, compare, one_trial
+from symderiv_models.one_step.setting import Setting, window_degree
 
 SMALL = {"n": 24, "m": 20, "k": 16, "trials": 2, "activation": "tanh"}
 

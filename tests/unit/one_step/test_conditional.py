@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from symderiv_models.one_step.conditional import Fields, conditional_map
+from symderiv_models.one_step.network import ArrayActivation
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import Population, Samples, population
 
-from symderiv.expressions import activation
-from symderiv.one_step.conditional import Fields, conditional_map
-from symderiv.one_step.network import ArrayActivation
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import Population, Samples, population
+from symderiv.formula import activation
 
 K, N = 6, 24
 COUNT = 60_000

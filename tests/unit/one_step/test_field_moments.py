@@ -7,8 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-
-from symderiv.one_step.field_moments import field_moments
+from symderiv_models.one_step.field_moments import field_moments
 
 A = np.array([[0.3, -1.7, 2.4], [0.0, 1.1, -3.0]])
 S = np.array([[0.9], [1.4]])

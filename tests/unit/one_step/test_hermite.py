@@ -8,9 +8,9 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from symderiv_models.one_step.hermite import hermite_model
 
-from symderiv.errors import InputError
-from symderiv.one_step.hermite import hermite_model
+from symderiv.foundation.errors import InputError
 
 SQUARED = Fraction(17, 19)
 

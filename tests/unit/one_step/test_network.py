@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from symderiv_models.one_step.network import ArrayActivation, column_blocks, gradient, ridge
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import Samples, population
 
-from symderiv.errors import InputError
-from symderiv.expressions import activation
-from symderiv.one_step.network import ArrayActivation, column_blocks, gradient, ridge
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import Samples, population
+from symderiv.formula import activation
+from symderiv.foundation.errors import InputError
 
 
 @pytest.mark.parametrize("text", ["tanh", "relu", "softplus"])

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from symderiv_models.one_step import ridge_equations
+from symderiv_models.one_step.comparison import compare
+from symderiv_models.one_step.conditional import conditional_map
+from symderiv_models.one_step.network import initial_weights, ridge
+from symderiv_models.one_step.ridge_equations import _Cases, _solved, ridge_errors
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import population
 
-from symderiv.errors import InputError
-from symderiv.one_step import ridge_equations
-from symderiv.one_step.comparison import compare
-from symderiv.one_step.conditional import conditional_map
-from symderiv.one_step.network import initial_weights, ridge
-from symderiv.one_step.ridge_equations import _Cases, _solved, ridge_errors
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import population
+from symderiv.foundation.errors import InputError
 
 K, M = 60, 90
 

@@ -8,6 +8,10 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.claims.typeset import statement_latex
+from symderiv_ledger.papers.ledger_page import _printed
+from symderiv_ledger.rules.arithmetic import evaluate
 from symderiv_papers.references.homogeneous import Committee, at_precision
 from symderiv_papers.references.trajectories import (
     Students,
@@ -16,12 +20,8 @@ from symderiv_papers.references.trajectories import (
     random_students,
 )
 
-from symderiv.errors import FormulaError
+from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.report.ledger_page import _printed
-from symderiv.verification.arithmetic import evaluate
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.typeset import statement_latex
 
 COMMITTEE = Committee(
     3,

@@ -6,9 +6,8 @@ import pytest
 from foundations.outcomes import Outcome, change, outcome
 from foundations.perturbations import PERTURBATIONS, perturbed
 from foundations.table import KINDS, computed, defects, read, tried
-
-from symderiv.verification.claim import Claim
-from symderiv.verification.library import names, paper
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.papers.known_papers import names, paper
 
 pytestmark = pytest.mark.turns(12)
 

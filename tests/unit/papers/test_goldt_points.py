@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.goldt.equivalence import cumulants
 from symderiv_papers.goldt.ridge_runs import problems, runs, solution
 from symderiv_papers.goldt.setup_points import grid
 
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.library import paper
 
 
 def test_cumulants_of_a_quadratic_generator_against_drawn_fields() -> None:

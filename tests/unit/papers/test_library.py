@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 from support.rotating import DAY, dealt
+from symderiv_ledger.claims.claim import TIERS, VERDICTS, Claim, Paper
+from symderiv_ledger.claims.claim_hash import claim_hash
+from symderiv_ledger.papers.known_papers import names, paper
+from symderiv_ledger.papers.ledger import differences, read_ledger
+from symderiv_ledger.papers.ledger_page import ledger_page
+from symderiv_ledger.papers.paper_run import record
+from symderiv_ledger.papers.verify import printed_of, verify_claim
 
 from benchmarks import text_of_claims
-from symderiv.report.ledger_page import ledger_page
-from symderiv.verification.claim import TIERS, VERDICTS, Claim, Paper
-from symderiv.verification.claim_hash import claim_hash
-from symderiv.verification.ledger import differences, read_ledger
-from symderiv.verification.library import names, paper
-from symderiv.verification.paper_run import record
-from symderiv.verification.verify import printed_of, verify_claim
 
 NAMES = names()
 HERE = Path(__file__).parent

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from symderiv_kernels import erf
+from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.references.manifold import manifold
 
-from symderiv.data.latent import hidden_manifold
-from symderiv.verification.library import paper
+from symderiv.inputs.latent import hidden_manifold
 
 
 def _doubles(matrix: object, rows: int, columns: int) -> np.ndarray:

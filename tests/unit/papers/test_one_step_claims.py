@@ -9,6 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.known_papers import paper
+from symderiv_ledger.papers.verify import arithmetic_of
+from symderiv_models.one_step.asymptotic import asymptotic_errors
+from symderiv_models.one_step.hermite import hermite_model
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step.spiked_mixture import Population, population, rectified
+from symderiv_models.one_step.trained_layer import TrainedLayer, trained_layer
 from symderiv_papers.demir_dogan.equivalent_models import (
     HERMITE_CASES,
     MAP_CASES,
@@ -18,16 +27,6 @@ from symderiv_papers.demir_dogan.equivalent_models import (
     points_of,
 )
 from symderiv_papers.demir_dogan.figure_cases import cases
-
-from symderiv.one_step.asymptotic import asymptotic_errors
-from symderiv.one_step.hermite import hermite_model
-from symderiv.one_step.setting import Setting
-from symderiv.one_step.spiked_mixture import Population, population, rectified
-from symderiv.one_step.trained_layer import TrainedLayer, trained_layer
-from symderiv.verification.claim import Claim
-from symderiv.verification.library import paper
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.verify import arithmetic_of
 
 NAME = "demir-dogan-2025"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.public_code.autoencoders import (
     SETTINGS,
     Setting,
@@ -13,8 +15,6 @@ from symderiv_papers.public_code.autoencoders import (
 from symderiv_papers.public_code.episodes import two_students
 
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.claim import Claim
-from symderiv.verification.library import paper
 
 
 def _accusing() -> list[Claim]:

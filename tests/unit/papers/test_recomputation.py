@@ -8,11 +8,10 @@ from itertools import islice
 import pytest
 from recomputation.__main__ import sample
 from recomputation.second import recomputed, suits
-
-from symderiv.verification.arithmetic import Values
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.comparison_rules import Exact
-from symderiv.verification.library import paper
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.papers.known_papers import paper
+from symderiv_ledger.rules.arithmetic import Values
+from symderiv_ledger.rules.comparison_rules import Exact
 
 #: Claims whose references are cheap.
 CHEAP = ("bae-jeong-2024", "goldt-2021")

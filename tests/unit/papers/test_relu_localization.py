@@ -15,7 +15,7 @@ from symderiv_papers.relu_localization.training import (
 )
 from symderiv_papers.relu_localization.variables import Variable, step
 
-from symderiv.errors import FormulaError
+from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import flint
 import pytest
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.moments.agreement import computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS
 

@@ -8,7 +8,7 @@ import sympy as sp
 from flint import acb, arb
 from mpmath import mp
 
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
 from symderiv.gaussian.evaluate import number
 from symderiv.gaussian.roots import OpaqueRoot

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import symderiv_kernels.erf
 
-from symderiv.dynamics import parse_study
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.precision import numbers
 from symderiv.precision.moments.moment_system import MomentSystem, Rates, moment_module
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 RATES = Rates(0.7, 0.3, 0.1, 0.05, 0.2)
 

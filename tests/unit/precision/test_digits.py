@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from symderiv.data.spectra import power_law
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.inputs.spectra import power_law
 from symderiv.precision import moment_digits, require_double
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from symderiv.errors import InputError, NotYetError
-from symderiv.expressions import activation, parse_formula
+from symderiv.formula import activation, parse_formula
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.gaussian import Expectation, Value, expectation, i2, i4
 from symderiv.precision import certified, certified_value
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symderiv.errors import DivergentError, NotYetError
+from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.growth import _Ends, growth
 

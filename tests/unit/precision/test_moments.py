@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.dynamics import parse_study, solve
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.rules.whichever import solve
 from symderiv.precision import Rates, moment_trajectory
 from symderiv.precision.moments import moment_trajectory as moments
+from symderiv.problem.initial import initial
+from symderiv.problem.study import parse_study
 
 STUDY = """
 [network]

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.errors import DivergentError, InputError, NotYetError, ToleranceError
+from symderiv.foundation.errors import DivergentError, InputError, NotYetError, ToleranceError
 from symderiv.gaussian import Value, expectation
 from symderiv.precision import certified
 from symderiv.precision.quadrature.growth import growth

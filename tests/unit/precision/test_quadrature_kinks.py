@@ -9,7 +9,7 @@ import mpmath
 import pytest
 import sympy as sp
 
-from symderiv.errors import NotYetError, ToleranceError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Value, derivative, expectation
 from symderiv.precision import certified
 from symderiv.precision.balls.working import working_bits

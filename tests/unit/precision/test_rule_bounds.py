@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls import orthant
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels

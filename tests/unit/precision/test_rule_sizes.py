@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 from flint import arb
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
 from symderiv.precision.quadrature import lattice, numeric_mean, pieces

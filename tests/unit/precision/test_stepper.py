@@ -8,7 +8,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from symderiv.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision import numbers
 from symderiv.precision.moments.extrapolation import Steps, trajectory
 

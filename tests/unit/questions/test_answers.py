@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import symderiv as sd
 from symderiv.cli import build_app
-from symderiv.errors import DivergentError, InputError
+from symderiv.foundation.errors import DivergentError, InputError
 
 LAW = [[1, 0.5], [0.5, 2]]
 LAW3 = [[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]]

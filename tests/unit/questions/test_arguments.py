@@ -13,9 +13,9 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import InputError, SymderivError
-from symderiv.expressions.exact_entries import Reader
-from symderiv.questions.law import read_law
+from symderiv.api.questions.law import read_law
+from symderiv.formula.exact_entries import Reader
+from symderiv.foundation.errors import InputError, SymderivError
 
 
 def entry(value: Any) -> sp.Expr:

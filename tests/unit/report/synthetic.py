@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from symderiv.report.curves import Case, Curve, Points
+from symderiv.show.plots.curves import Case, Curve, Points
 
 
 def broken_power_law(

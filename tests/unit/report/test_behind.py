@@ -8,10 +8,10 @@ import csv
 import numpy as np
 import pytest
 
-from symderiv.report.behind import csv_uri, figure_numbers, plain_cell
-from symderiv.report.claims import Findings
-from symderiv.report.curves import Case, Curve, Points
-from symderiv.report.page import Table
+from symderiv.show.pages.behind import csv_uri, figure_numbers, plain_cell
+from symderiv.show.pages.page import Table
+from symderiv.show.plots.claims import Findings
+from symderiv.show.plots.curves import Case, Curve, Points
 
 ALPHA = np.array([0.0, 0.1, 2.0])
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from unit.report.synthetic import broken_power_law, case, plateau_curve
 
-from symderiv.report.claims import Claim, claims, findings, number
-from symderiv.report.curves import Case, Curve
+from symderiv.show.plots.claims import Claim, claims, findings, number
+from symderiv.show.plots.curves import Case, Curve
 
 KEY = "data.distinct_eigenvalues"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from unit.report.synthetic import broken_power_law, curve, plateau_curve, simulated
 
-from symderiv.report import features
+from symderiv.show.plots import features
 
 
 def test_the_local_exponent_of_a_power_law_is_its_exponent() -> None:

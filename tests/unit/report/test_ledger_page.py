@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from symderiv.mathtext import mathml, without_defaults
-from symderiv.report.ledger_page import is_ledger_page, ledger_page
-from symderiv.verification.library import names, paper
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.typeset import statement_latex
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.claims.typeset import statement_latex
+from symderiv_ledger.papers.known_papers import names, paper
+from symderiv_ledger.papers.ledger_page import is_ledger_page, ledger_page
+
+from symderiv.foundation.mathtext import mathml, without_defaults
 
 HOLDS: dict[str, Any] = {
     "paper": "ours-2024",

@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 from unit.report.synthetic import case, curve, plateau_curve, simulated
 
-from symderiv.derivation import Derivation, Section, Step
-from symderiv.errors import InputError
-from symderiv.report import plots
-from symderiv.report.claims import Findings, findings
-from symderiv.report.curves import Case
-from symderiv.report.page import derivation_page, study_page
-from symderiv.report.summary import agreement_json, print_summary
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.written_derivation import Derivation, Section, Step
+from symderiv.show.pages.page import derivation_page, study_page
+from symderiv.show.pages.summary import agreement_json, print_summary
+from symderiv.show.plots import plots
+from symderiv.show.plots.claims import Findings, findings
+from symderiv.show.plots.curves import Case
 
 pytestmark = pytest.mark.days(6)
 

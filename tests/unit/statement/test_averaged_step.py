@@ -8,7 +8,7 @@ import sympy as sp
 from scipy.stats import norm
 
 import symderiv as sd
-from symderiv.learning.lowering.field_points import lattice_points, plane_points
+from symderiv.checking.field_points import lattice_points, plane_points
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState

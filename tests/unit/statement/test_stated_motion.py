@@ -12,7 +12,7 @@ from unit.system.statements import gram
 
 import symderiv as sd
 from benchmarks.direct_rates import direct_rates
-from symderiv.errors import NotClosed
+from symderiv.foundation.errors import NotClosed
 from symderiv.statement.stated_motion import derived
 from symderiv.system.census import census
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support.quick_integrations import integrated
 
-from symderiv.dynamics.ensemble import Chunk
-from symderiv.dynamics.studies.study import Study, parse_study
+from symderiv.integrate.ensemble import Chunk
+from symderiv.problem.study import Study, parse_study
 from symderiv.sweeps import layout, manifest, sealed_files, store, study_grid
 
 STUDY = """

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.quick_integrations import integrated
 
-from symderiv.dynamics.storage.checkpoint import Checkpoint
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
-from symderiv.library.mapped import ends_of, mapped
-from symderiv.report.map_plots import map_axes
+from symderiv.api.results.mapped import ends_of, mapped
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study import Study
+from symderiv.show.plots.map_plots import map_axes
+from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps import study_grid, study_map
 from symderiv.sweeps.refinement import refined
 

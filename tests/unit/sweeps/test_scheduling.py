@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
+from symderiv.problem.study import Study
 from symderiv.sweeps import scheduling
 from symderiv.sweeps.layout import layout_of
 from symderiv.sweeps.study_grid import Grid

@@ -13,10 +13,10 @@ import pytest
 from support.quick_integrations import integrated
 from support.store_writers import writes_at_once
 
-from symderiv.dynamics.ensemble import Chunk
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
-from symderiv.library.opening import open_file
+from symderiv.api.opening import open_file
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.ensemble import Chunk
+from symderiv.problem.study import Study
 from symderiv.sweeps import study_grid
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer

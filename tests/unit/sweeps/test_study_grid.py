@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from symderiv.dynamics.studies.study import Study
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study import Study
 from symderiv.sweeps.layout import layout_of
 from symderiv.sweeps.study_grid import QUICK, Grid
 from symderiv.sweeps.swept_keys import Axis, axis_names, parse_over

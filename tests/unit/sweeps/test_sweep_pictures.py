@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symderiv.dynamics.studies.study import Study, parse_study
-from symderiv.errors import InputError
-from symderiv.report import sweep_page
-from symderiv.report.curves import Case, Curve
-from symderiv.report.job import _subtitle, settings_of, stem_of
-from symderiv.report.plots import overlap_figure
-from symderiv.report.run_quantities import measured, quantity_of
-from symderiv.report.sweep_page import page_text
-from symderiv.report.sweep_plots import curve_figure, map_figure, status_figure
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study import Study, parse_study
+from symderiv.show.pages import sweep_page
+from symderiv.show.pages.job import _subtitle, settings_of, stem_of
+from symderiv.show.pages.sweep_page import page_text
+from symderiv.show.plots.curves import Case, Curve
+from symderiv.show.plots.plots import overlap_figure
+from symderiv.show.plots.run_quantities import measured, quantity_of
+from symderiv.show.plots.sweep_plots import curve_figure, map_figure, status_figure
 from symderiv.sweeps.sweep import run_sweep
 
 

@@ -12,7 +12,7 @@ import pytest
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.sweeps import system_grid
 from symderiv.sweeps.box_results import compute
 from symderiv.sweeps.layout import layout_of

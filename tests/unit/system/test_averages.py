@@ -19,13 +19,13 @@ from unit.system.statements import gram
 
 import symderiv as sd
 from benchmarks.direct_rates import direct_mean
-from symderiv.errors import NotClosed
+from symderiv.foundation.errors import NotClosed
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import Average
-from symderiv.system.averages import Averages
-from symderiv.system.joint_means import Joint
-from symderiv.system.slot_means import SlotMeans
+from symderiv.system.means.averages import Averages
+from symderiv.system.means.joint_means import Joint
+from symderiv.system.means.slot_means import SlotMeans
 
 THIRD, HALF = sp.Rational(1, 3), sp.Rational(1, 2)
 FUNCTIONS = [{"erf": special.erf, "sign": np.sign, "Heaviside": lambda x, _=0: x > 0}, "numpy"]

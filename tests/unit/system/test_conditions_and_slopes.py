@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 from scipy import integrate
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.statement.indicators import indicator, unnested, without_pieces
 from symderiv.statement.slopes import slope
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.statement.register import Latent
 
 

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import NotClosed
+from symderiv.foundation.errors import NotClosed
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, Overlap
 

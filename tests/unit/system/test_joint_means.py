@@ -10,12 +10,12 @@ import sympy as sp
 from scipy import integrate
 
 import symderiv as sd
-from symderiv.errors import NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.statement.field_law import Law
-from symderiv.system import joint_means
-from symderiv.system.averages import Slot, X
-from symderiv.system.joint_means import Joint, JointMeans, rule_for
-from symderiv.system.slot_means import MOST_FIELDS, SlotMeans
+from symderiv.system.means import joint_means
+from symderiv.system.means.averages import Slot, X
+from symderiv.system.means.joint_means import Joint, JointMeans, rule_for
+from symderiv.system.means.slot_means import MOST_FIELDS, SlotMeans
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

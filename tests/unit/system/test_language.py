@@ -13,7 +13,7 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.system.system_files import read_system, system_text
 
 Wrong = Callable[[sd.System, Any, Any, Any], Any]
@@ -92,7 +92,7 @@ def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
         rest = x - sum(s[k - 1] * changed[f"v{k}"] for k in (1, 2)) / np.sqrt(N)
         return float(rest @ rest) / 2
 
-    from symderiv.system.plain_reading import plain_step
+    from symderiv.experiment.steps.plain_reading import plain_step
 
     after, _ = plain_step(statement, vectors, {}, {"a": drawn}, {"c": latent}, {})
     for name, rate in (("w1", 0.3), ("v2", 0.4)):

@@ -10,7 +10,7 @@ import sympy as sp
 from unit.system.statements import gram
 
 import symderiv as sd
-from symderiv.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.system.named_states import Layout
 
 SPECTRUM = {"eigenvalues": [2.0, 0.5], "weights": [0.25, 0.75]}

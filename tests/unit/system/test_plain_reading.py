@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.system.plain_reading import plain_step
+from symderiv.experiment.steps.plain_reading import plain_step
 
 N = 30
 

@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import InputError
-from symderiv.system.joint_means import MOST_NONLINEAR
+from symderiv.foundation.errors import InputError
+from symderiv.system.means.joint_means import MOST_NONLINEAR
 
 
 def _plain() -> tuple[sd.System, object, object, object]:

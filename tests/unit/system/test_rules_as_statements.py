@@ -10,8 +10,8 @@ import sympy as sp
 from unit.system.statements import gram
 
 import symderiv as sd
-from symderiv.dynamics.rules.study_system import named_state
-from symderiv.library.starts import start_of
+from symderiv.api.arguments.starts import start_of
+from symderiv.system.study_system import named_state
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

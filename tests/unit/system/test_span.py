@@ -12,9 +12,9 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.errors import InputError
-from symderiv.system.step_chain import Chain, Space
-from symderiv.system.step_form import program_of
+from symderiv.experiment.steps.step_chain import Chain, Space
+from symderiv.experiment.steps.step_form import program_of
+from symderiv.foundation.errors import InputError
 from symderiv.system.system_sgd import gram_of, roots_of, space_of
 
 # SGD, compilation and quadrature: a part of them a day
@@ -203,7 +203,7 @@ def test_a_run_depends_on_its_seed_and_index_alone(monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(ends(alpha=(0.5, 1.1, 2.0)), plain)
         assert np.max(np.abs(ends(seed=4) - plain)) > 1e-3
         with monkeypatch.context() as patch:
-            patch.setattr("symderiv.system.step_chain.BLOCK_NUMBERS", 24 * 5)
+            patch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 24 * 5)
             np.testing.assert_array_equal(ends(), plain)
 
 

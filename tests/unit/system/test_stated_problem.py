@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import InputError, NotClosed
-from symderiv.system.plain_reading import plain_step
+from symderiv.experiment.steps.plain_reading import plain_step
+from symderiv.foundation.errors import InputError, NotClosed
 
 N = 8
 RATES = {"w1": 0.3, "w2": 0.5, "v": 0.2, "u": 0.7}

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.dynamics.rules.study_system import named_state
-from symderiv.dynamics.studies.initial import initial
-from symderiv.errors import NotYetError
-from symderiv.learning.lowering.recipes import solver_text
+from symderiv.checking.recipes import solver_text
+from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.problem.initial import initial
+from symderiv.system.study_system import named_state
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

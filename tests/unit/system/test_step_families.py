@@ -9,14 +9,14 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.dynamics.rules.study_form import Form
-from symderiv.dynamics.rules.study_statement import stated_step
-from symderiv.dynamics.rules.study_steps import step_of
-from symderiv.system.alike_units import Place, Units
-from symderiv.system.plain_reading import plain_step
-from symderiv.system.step_chain import Chain, space_of
-from symderiv.system.step_form import form_of
-from symderiv.system.step_program import StepProgram
+from symderiv.experiment.steps.alike_units import Place, Units
+from symderiv.experiment.steps.plain_reading import plain_step
+from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_form import form_of
+from symderiv.experiment.steps.step_program import StepProgram
+from symderiv.experiment.studies.study_form import Form
+from symderiv.experiment.studies.study_statement import stated_step
+from symderiv.experiment.studies.study_steps import step_of
 
 K, M, N = 5, 6, 30
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.system import step_normals
-from symderiv.system.step_normals import draw_normals
+from symderiv.experiment.steps import step_normals
+from symderiv.experiment.steps.step_normals import draw_normals
 
 
 @pytest.mark.parametrize("size", [3, 1024, 400_001])

@@ -12,9 +12,9 @@ from benchmarks import system_budget
 def _tree(folder: Path, listed: str) -> None:
     for name, text in {
         "symderiv/learning/rule/one.py": "a = 1\n\nb = 2\n",
-        "symderiv/dynamics/rules/two.py": "c = 3\n",
-        "symderiv/dynamics/sgd/three.py": "d = 4\n" * 5,
-        "symderiv/dynamics/stepping/apart.py": "e = 5\n" * 100,
+        "symderiv/integrate/rules/two.py": "c = 3\n",
+        "symderiv/experiment/three.py": "d = 4\n" * 5,
+        "symderiv/integrate/flows/apart.py": "e = 5\n" * 100,
         "symderiv/system/four.py": "f = 6\n" * 7,
         "symderiv/system/notes.txt": "no source\n",
         "benchmarks/new_rules.toml": f'[[rule]]\nname = "a rule"\nfiles = [{listed}]\n',
@@ -27,11 +27,11 @@ def _tree(folder: Path, listed: str) -> None:
 def test_rows_count_lines_by_room_and_files_by_rule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _tree(tmp_path, '"symderiv/system/four.py", "symderiv/dynamics/rules/two.py"')
+    _tree(tmp_path, '"symderiv/system/four.py", "symderiv/integrate/rules/two.py"')
     monkeypatch.setattr(system_budget, "PROJECT", tmp_path)
     monkeypatch.setattr(system_budget, "cold_seconds", {"quick": 0.5, "slow": 2.5}.__getitem__)
     found, failed = system_budget.rows(["quick", "slow"])
-    assert "learning 3, dynamics (rules, sgd) 6, system 7: 16, 0.00 of 14189" in found[0]
+    assert "learning 3, rules, experiment 6, system 7: 16, 0.00 of 14189" in found[0]
     assert "a rule: 2 files" in found[1]
     assert "slow, 2.50 CPU s" in found[2]
     assert failed == 0

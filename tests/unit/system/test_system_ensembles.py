@@ -10,7 +10,7 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

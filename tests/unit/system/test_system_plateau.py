@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.system.symmetries import exchanges_of
 
 # SGD, compilation and quadrature: a part of them a day

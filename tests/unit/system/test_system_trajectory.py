@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

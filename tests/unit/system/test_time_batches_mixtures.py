@@ -12,7 +12,7 @@ import sympy as sp
 from unit.system.statements import gram
 
 import symderiv as sd
-from symderiv.system.plain_reading import plain_step
+from symderiv.experiment.steps.plain_reading import plain_step
 from symderiv.system.system_sgd import gram_of
 
 # SGD, compilation and quadrature: a part of them a day

@@ -9,7 +9,7 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.errors import SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.statement.stated_motion import Average
 from symderiv.system import census as census_of
 

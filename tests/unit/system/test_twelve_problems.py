@@ -28,7 +28,7 @@ def test_right_hand_sides_are_those_of_quadrature_over_all_fields(case: Case) ->
 
 def test_the_steps_of_a_statement_have_the_moments_that_the_direct_rates_say() -> None:
     """By steps in plain NumPy at finite N, averaged: no quadrature and no derivation."""
-    from symderiv.system.plain_reading import plain_step
+    from symderiv.experiment.steps.plain_reading import plain_step
 
     case = next(each for each in CASES if each.name == "temporal differences")
     P, N, steps = case.statement(), 40, 20000

@@ -10,9 +10,9 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.system.plain_reading import plain_step
-from symderiv.system.step_chain import Chain, space_of
-from symderiv.system.step_form import program_of
+from symderiv.experiment.steps.plain_reading import plain_step
+from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_form import program_of
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

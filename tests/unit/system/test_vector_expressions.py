@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.statement.register import Field, Overlap, Size
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression, as_expression
 

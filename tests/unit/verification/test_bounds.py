@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.verify import verify_claim
+from symderiv_ledger.rules.size_bound import Bound
 
-from symderiv.errors import FormulaError
+from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.size_bound import Bound
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.verify import verify_claim
 
 
 def _points(numbers: Any) -> Iterator[Point]:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import symderiv as sd
 from symderiv.cli import build_app
-from symderiv.errors import DivergentError
+from symderiv.foundation.errors import DivergentError
 
 pytestmark = pytest.mark.turns(6)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from symderiv_ledger.claims.claim import Paper
+from symderiv_ledger.claims.claim_graph import mentioned
+from symderiv_ledger.claims.dependents import fallen
+from symderiv_ledger.papers import known_papers as library
+from symderiv_ledger.papers.paper_file import paper_from_toml
 
 import symderiv as sd
 from symderiv import cli
-from symderiv.errors import InputError
-from symderiv.verification import library
-from symderiv.verification.claim import Paper
-from symderiv.verification.claim_graph import mentioned
-from symderiv.verification.dependents import fallen
-from symderiv.verification.paper_file import paper_from_toml
+from symderiv.foundation.errors import InputError
 
 PAPER = r"""
 [indices]

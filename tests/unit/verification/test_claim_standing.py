@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from symderiv.errors import InputError
-from symderiv.verification import claim_hash
-from symderiv.verification.claim import TIERS, Claim, Point, Rule
-from symderiv.verification.comparison_rules import (
+from symderiv_ledger.claims import claim_hash
+from symderiv_ledger.claims.claim import TIERS, Claim, Point, Rule
+from symderiv_ledger.claims.point_code import code_of
+from symderiv_ledger.papers.paper_file import paper_from_toml
+from symderiv_ledger.papers.point_sets import RULES, read_rule
+from symderiv_ledger.papers.standing import overturned_by, tier
+from symderiv_ledger.papers.verify import Finding, verify_claim
+from symderiv_ledger.rules.comparison_rules import (
     Converges,
     Exact,
     Measured,
@@ -18,14 +21,11 @@ from symderiv.verification.comparison_rules import (
     Within,
     WithinErrorBars,
 )
-from symderiv.verification.enclosed import Enclosed
-from symderiv.verification.paper_file import paper_from_toml
-from symderiv.verification.point_code import code_of
-from symderiv.verification.point_sets import RULES, read_rule
-from symderiv.verification.shown_within import ShownWithin
-from symderiv.verification.size_bound import Bound
-from symderiv.verification.standing import overturned_by, tier
-from symderiv.verification.verify import Finding, verify_claim
+from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.shown_within import ShownWithin
+from symderiv_ledger.rules.size_bound import Bound
+
+from symderiv.foundation.errors import InputError
 
 PAPER = r"""
 [indices]

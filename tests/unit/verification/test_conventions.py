@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from symderiv_ledger.papers.known_papers import paper
+from symderiv_ledger.papers.paper_file import paper_from_toml
+from symderiv_ledger.papers.verify import UnsettledError, verify_claim
 
-from symderiv.errors import InputError
+from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.library import paper
-from symderiv.verification.paper_file import paper_from_toml
-from symderiv.verification.verify import UnsettledError, verify_claim
 
 FILE = """
 [indices]

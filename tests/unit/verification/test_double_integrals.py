@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.rules.arithmetic import OutOfRangeError, evaluate
 
-from symderiv.errors import FormulaError
+from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.arithmetic import OutOfRangeError, evaluate
-from symderiv.verification.statement import parse_statement
 
 
 def _value(text: str, backend: str = "float64", **values: object) -> float:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 from flint import arb
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.paper_file import paper_from_toml
+from symderiv_ledger.papers.paper_run import Selection, verify_paper
+from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.learning_rates import LearningRates, _Example
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.claim import Point
-from symderiv.verification.enclosed import Enclosed
-from symderiv.verification.learning_rates import LearningRates, _Example
-from symderiv.verification.paper_file import paper_from_toml
-from symderiv.verification.paper_run import Selection, verify_paper
-from symderiv.verification.statement import parse_statement
 
 pytestmark = pytest.mark.turns(6)
 

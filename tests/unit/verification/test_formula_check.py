@@ -7,10 +7,14 @@ from collections.abc import Callable
 
 import pytest
 import sympy as sp
+from symderiv_ledger import Check, check_formula
+from symderiv_ledger.formulas.evaluated import evaluated, measured
+from symderiv_ledger.formulas.identity import is_identity
+from symderiv_ledger.formulas.points import points
 
-from symderiv.errors import FormulaError, InputError
-from symderiv.expressions import activation
-from symderiv.expressions.pasted import build_formula, read_definitions
+from symderiv.formula import activation
+from symderiv.formula.pasted import build_formula, read_definitions
+from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.gaussian import (
     Expectation,
     OwenT,
@@ -21,10 +25,6 @@ from symderiv.gaussian import (
     i3,
     i4,
 )
-from symderiv.verification import Check, check_formula
-from symderiv.verification.evaluated import evaluated, measured
-from symderiv.verification.identity import is_identity
-from symderiv.verification.points import points
 
 pytestmark = pytest.mark.days(6)
 

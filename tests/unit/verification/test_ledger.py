@@ -7,14 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.papers import known_papers as library
+from symderiv_ledger.papers import paper_run
+from symderiv_ledger.papers.ledger import differences, read_ledger
+from symderiv_ledger.papers.paper_file import paper_from_toml
+from symderiv_ledger.papers.verify import verify_claim
 
-from symderiv.errors import InputError
-from symderiv.library.verified import write_ledger
-from symderiv.verification import library, paper_run
-from symderiv.verification.claim import Claim
-from symderiv.verification.ledger import differences, read_ledger
-from symderiv.verification.paper_file import paper_from_toml
-from symderiv.verification.verify import verify_claim
+from symderiv.api.results.verified import write_ledger
+from symderiv.foundation.errors import InputError
 
 PAPER = """
 [points.integral]

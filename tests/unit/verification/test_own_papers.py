@@ -11,15 +11,15 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from symderiv_ledger.papers.accusations import summary
+from symderiv_ledger.papers.known_papers import load_paper
+from symderiv_ledger.papers.ledger_page import ledger_page
+from symderiv_ledger.papers.paper_file import paper_from_toml
+from symderiv_ledger.papers.paper_run import Selection, verify_paper
+from symderiv_ledger.papers.verify import verify_claim
 
 from symderiv.cli import main
-from symderiv.errors import InputError
-from symderiv.report.ledger_page import ledger_page
-from symderiv.verification.accusations import summary
-from symderiv.verification.library import load_paper
-from symderiv.verification.paper_file import paper_from_toml
-from symderiv.verification.paper_run import Selection, verify_paper
-from symderiv.verification.verify import verify_claim
+from symderiv.foundation.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 

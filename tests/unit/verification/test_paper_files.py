@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from symderiv_ledger.claims.abbreviations import Abbreviations, free_ranges, read_indices, replaced
+from symderiv_ledger.claims.claim import Claim
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.paper_file import paper_from_files, paper_from_toml
+from symderiv_ledger.papers.point_sets import read_rule
+from symderiv_ledger.papers.verify import verify_claim
+from symderiv_ledger.rules.comparison_rules import Converges, Exact
 
-from symderiv.errors import FormulaError, InputError
-from symderiv.verification.abbreviations import (
-    Abbreviations,
-    free_ranges,
-    read_indices,
-    replaced,
-)
-from symderiv.verification.claim import Claim
-from symderiv.verification.comparison_rules import Converges, Exact
-from symderiv.verification.paper_file import paper_from_files, paper_from_toml
-from symderiv.verification.point_sets import read_rule
-from symderiv.verification.statement import parse_statement
-from symderiv.verification.verify import verify_claim
+from symderiv.foundation.errors import FormulaError, InputError
 
 UNIT_WEIGHTS = "output weights v = w = 1, of which the statement has none"
 INDICES = read_indices({"i": "1..K", "n": "1..M", "m": "1..M"})

@@ -7,14 +7,15 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import t as student
+from symderiv_ledger.claims import claim
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.papers.point_sets import read_rule
+from symderiv_ledger.rules import shown_within
+from symderiv_ledger.rules.comparison_rules import Measured, WithinErrorBars
+from symderiv_ledger.rules.shown_within import ShownWithin
 
-from symderiv.errors import ToleranceError
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import numbers
-from symderiv.verification import claim, shown_within
-from symderiv.verification.comparison_rules import Measured, WithinErrorBars
-from symderiv.verification.point_sets import read_rule
-from symderiv.verification.shown_within import ShownWithin
-from symderiv.verification.statement import parse_statement
 
 RULE = ShownWithin(margin=0.02)
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import sympy as sp
-
-from symderiv.errors import FormulaError, ToleranceError
-from symderiv.precision.balls.contexts import numbers
-from symderiv.verification.arithmetic import Indexed, Values, evaluate
-from symderiv.verification.claim import Claim, Point
-from symderiv.verification.comparison_rules import (
+from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.claims.mutations import mutants
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.formulas.differences import places
+from symderiv_ledger.formulas.equivalence import are_equivalent
+from symderiv_ledger.papers.verify import verify_claim
+from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate
+from symderiv_ledger.rules.comparison_rules import (
     Converges,
     Exact,
     Measured,
@@ -20,11 +22,9 @@ from symderiv.verification.comparison_rules import (
     Within,
     WithinErrorBars,
 )
-from symderiv.verification.differences import places
-from symderiv.verification.equivalence import are_equivalent
-from symderiv.verification.mutations import mutants
-from symderiv.verification.statement import Statement, parse_statement
-from symderiv.verification.verify import verify_claim
+
+from symderiv.foundation.errors import FormulaError, ToleranceError
+from symderiv.precision.balls.contexts import numbers
 
 
 def _matrix(numbers: Any, K: int, M: int) -> Indexed:

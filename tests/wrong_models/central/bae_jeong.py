@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.values import Indexed
 
-from symderiv.data.mixture import Mixture, uniform_means
-from symderiv.verification.claim import Point
-from symderiv.verification.values import Indexed
+from symderiv.inputs.mixture import Mixture, uniform_means
 from wrong_models.trial import Central, WrongModel
 
 Array = np.ndarray

@@ -7,6 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from symderiv_models.one_step.conditional import ConditionalMap, conditional_map
+from symderiv_models.one_step.field_moments import Moments, field_moments
+from symderiv_models.one_step.hermite import HermiteModel, hermite_model
+from symderiv_models.one_step.setting import window_degree
+from symderiv_models.one_step.spiked_mixture import Samples
+from symderiv_models.one_step.trained_layer import TrainedLayer
 from symderiv_papers.demir_dogan.equivalent_models import (
     HERMITE_CASES,
     MAP_CASES,
@@ -16,12 +22,6 @@ from symderiv_papers.demir_dogan.equivalent_models import (
     points_of,
 )
 
-from symderiv.one_step.conditional import ConditionalMap, conditional_map
-from symderiv.one_step.field_moments import Moments, field_moments
-from symderiv.one_step.hermite import HermiteModel, hermite_model
-from symderiv.one_step.setting import window_degree
-from symderiv.one_step.spiked_mixture import Samples
-from symderiv.one_step.trained_layer import TrainedLayer
 from wrong_models.trial import Central, WrongModel
 
 Array = np.ndarray

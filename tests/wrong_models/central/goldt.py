@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.values import extended
 from symderiv_papers.goldt.points import network_points
 
-from symderiv.verification.claim import Point
-from symderiv.verification.values import extended
 from wrong_models.trial import Central, WrongModel
 
 _NOISE = " + eta ** 2 * rho[s] * v[k] * v[l] * h6[k, l]"

@@ -1,0 +1,275 @@
+"""Statements as a paper's file writes them, and the same in full.
+
+A file may say once what stands in many statements: names for parts of expressions (``[let]``),
+the ranges of indices (``[indices]``), the indices of quantities (``[shapes]``, with which
+``Q == P`` is entry by entry), and a correction as what is to be changed in the print. In full,
+every name stands for itself and every sum has its range, which is what is tried, mutated and shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from symderiv.foundation.errors import FormulaError
+from symderiv_ledger.claims.statement import (
+    BINDERS,
+    MAX_NODES,
+    Range,
+    Statement,
+    parse_ranges,
+    read_tree,
+)
+
+__all__ = ["Abbreviations", "Indices", "free_ranges", "quantities", "read_indices", "replaced"]
+
+#: Depth to which abbreviations may use each other.
+MAX_DEPTH: Final = 20
+#: Functions of numbers, whose arguments are no indices.
+FUNCTIONS: Final = (
+    *("Gamma", "abs", "acos", "asin", "atan", "cos", "erf", "exp", "log", "sin", "sqrt", "zeta"),
+)
+
+Indices = Mapping[str, Range]
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    parameters: tuple[str, ...]
+    body: ast.expr
+    nodes: int
+
+
+@dataclass
+class Abbreviations:
+    """Names for parts of statements, e.g. ``C_k = A[k, k]/B`` or ``own(k) = Q[k, k]*h(k)``.
+
+    A part is put in as a whole, as if it stood in brackets.
+    """
+
+    meanings: dict[str, _Meaning] = field(default_factory=dict)
+    shapes: dict[str, ast.expr] = field(default_factory=dict)
+
+    def shape(self, name: str, entry: str) -> None:
+        """Say which entry a name alone stands for: ``Q`` for ``Q[i, j]`` if the entry is "i, j".
+
+        Raises:
+            FormulaError: The entry is not a list of indices.
+        """
+        if not isinstance(entry, str) or not name.isidentifier():
+            raise FormulaError(f"shapes are given as Q = 'i, j', not {name} = {entry!r}")
+        self.shapes[name] = read_tree(f"{name}[{entry}]")
+
+    def define(self, name: str, body: str, indices: Indices) -> None:
+        """One more abbreviation, which may use the others.
+
+        Args:
+            name: ``"own"``, or with parameters ``"own(k, l)"``.
+            body: An expression.
+            indices: Ranges of its sums that do not say theirs.
+
+        Raises:
+            FormulaError: The name is not one or was given before, the body cannot be read.
+        """
+        head = read_tree(name)
+        parts = [head.func, *head.args] if isinstance(head, ast.Call) else [head]
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        if len(names) < len(parts):
+            raise FormulaError(f"an abbreviation is called name or name(a, b), not {name!r}")
+        if names[0] in self.meanings:
+            raise FormulaError(f"{names[0]} is given twice")
+        shapes = {key: self.shapes[key] for key in self.shapes if key not in names}
+        tree = _Full({}, indices, shapes).visit(read_tree(body))
+        self.meanings[names[0]] = _Meaning(tuple(names[1:]), tree, sum(1 for _ in ast.walk(tree)))
+
+    def statement(self, text: str, indices: Indices) -> str:
+        """A statement in full.
+
+        Args:
+            text: With abbreviations, and sums such as ``Sum(v[k], k)``.
+            indices: Ranges of the sums that do not say theirs.
+
+        Raises:
+            FormulaError: It is not a statement, or too long in full.
+        """
+        tree = _Full(self.meanings, indices, self.shapes).visit(read_tree(text))
+        return Statement(ast.unparse(tree)).text
+
+    def called(self, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+        """The abbreviations in a statement with those they call, and those that are whole sides.
+
+        The first side is what the others are said to be equal to, and does not count as one.
+
+        Args:
+            text: With abbreviations; it was read before.
+        """
+        tree = read_tree(text)
+        sides = tree.comparators if isinstance(tree, ast.Compare) else []
+        whole = (_head(side) for side in sides)
+        return frozenset(self._called(tree)), tuple(n for n in whole if n in self.meanings)
+
+    def _called(self, tree: ast.expr) -> Iterator[str]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in self.meanings:
+                yield node.id
+                yield from self._called(self.meanings[node.id].body)
+
+
+def _head(node: ast.expr) -> str:
+    """The name of a part that is a name alone or a call."""
+    named = node.func if isinstance(node, ast.Call) else node
+    return named.id if isinstance(named, ast.Name) else ""
+
+
+class _Full(ast.NodeTransformer):
+    def __init__(
+        self,
+        meanings: Mapping[str, _Meaning],
+        indices: Indices,
+        shapes: Mapping[str, ast.expr] | None = None,
+    ) -> None:
+        self.meanings, self.indices, self.shapes = meanings, indices, shapes or {}
+        self.nodes = self.depth = 0
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.shapes:
+            return copy.deepcopy(self.shapes[node.id])
+        return self._meant(node, node.id, [])
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.slice = self.visit(node.slice)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not isinstance(node.func, ast.Name):
+            return node
+        name = node.func.id
+        if name in ("Sum", "Product"):
+            node.args[1:] = [self._range(part) for part in node.args[1:]]
+        node.args = [self.visit(argument) for argument in node.args]
+        return self._meant(node, name, node.args)
+
+    def _range(self, part: ast.expr) -> ast.expr:
+        """``k`` as ``(k, 1, K)``; the names that are bound are no abbreviations."""
+        known = self.indices.get(part.id) if isinstance(part, ast.Name) else None
+        if known is None:
+            return part
+        bounds = copy.deepcopy([known.first, known.last])
+        return ast.Tuple([ast.Name(known.name, ast.Load()), *bounds], ast.Load())
+
+    def _meant(self, node: ast.expr, name: str, arguments: list[ast.expr]) -> ast.expr:
+        meaning = self.meanings.get(name)
+        if meaning is None:
+            return node
+        if len(arguments) != len(meaning.parameters):
+            raise FormulaError(f"the abbreviation {name} takes {len(meaning.parameters)} arguments")
+        self.nodes += meaning.nodes
+        if self.nodes > MAX_NODES or self.depth >= MAX_DEPTH:
+            raise FormulaError(f"with the abbreviation {name} in full, the statement is too long")
+        self.depth += 1
+        shapes = self.shapes
+        self.shapes = {key: shapes[key] for key in shapes if key not in meaning.parameters}
+        body = self.visit(copy.deepcopy(meaning.body))
+        self.shapes = shapes
+        self.depth -= 1
+        put: ast.expr = _Put(dict(zip(meaning.parameters, arguments, strict=True))).visit(body)
+        return put
+
+
+class _Put(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.values.get(node.id, node))
+
+
+def replaced(text: str, changes: Mapping[str, str]) -> str:
+    """A statement as written, with the changes that correct it, all made at once.
+
+    Args:
+        text: As in the file; white space does not count.
+        changes: What is printed, and what is true in its place, everywhere in the statement.
+
+    Raises:
+        FormulaError: What is to be changed does not occur.
+    """
+    text = " ".join(text.split())
+    wanted = {" ".join(old.split()): new for old, new in changes.items()}
+    for old in wanted:
+        if not re.search(_whole(old), text):
+            raise FormulaError(f"{old!r}, which is to be corrected, is not in {text}")
+    pattern = "|".join(_whole(old) for old in sorted(wanted, key=len, reverse=True))
+    return re.sub(pattern, lambda found: wanted[found[0]], text) if wanted else text
+
+
+def _whole(text: str) -> str:
+    """A pattern for the text where it does not begin or end inside of a name or number."""
+    before = r"(?<!\w)" if re.match(r"\w", text) else ""
+    after = r"(?!\w)" if re.search(r"\w$", text) else ""
+    return before + re.escape(text) + after
+
+
+def free_ranges(text: str, indices: Indices) -> str:
+    """The ranges of the indices that a statement leaves free, in the order in which they are given.
+
+    An index counts where it stands in brackets, or alone as an argument of a quantity (``v(k)``).
+
+    Args:
+        text: A statement in full.
+        indices: All indices that there are.
+    """
+    found = set(_free(read_tree(text), frozenset(), False))
+    return ", ".join(str(known) for name, known in indices.items() if name in found)
+
+
+def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        if is_index and node.id not in bound:
+            yield node.id
+    elif isinstance(node, ast.Subscript):
+        yield from _free(node.slice, bound, True)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        own = {
+            part.elts[0].id
+            for part in node.args
+            if isinstance(part, ast.Tuple) and isinstance(part.elts[0], ast.Name)
+        }
+        quantity = node.func.id not in (*BINDERS, *FUNCTIONS)
+        for argument in node.args:
+            alone = quantity and isinstance(argument, ast.Name)
+            inside = is_index or alone or isinstance(argument, ast.Tuple)
+            yield from _free(argument, bound | own, inside)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _free(child, bound, is_index)
+
+
+def quantities(tree: ast.AST) -> set[str]:
+    """All names in a statement but functions of numbers and the indices that it binds."""
+    found: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Call) and _head(node) in BINDERS:
+            firsts = [part.elts[0] for part in node.args if isinstance(part, ast.Tuple)]
+            bound |= {name.id for name in firsts if isinstance(name, ast.Name)}
+    return found - bound - {*BINDERS, *FUNCTIONS}
+
+
+def read_indices(table: Mapping[str, str]) -> dict[str, Range]:
+    """Ranges such as ``{k = "1..K"}``, or ``{"i, k" = "1..K"}`` for several indices.
+
+    Raises:
+        FormulaError: One of them is not of that form.
+    """
+    found: dict[str, Range] = {}
+    for names, bounds in table.items():
+        for name in re.split(r"\s*,\s*", names):
+            (found[name],) = parse_ranges(f"{name} = {bounds}")
+    return found

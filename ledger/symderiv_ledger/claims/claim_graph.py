@@ -1,0 +1,211 @@
+"""What claims take from one another, read off their texts: the edges of a paper's graph.
+
+An edge is one of these, and says which: the claim names an equation in what it takes as given (or
+another part of its own), in its regime, in what its names stand for or what it rests on; an
+abbreviation in its statement is
+what an earlier claim says something is equal to; a quantity in its statement is what an earlier
+claim defines (``:=``) whose points come from the same module; or its file says so with the key
+``uses``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv_ledger.claims.claim import Claim, Use
+
+__all__ = ["Spoken", "mentioned", "nearest", "read_uses", "refuse_circles", "targets", "with_uses"]
+
+_NUMBER: Final = r"\(?[A-Z]?\d+\)?"
+_LIST: Final = re.compile(
+    rf"(?<!see )\b(?:[Ee]quations?|Eqs?\.)\s+({_NUMBER}(?:(?:,? and |, | to ){_NUMBER})*)"
+)
+_ALONE: Final = re.compile(r"\b[A-Z]\d+\b")
+#: Texts of a claim that say what it takes from elsewhere, and how that is said of an edge.
+_TEXTS: Final = {
+    "given": "given",
+    "where": "in its quantities",
+    "regime": "in its regime",
+    "rests_on": "rests on",
+}
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What the statement of a claim speaks of, as it is written in its file.
+
+    Args:
+        calls: Abbreviations in it, and those that these call.
+        states: Abbreviations that are a whole side of it, but for the first side, which is what
+            the others are said to be equal to.
+        defines: The quantity that it defines; empty if it defines none.
+        names: Names of quantities in it: all but indices.
+    """
+
+    calls: frozenset[str] = frozenset()
+    states: tuple[str, ...] = ()
+    defines: str = ""
+    names: frozenset[str] = frozenset()
+
+
+def read_uses(table: Mapping[str, Any]) -> tuple[Use, ...]:
+    """The key ``uses``: a list of claims, or a table of claims with what is taken from each.
+
+    Raises:
+        InputError: It is neither.
+    """
+    value = table.get("uses", [])
+    if isinstance(value, list):
+        value = dict.fromkeys(value, "") if all(isinstance(one, str) for one in value) else None
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise InputError('uses is a list of equations, or a table such as {"112" = "A_r"}')
+    return tuple(
+        Use(target, reason or "its file says so", paper)
+        for name, reason in value.items()
+        for paper, target in [_parted(name)]
+    )
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Paper and equation of ``"author-2024: 18"``; the paper is empty where none is named."""
+    paper, colon, target = name.partition(": ")
+    return (paper, target) if colon and re.fullmatch(r"[\w.-]+", paper) else ("", name)
+
+
+def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Claim, ...]:
+    """The claims of a paper with all that they use, that of the key ``uses`` first.
+
+    Args:
+        claims: In the paper's order.
+        spoken: Of each claim, by its name.
+
+    Raises:
+        InputError: The key ``uses`` names what is not there, or claims use each other in a circle.
+    """
+    equations = {claim.equation for claim in claims}
+    for claim in claims:
+        for use in _own(claim):
+            if not use.paper and not targets(use, claims, but=claim):
+                known = [*equations, *(one.name for one in claims)]
+                hint = nearest(use.target, known)
+                raise InputError(f"equation {claim.name} uses {use.target!r}, not there{hint}")
+    stated, defined = _Stated(), _Defined()
+    found = []
+    for claim in claims:
+        said = spoken.get(claim.name, Spoken())
+        uses = [*_own(claim), *_given(claim, equations), *_parts(claim, claims)]
+        whole = {use.target for use in uses}
+        for use, home in (*stated.uses(claim, said), *defined.uses(claim, said)):
+            if home.equation not in whole:
+                uses.append(use)
+        # the first reason for a target stands for all: it is the most explicit one
+        first = {(use.paper, use.target): use for use in reversed(uses)}
+        found.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
+    refuse_circles({"": found})
+    return tuple(found)
+
+
+def _own(claim: Claim) -> list[Use]:
+    """What its file says that it uses; where several claims share that, one may be named in it."""
+    return [use for use in claim.uses if use.paper or use.target != claim.name]
+
+
+def _given(claim: Claim, equations: Collection[str]) -> Iterator[Use]:
+    for key, words in _TEXTS.items():
+        text = getattr(claim, key)
+        for number in mentioned(text, equations):
+            if number != claim.equation:
+                yield Use(number, f"{words}: {text}")
+
+
+def _parts(claim: Claim, claims: Sequence[Claim]) -> Iterator[Use]:
+    """Other parts of the same equation that a claim takes as given: "A_4 as printed"."""
+    for one in claims:
+        if one.equation == claim.equation and one.part and one.part != claim.part:
+            named = rf"(?<![\w^]){re.escape(one.part)}(?![\w^])"
+            if re.search(named, claim.given):
+                yield Use(one.name, f"given: {claim.given}")
+
+
+def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
+    """Equations that a text names: "equations 5, 13 and 49", "Eq. (27)", "S38"; not "see ..."."""
+    lists = " ".join(found[1] for found in _LIST.finditer(text))
+    numbers = [*re.findall(r"[A-Z]?\d+", lists), *_ALONE.findall(text)]
+    yield from (number for number in dict.fromkeys(numbers) if number in equations)
+
+
+class _Stated:
+    """Abbreviations with the claim that states them first, so far."""
+
+    def __init__(self) -> None:
+        self.home: dict[str, Claim] = {}
+
+    def uses(self, claim: Claim, said: Spoken) -> Iterator[tuple[Use, Claim]]:
+        for name in sorted(said.calls & set(self.home)):
+            home = self.home[name]
+            if home.equation != claim.equation:
+                yield Use(home.name, f"{name} in its statement is stated there"), home
+        for name in said.states:
+            self.home.setdefault(name, claim)
+
+
+class _Defined:
+    """Quantities with the claim that defines them last, so far, per module of points."""
+
+    def __init__(self) -> None:
+        self.home: dict[tuple[str, str], Claim] = {}
+
+    def uses(self, claim: Claim, said: Spoken) -> Iterator[tuple[Use, Claim]]:
+        module = claim.tried_at.partition("(")[0].rpartition(".")[0] or claim.tried_at
+        for name in sorted(said.names - {said.defines}):
+            home = self.home.get((module, name))
+            if home is not None and home.equation != claim.equation:
+                yield Use(home.name, f"{name} in its statement is defined there"), home
+        if said.defines:
+            self.home[module, said.defines] = claim
+
+
+def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> list[Claim]:
+    """The claims that an edge ends at, of those of the paper in which it ends."""
+    return [one for one in claims if use.target in (one.name, one.equation) and one is not but]
+
+
+def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
+    """Claims must not use each other in a circle; uses of papers that are not given do not count.
+
+    Args:
+        papers: The claims of each.
+
+    Raises:
+        InputError: There is a circle; it is named.
+    """
+    graph = {
+        (paper, claim.name): {
+            (home, one.name)
+            for use in claim.uses
+            for home in [use.paper or paper]
+            for one in targets(use, papers.get(home, ()), but=claim)
+        }
+        for paper, claims in papers.items()
+        for claim in claims
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = " uses ".join(
+            f"{paper}, equation {name}" if len(papers) > 1 else f"equation {name}"
+            for paper, name in reversed(error.args[1])
+        )
+        raise InputError(f"claims use each other in a circle: {circle}") from None
+
+
+def nearest(typed: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not there: what may have been meant."""
+    close = difflib.get_close_matches(typed[:80], list(dict.fromkeys(known)), n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

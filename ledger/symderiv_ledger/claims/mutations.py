@@ -1,0 +1,241 @@
+"""Small changes that turn a true statement into a false one: a check must notice each of them.
+
+The operators are fixed here, before any claim is looked at, and are applied wherever they fit:
+a flipped sign, a factor 2, a changed or shifted index, exchanged indices, one size for another
+(K for M), a number increased by one, matrices in another order or not transposed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from symderiv_ledger.claims.statement import BINDERS, Statement, copied, parse_ranges
+
+__all__ = ["OPERATORS", "Mutant", "mutants"]
+
+#: Sizes that papers confuse.
+_SIZES: Final = {"K": ("M",), "M": ("K",), "L": ("M",), "N": ("L",)}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed statement.
+
+    Args:
+        operator: One of :data:`OPERATORS`.
+        change: What was changed, e.g. ``"R[i, n] -> R[n, i]"``.
+        statement: The result.
+    """
+
+    operator: str
+    change: str
+    statement: Statement
+
+
+def mutants(statement: Statement, ranges: str = "") -> list[Mutant]:
+    """All first-order mutants of a statement, each text once, in a fixed order.
+
+    Only what is right of the first relation is changed: its left side names the engine's quantity.
+
+    Args:
+        statement: The statement that is true.
+        ranges: Its free indices, which count as names of indices.
+    """
+    indices = _index_names(statement) | {free.name for free in parse_ranges(ranges)}
+    found: dict[str, Mutant] = {}
+    for operator, changes in OPERATORS.items():
+        for position, node in enumerate(_changeable(statement)):
+            for change, replacement in changes(node, indices):
+                tree = _replaced(statement, position, replacement)
+                mutant = Statement.of_tree(tree)
+                if mutant.text != statement.text and mutant.text not in found:
+                    found[mutant.text] = Mutant(operator, change, mutant)
+    for whole in _whole_sides(statement):
+        found.setdefault(whole.statement.text, whole)
+    return list(found.values())
+
+
+def _whole_sides(statement: Statement) -> Iterator[Mutant]:
+    """Each side right of the first relation doubled, and with the other sign."""
+    for number, side in enumerate(statement.sides[1:]):
+        if isinstance(side, ast.Constant) and side.value == 0:
+            continue
+        changes = {
+            "factor 2": ast.BinOp(ast.Constant(2), ast.Mult(), side),
+            "flipped sign": ast.UnaryOp(ast.USub(), side),
+        }
+        for operator, changed in changes.items():
+            tree = statement.copy()
+            tree.comparators[number] = copied(changed)
+            words = f"the whole right side: {operator}"
+            yield Mutant(operator, words, Statement.of_tree(tree))
+
+
+def _index_names(statement: Statement) -> set[str]:
+    """Names that sums bind."""
+    names = set()
+    for node in ast.walk(statement.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in ("Sum", "Product"):
+                continue
+            for part in node.args[1:]:
+                if isinstance(part, ast.Tuple) and isinstance(part.elts[0], ast.Name):
+                    names.add(part.elts[0].id)
+    return names
+
+
+def _changeable(statement: Statement) -> list[ast.expr]:
+    """Expressions right of the first relation, in the order of a walk; bound names are left out."""
+    found: list[ast.expr] = []
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.append(node)
+            binder = node.func.id in BINDERS
+            for number, argument in enumerate(node.args):
+                if binder and number and isinstance(argument, ast.Tuple):
+                    visit(argument.elts[1])
+                    visit(argument.elts[2])
+                elif not (node.func.id == "Derivative" and number == 1):
+                    visit(argument)
+            return
+        if isinstance(node, ast.Subscript):
+            found.append(node)
+            return
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple):
+            found.append(node)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for side in statement.sides[1:]:
+        visit(side)
+    return found
+
+
+def _replaced(statement: Statement, position: int, replacement: ast.expr) -> ast.Compare:
+    """The tree with one changeable expression replaced."""
+    clone = Statement.of_tree(statement.copy())
+    target = _changeable(clone)[position]
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            if node is target:
+                return copied(replacement)
+            return self.generic_visit(node)
+
+    tree = Replace().visit(clone.tree)
+    assert isinstance(tree, ast.Compare)
+    return tree
+
+
+_Changes = Iterator[tuple[str, ast.expr]]
+
+
+def _says(before: ast.expr, after: ast.expr) -> tuple[str, ast.expr]:
+    return f"{ast.unparse(before)} -> {ast.unparse(after)}", after
+
+
+def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        if _is_index(node, indices):
+            return
+        other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        yield _says(node, ast.BinOp(node.left, other, node.right))
+        yield _says(node, ast.BinOp(ast.UnaryOp(ast.USub(), node.left), node.op, node.right))
+    elif isinstance(node, ast.UnaryOp) and not _is_index(node, indices):
+        yield _says(node, node.operand)
+
+
+def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
+    """Terms and arguments doubled, not each factor of a product again."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        if _is_index(node, indices):
+            return
+        for left in (True, False):
+            part = node.left if left else node.right
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
+                continue
+            double = ast.BinOp(ast.Constant(2), ast.Mult(), part)
+            sides = (double, node.right) if left else (node.left, double)
+            yield _says(node, ast.BinOp(sides[0], node.op, sides[1]))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("Sum", "Product", "Integral"):
+            double = ast.BinOp(ast.Constant(2), ast.Mult(), node.args[0])
+            yield _says(node, ast.Call(node.func, [double, *node.args[1:]], []))
+        elif node.func.id in ("sqrt", "exp", "log", "asin", "erf"):
+            double = ast.BinOp(ast.Constant(2), ast.Mult(), node.args[0])
+            yield _says(node, ast.Call(node.func, [double], []))
+
+
+def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
+    if not isinstance(node, ast.Subscript):
+        return
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for number, part in enumerate(parts):
+        if isinstance(part, ast.Name):
+            for name in sorted(indices - {part.id}):
+                yield _says(node, _with_part(node, parts, number, ast.Name(name, ast.Load())))
+        elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
+            yield _says(node, _with_part(node, parts, number, part.left))
+    if len(parts) == 2 and ast.unparse(parts[0]) != ast.unparse(parts[1]):
+        both = ast.Tuple([parts[1], parts[0]], ast.Load())
+        yield _says(node, ast.Subscript(node.value, both, ast.Load()))
+
+
+def _shifted_index(node: ast.expr, _: set[str]) -> _Changes:
+    if not isinstance(node, ast.Subscript):
+        return
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for number, part in enumerate(parts):
+        shifted = ast.BinOp(part, ast.Add(), ast.Constant(1))
+        yield _says(node, _with_part(node, parts, number, shifted))
+
+
+def _with_part(
+    node: ast.Subscript, parts: list[ast.expr], number: int, part: ast.expr
+) -> ast.Subscript:
+    new = [*parts[:number], part, *parts[number + 1 :]]
+    inside = new[0] if len(new) == 1 else ast.Tuple(new, ast.Load())
+    return ast.Subscript(node.value, inside, ast.Load())
+
+
+def _other_size(node: ast.expr, _: set[str]) -> _Changes:
+    if isinstance(node, ast.Name):
+        for other in _SIZES.get(node.id, ()):
+            yield _says(node, ast.Name(other, ast.Load()))
+
+
+def _next_number(node: ast.expr, _: set[str]) -> _Changes:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield _says(node, ast.Constant(node.value + 1))
+
+
+def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
+    """Factors exchanged, a transposition left out."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("transpose", "inverse"):
+        yield _says(node, node.args[0])
+
+
+def _is_index(node: ast.expr, indices: set[str]) -> bool:
+    """Arithmetic of indices and numbers, such as l + 1."""
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return bool(names) and names <= indices
+
+
+_Operator = Callable[[ast.expr, set[str]], _Changes]
+
+#: The operators by name, in the order in which they are applied.
+OPERATORS: Final[dict[str, _Operator]] = {
+    "flipped sign": _flipped_sign,
+    "factor 2": _factor_two,
+    "changed index": _changed_index,
+    "shifted index": _shifted_index,
+    "other size": _other_size,
+    "next number": _next_number,
+    "order of matrices": _matrix_order,
+}

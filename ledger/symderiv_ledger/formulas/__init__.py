@@ -1,0 +1,1 @@
+"""A printed formula against the expectation that it claims to be."""

@@ -1,0 +1,116 @@
+"""Accusations: claims by which public code is wrong, and what has to be said of each in fairness.
+
+A formula that is wrong on paper may never run, may be meant for a limit in which it is right, or
+may repeat an error that another claim has stated already. A claim on public code with a correction
+therefore has a table ``accusation`` with
+
+* ``reached``: through which entry point of the program the formula is reached, or why it is not;
+* ``meant``: in which limit or convention it is meant;
+* ``changes``: what changes in a published result;
+* ``noted``: why the accusation does not count, one of :data:`NOTED`; left out, it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv_ledger.claims.claim import Accusation, Claim
+from symderiv_ledger.papers.point_sets import text_of
+
+__all__ = [
+    "NOTED",
+    "SAME_AS",
+    "accusing",
+    "check_repeats",
+    "read_accusation",
+    "standing",
+    "summary",
+]
+
+#: Why an accusation is noted and not counted.
+NOTED: Final = ("not reached", "right where it is meant")
+#: A third reason, followed by the name of the claim that counts the same error.
+SAME_AS: Final = "same as "
+_SAID: Final = ("reached", "meant", "changes")
+#: Verdicts that accuse.
+_WRONG: Final = ("misprint", "false")
+
+
+def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | None:
+    """The accusation of a claim's table.
+
+    Args:
+        table: Of the claim.
+        accuses: Whether the print is public code and the claim corrects it.
+
+    Raises:
+        InputError: It is missing where the claim accuses, there where the claim does not, or a part
+            of it is missing, unknown or wrong.
+    """
+    if not accuses:
+        if "accusation" in table:
+            raise InputError("accusation goes with a correction of public code")
+        return None
+    found = table.get("accusation")
+    if not isinstance(found, dict):
+        raise InputError(
+            f"a correction of public code needs accusation, with {', '.join(_SAID)}: "
+            "how the formula is reached, in which limit it is meant, what changes"
+        )
+    for key in sorted(set(found) - {*_SAID, "noted"}):
+        raise InputError(f"accusation: unknown key {key!r}")
+    for key in _SAID:
+        if not text_of(found, key):
+            raise InputError(f"accusation needs {key}, a text")
+    noted = text_of(found, "noted")
+    if noted and noted not in NOTED and not noted.startswith(SAME_AS):
+        known = ", ".join(map(repr, NOTED))
+        raise InputError(f"accusation: noted is {known} or '{SAME_AS}NAME', not {noted!r}")
+    reached, meant, changes = (text_of(found, key) for key in _SAID)
+    return Accusation(reached, meant, changes, noted)
+
+
+def check_repeats(claims: Sequence[Claim]) -> None:
+    """Refuse an accusation that is said to be the same as a claim that does not count it.
+
+    Raises:
+        InputError: There is no such claim, or it counts nothing itself.
+    """
+    counted = {claim.name for claim in claims if claim.accusation and not claim.accusation.noted}
+    for claim in claims:
+        noted = claim.accusation.noted if claim.accusation else ""
+        if noted.startswith(SAME_AS) and noted.removeprefix(SAME_AS) not in counted:
+            name = noted.removeprefix(SAME_AS)
+            raise InputError(f"equation {claim.name}: no accusation that counts is {name!r}")
+
+
+def accusing(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The records, of :func:`symderiv_ledger.papers.paper_run.record`, that accuse public code."""
+    return [one for one in records if one.get("code") and one["verdict"] in _WRONG]
+
+
+def standing(record: Mapping[str, Any]) -> str:
+    """What a record is counted as: its verdict, or ``"noted"`` if it is an accusation that is."""
+    accusation = record.get("accusation")
+    return "noted" if accusation and accusation["noted"] else str(record["verdict"])
+
+
+def summary(records: Iterable[Mapping[str, Any]]) -> str:
+    """One sentence: how many accusations there are, say what they must, count; empty: none."""
+    found = accusing(records)
+    if not found:
+        return ""
+    accusations = [record.get("accusation") or {} for record in found]
+    said = sum(all(one.get(key) for key in _SAID) for one in accusations)
+    noted = [str(one["noted"]) for one in accusations if one.get("noted")]
+    repeats = sum(reason.startswith(SAME_AS) for reason in noted)
+    reasons = {reason: noted.count(reason) for reason in NOTED} | {"said before": repeats}
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items() if count)
+    return (
+        "accusations with reachability, limit and consequence said: "
+        f"{'all' if said == len(found) else said} of {len(found)}; "
+        f"{len(found) - len(noted)} count, {len(noted)} are noted"
+        f"{f' ({listed})' if listed else ''}"
+    )

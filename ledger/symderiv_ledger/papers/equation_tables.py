@@ -1,0 +1,179 @@
+"""The tables of a paper's file: prints with the claims about them, each claim with all its keys.
+
+An equation without ``[equation.claim]`` is a claim itself. Otherwise what it says beside its print
+holds for all its claims, unless they say it themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv_ledger.claims.claim import Code, Printed
+from symderiv_ledger.papers.code_prints import CODE_KEYS, code_of
+from symderiv_ledger.papers.point_sets import text_of
+
+__all__ = ["Equation", "equations", "table_of", "tables_of"]
+
+_PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
+#: What a claim that says where it is tried does not take from its equation.
+_PLACE: Final = frozenset(
+    {
+        "points",
+        "function",
+        "reference",
+        "indices",
+        "symmetric",
+        "equal",
+        "diagonal",
+        "rests_on",
+    }
+)
+#: The name of the claim without a part's name, where an equation has several.
+_ITSELF: Final = "itself"
+_READINGS: Final = ("printed", "reconstructed")
+
+
+@dataclass(frozen=True)
+class Equation:
+    """What a paper prints under one number.
+
+    Args:
+        number: Its number, or what stands for it.
+        printed: The print.
+        claims: The keys of every claim about it, with those that the equation gives.
+    """
+
+    number: str
+    printed: Printed
+    claims: tuple[Mapping[str, Any], ...]
+
+
+def equations(
+    content: Mapping[str, Any], source: str, repositories: Mapping[str, Code]
+) -> Iterator[Equation]:
+    """The equations of a file, in its order.
+
+    Args:
+        content: The file's tables.
+        source: The file's name, for errors.
+        repositories: By the names that equations give them.
+
+    Raises:
+        InputError: A table is not what it should be.
+    """
+    tables = [*tables_of(content, "equation", source), *_alone(content, source)]
+    if not tables:
+        raise InputError(f"{source}: there is no [[equation]] and no [[claim]]")
+    section = ""
+    for table in tables:
+        try:
+            found = _equation(table, section, repositories)
+        except InputError as error:
+            raise InputError(f"{source}: equation {table.get('number', '?')}: {error}") from None
+        section = found.printed.section
+        yield found
+
+
+def _equation(table: Mapping[str, Any], section: str, repositories: Mapping[str, Code]) -> Equation:
+    number = table.get("number")
+    if not isinstance(number, str | int) or isinstance(number, bool) or number == "":
+        raise InputError("the number of an equation must be a text such as '18'")
+    latex = table.get("latex", [])
+    if isinstance(latex, str):
+        latex = [latex]
+    if not isinstance(latex, list) or not all(isinstance(piece, str) for piece in latex):
+        raise InputError("latex must be a text or a list of texts")
+    reading = text_of(table, "reading") or "printed"
+    if reading not in _READINGS:
+        raise InputError("reading is printed or reconstructed")
+    displays = tuple(piece.strip() for piece in latex)
+    section = text_of(table, "section") if "section" in table else section
+    shared = {key: table[key] for key in table if key not in {*_PRINT_KEYS, "claim"}}
+    claims = _claims(table, bool(shared))
+    if isinstance(table.get("claim"), dict) and len(displays) == len(claims) > 1:
+        claims = [{"display": place, **claim} for place, claim in enumerate(claims)]
+    for claim in claims:
+        _check_display(claim, len(displays))
+    whole = tuple(_inherited(shared, claim) for claim in claims)
+    if "accusation" in table and not any("accusation" in claim for claim in whole):
+        raise InputError("accusation goes with a correction of public code")
+    code = code_of(table, repositories)
+    return Equation(str(number), Printed(displays, reading, section, code), whole)
+
+
+def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
+    """The claims as they are written: parts by name, a list of tables, or the equation itself."""
+    found = table.get("claim", [{}] if itself else [])
+    if isinstance(found, dict):
+        return [
+            ({} if part == _ITSELF else {"part": part})
+            | (claim if isinstance(claim, dict) else {"statement": claim})
+            for part, claim in found.items()
+        ]
+    return [dict(claim) for claim in tables_of({"claim": found}, "claim", "claim")]
+
+
+def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim with what its equation says for all; a correction goes with the statement.
+
+    What the equation says of accusations is said of its claims that have a correction.
+    """
+    dropped: set[str] = set()
+    if {"statement", "formula", "corrected", "corrected_formula"} & set(claim):
+        dropped |= {"corrected", "corrected_formula"}
+    if {"statement", "formula"} & set(claim):
+        dropped |= {"statement", "formula"}
+    if {"points", "function", "reference"} & set(claim):
+        dropped |= _PLACE
+    whole = {**{key: equation[key] for key in equation if key not in dropped}, **claim}
+    if "accusation" in equation and "accusation" not in claim:
+        if not {"corrected", "corrected_formula"} & set(whole):
+            del whole["accusation"]
+    elif isinstance(equation.get("accusation"), dict) and isinstance(claim["accusation"], dict):
+        whole["accusation"] = {**equation["accusation"], **claim["accusation"]}
+    return whole
+
+
+def _check_display(claim: Mapping[str, Any], displays: int) -> None:
+    value = claim.get("display")
+    if value == "all" or value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError('display is a number, 0 for the first, or "all"')
+    if not 0 <= value < displays:
+        raise InputError(f"it has no display {value}")
+
+
+def _alone(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
+    """Tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
+    found: dict[Any, dict[str, Any]] = {}
+    for claim in tables_of(content, "claim", source):
+        number = claim.get("equation")
+        if not isinstance(number, str | int) or isinstance(number, bool):
+            raise InputError(f"{source}: the equation of a claim must be a text such as '18'")
+        table = found.setdefault(str(number), {"number": str(number), "latex": [], "claim": []})
+        if claim.get("printed"):
+            table["latex"].append(claim["printed"])
+            table["reading"] = claim.get("reading", "printed")
+        rest = {key: value for key, value in claim.items() if key not in ("equation", "printed")}
+        table["claim"].append(rest)
+    return list(found.values())
+
+
+def tables_of(table: Mapping[str, Any], key: str, source: str) -> list[Mapping[str, Any]]:
+    """A list of tables, empty if it is not there."""
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise InputError(f"{source}: {key} must be tables [[{key}]]")
+    return value
+
+
+def table_of(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A table, empty if it is not there."""
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise InputError(f"{key} must be a table")
+    return value

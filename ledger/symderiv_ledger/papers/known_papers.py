@@ -1,0 +1,125 @@
+"""The papers that are installed: found by entry point, so that a new one needs no change here.
+
+A package announces a paper in its ``pyproject.toml``, under the name that ``symderiv verify``
+takes::
+
+    [project.entry-points."symderiv.papers"]
+    "author-2024" = "package.author:SOURCE"
+
+with a :class:`Source` behind it, which says where the paper's files are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import read_file
+from symderiv_ledger.claims.claim import Claim, Paper
+from symderiv_ledger.papers.paper_file import paper_from_files, paper_from_toml
+
+__all__ = ["GROUP", "Source", "load_paper", "names", "paper", "source"]
+
+#: The entry points' group.
+GROUP: Final = "symderiv.papers"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the parts of a paper are.
+
+    Args:
+        title: Authors, title, where it appeared.
+        package: The package that the following are in.
+        files: Its TOML files, in the paper's order.
+        root: Folder of the package in its project's tree, for links to the claims.
+        by_number: Claims are listed by the numbers of their equations; the files follow the
+            argument, which goes to and fro between main text and appendix.
+    """
+
+    title: str
+    package: str
+    files: tuple[str, ...]
+    root: str = ""
+    by_number: bool = False
+
+
+def names() -> tuple[str, ...]:
+    """The papers that can be checked, in alphabetical order."""
+    return tuple(sorted(_entries()))
+
+
+def source(name: str) -> Source:
+    """Where the parts of a paper are.
+
+    Raises:
+        InputError: There is no paper of that name, or no :class:`Source` behind its entry point.
+    """
+    entries = _entries()
+    if name not in entries:
+        known = ", ".join(names())
+        raise InputError(f"PAPER: {name!r} is neither one of {known} nor a .toml file")
+    found = entries[name].load()
+    if not isinstance(found, Source):
+        raise InputError(f"{name}: {entries[name].value} is not a Source of a paper")
+    return found
+
+
+def load_paper(name: str) -> Paper:
+    """An installed paper, or the one in a file whose name ends in ``.toml``.
+
+    Raises:
+        InputError: There is no such paper or file, or the file is not as ``docs/own-papers.md``
+            says.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        return paper(name)
+    try:
+        text = read_file(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not UTF-8 text") from None
+    return paper_from_toml(text, path.name)
+
+
+@lru_cache(maxsize=16)
+def paper(name: str) -> Paper:
+    """An installed paper with all its claims, read once: points may keep what they computed.
+
+    Raises:
+        InputError: There is no paper of that name.
+    """
+    found = source(name)
+    folder = "/".join(filter(None, (found.root, found.package.replace(".", "/"))))
+    texts = [
+        (f"{folder}/{file}", (files(found.package) / file).read_text(encoding="utf-8"))
+        for file in found.files
+    ]
+    whole = paper_from_files(texts, found.package, name, found.title)
+    return replace(whole, claims=tuple(_by_number(whole.claims))) if found.by_number else whole
+
+
+@lru_cache(maxsize=1)
+def _entries() -> Mapping[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _by_number(claims: Sequence[Claim]) -> list[Claim]:
+    """By the first number in the equation's name, those of a supplement (S1, S2, ...) last.
+
+    A name without such a number, or with one inside of another name (Lemma V.3), follows its
+    predecessor.
+    """
+    order, last = [], (False, 0)
+    for claim in claims:
+        found = re.search(r"(?<!\.)(?:(?<!\w)(S))?(\d+)", claim.equation)
+        last = (found[1] is not None, int(found[2])) if found else last
+        order.append(last)
+    return [claim for _, claim in sorted(zip(order, claims, strict=True), key=lambda pair: pair[0])]

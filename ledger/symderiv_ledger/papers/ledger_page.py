@@ -1,0 +1,221 @@
+"""The ledger: what holds of the printed equations of papers, as one page."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from symderiv.foundation.mathtext import break_lines, html_prose, mathml_display, without_defaults
+from symderiv.show.pages.gallery import with_indices
+from symderiv.show.pages.page import _render, _trusted
+from symderiv_ledger.claims.claim import TIERS
+from symderiv_ledger.papers.accusations import standing, summary
+from symderiv_ledger.papers.claims_text import finding
+
+__all__ = ["is_ledger_page", "ledger_page"]
+
+_TITLE: Final = "Printed equations, checked"
+_ORDER: Final = (
+    *("false", "misprint", "noted", "approximate", "holds", "definition", "not-checkable"),
+)
+#: What records of an older ledger, or settled ones, lack.
+_LACKING: Final = dict.fromkeys(("tier", "overturned_by", "tried_at", "hash", "error"), "")
+_WORDS: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
+_MEANING: Final = {
+    "holds": "true as printed",
+    "approximate": "true as an approximation, with the measured error",
+    "misprint": "true after a small correction (an index, a sign, a factor, a range)",
+    "false": "not true; the true statement is given",
+    "definition": "defines something; compared with the engine's own quantity where it has one",
+    "not-checkable": "nothing that can be computed; the reason is given",
+    "noted": "wrong as it stands in public code and not counted: it is not reached, is right "
+    "where it is meant, or repeats an error that is counted",
+    "unsettled": "neither the print nor a correction passed",
+}
+
+
+def is_ledger_page(content: bytes) -> bool:
+    """Whether this is a page of :func:`ledger_page`, of whatever version."""
+    return b'<meta name="generator" content="symderiv' in content[:1000] and (
+        f"<title>{_TITLE}</title>".encode() in content[:1000]
+    )
+
+
+def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -> str:
+    """One HTML page from the records of :func:`symderiv_ledger.papers.paper_run.verify_paper`.
+
+    It needs nothing from elsewhere, and its script only filters: all is there without it.
+
+    Args:
+        records: Of one paper or several; of an older ledger, which lacks tiers and edges, too.
+        beside: Folder of the page, from which the claims' sources are linked; None: no links.
+    """
+    links = _Links(records)
+    papers = []
+    for name in dict.fromkeys(record["paper"] for record in records):
+        own = [record for record in records if record["paper"] == name]
+        firsts = {record["equation"]: record for record in reversed(own)}
+        papers.append(
+            {
+                "name": name,
+                "anchor": _anchor(name),
+                "title": _title(name),
+                "counts": _counts(own),
+                "mutants": _mutants(own),
+                "accusations": summary(own),
+                "claims": [
+                    _claim(record, firsts[record["equation"]] is record, links, beside)
+                    for record in own
+                ],
+            }
+        )
+    reached = [record.get("tier", "") for record in records]
+    return _render(
+        "ledger.html.j2",
+        title=_TITLE,
+        papers=papers,
+        counts=_counts(records),
+        meaning=[(verdict, _MEANING[verdict]) for verdict in _ORDER],
+        tiers=[(tier, words, reached.count(tier)) for tier, words in TIERS.items()],
+        text=with_indices,
+    )
+
+
+class _Links:
+    """Anchors of claims and equations, and which claims use which."""
+
+    def __init__(self, records: Sequence[dict[str, Any]]) -> None:
+        self._claims: dict[tuple[str, str], str] = {}
+        self._equations: dict[tuple[str, str], str] = {}
+        taken = {_anchor(record["paper"]) for record in records}
+        for record in records:
+            paper, name = record["paper"], record["name"]
+            self._claims[paper, name] = _free(_anchor(f"{paper} {name}"), taken)
+        for record in records:
+            at = record["paper"], record["equation"]
+            if at not in self._claims and at not in self._equations:
+                self._equations[at] = _free(_anchor(" ".join(at)), taken)
+        self._used: dict[tuple[str, str], list[dict[str, str]]] = {}
+        for record in records:
+            for use in record.get("uses", ()):
+                found = self._used.setdefault((use["paper"], use["equation"]), [])
+                found.append(self._link(record["paper"], record["name"], use["paper"]))
+
+    def of_claim(self, record: dict[str, Any]) -> str:
+        """Where a claim stands."""
+        return self._claims[record["paper"], record["name"]]
+
+    def of_equation(self, record: dict[str, Any]) -> str:
+        """Where the claims about an equation begin; asked once, of the first of them."""
+        return self._equations.get((record["paper"], record["equation"]), "")
+
+    def uses(self, record: dict[str, Any]) -> list[dict[str, str]]:
+        """What a claim uses, each with words, reason, and an anchor if it is on the page."""
+        paper = record["paper"]
+        return [
+            {**self._link(use["paper"], use["equation"], paper), "reason": use["reason"]}
+            for use in record.get("uses", ())
+        ]
+
+    def used_by(self, record: dict[str, Any]) -> list[dict[str, str]]:
+        """The claims that use a claim, or all of its equation."""
+        paper = record["paper"]
+        keys = dict.fromkeys(((paper, record["name"]), (paper, record["equation"])))
+        own = self.of_claim(record)
+        found = [link for key in keys for link in self._used.get(key, ())]
+        return [link for link in found if link["anchor"] != own]
+
+    def _link(self, paper: str, name: str, seen_from: str) -> dict[str, str]:
+        anchor = self._claims.get((paper, name)) or self._equations.get((paper, name), "")
+        return {"words": name if paper == seen_from else f"{paper}, {name}", "anchor": anchor}
+
+
+def _free(anchor: str, taken: set[str]) -> str:
+    """An anchor that nothing else has."""
+    names = (anchor, *(f"{anchor}-{count}" for count in range(2, len(taken) + 3)))
+    found = next(name for name in names if name not in taken)
+    taken.add(found)
+    return found
+
+
+def _title(name: str) -> str:
+    from symderiv_ledger.papers.known_papers import names, source
+
+    return source(name).title if name in names() else name
+
+
+def _anchor(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+
+
+def _counts(records: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
+    verdicts = [standing(record) for record in records]
+    return [(one, verdicts.count(one)) for one in (*_ORDER, "unsettled") if one in verdicts]
+
+
+def _mutants(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    reports = [record["mutants"] for record in records if record["mutants"]]
+    if not reports:
+        return None
+    survivors = [
+        f"{record['name']}: {survivor}"
+        for record in records
+        if record["mutants"]
+        for survivor in record["mutants"]["survivors"]
+    ]
+    return {
+        "caught": sum(report["caught"] for report in reports),
+        "wanted": sum(report["wanted"] for report in reports),
+        "equivalent": sum(len(report["equivalent"]) for report in reports),
+        "survivors": survivors,
+    }
+
+
+def _claim(
+    record: dict[str, Any], first: bool, links: _Links, beside: Path | None
+) -> dict[str, Any]:
+    """What the template shows of a claim, which may be the first about its equation."""
+    source, code = record["source"], record.get("code")
+    return {
+        **_LACKING,
+        **record,
+        "anchor": links.of_claim(record),
+        "equation_anchor": links.of_equation(record) if first else "",
+        "uses": links.uses(record),
+        "used_by": links.used_by(record),
+        "heading": _heading(record),
+        "standing": standing(record),
+        "accusation": record.get("accusation"),
+        "finding": finding(record),
+        "code": code,
+        "printed_math": [] if code else [_printed(display) for display in record["printed"]],
+        "statement_math": _statement(record["statement_latex"]),
+        "corrected_math": _statement(record["corrected_latex"] or ""),
+        "link": os.path.relpath(source, beside) if source and beside is not None else "",
+    }
+
+
+def _printed(display: str) -> Any:
+    """What the paper prints: a display, or words (with formulas between dollars)."""
+    words = "$" in display or ("\\" not in display and _WORDS.search(display))
+    return _trusted(without_defaults(html_prose(display))) if words else _math(display)
+
+
+def _heading(record: dict[str, Any]) -> str:
+    """The claim's name as the beginning of a line; names in code are what they are."""
+    name = str(record["name"])
+    return name if record.get("code") else name[:1].upper() + name[1:]
+
+
+def _statement(latex: str) -> Any:
+    """A statement as MathML, on several lines where it is long."""
+    return _trusted(without_defaults(mathml_display(break_lines(latex)))) if latex else ""
+
+
+def _math(latex: str) -> Any:
+    """A formula of a paper as MathML; what the converter does not know stays LaTeX."""
+    plain = re.sub(r"\\tag\{[^}]*\}|\\label\{[^}]*\}", "", " ".join(latex.split()))
+    return _trusted(without_defaults(mathml_display([plain])))

@@ -1,0 +1,342 @@
+"""A paper from its TOML files, one of the library as well as a user's own.
+
+Tables ``[[equation]]`` hold the print (``number``, ``latex``, ``section``, ``reading``) and what is
+claimed of it, parts by name in ``[equation.claim]``; ``[points.NAME]``, ``[module.NAME]``,
+``[repository.NAME]``, ``[indices]``, ``[shapes]``, ``[let]`` and ``[words]`` say once what claims
+share.
+``docs/own-papers.md`` describes all keys. What one file of a paper defines, the ones after it may
+use.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv_ledger.claims.abbreviations import (
+    Abbreviations,
+    free_ranges,
+    quantities,
+    read_indices,
+    replaced,
+)
+from symderiv_ledger.claims.claim import Claim, Code, Paper, Printed
+from symderiv_ledger.claims.claim_graph import Spoken, read_uses, with_uses
+from symderiv_ledger.claims.statement import parse_ranges, parse_statement
+from symderiv_ledger.papers.accusations import check_repeats, read_accusation
+from symderiv_ledger.papers.code_prints import read_repository
+from symderiv_ledger.papers.equation_tables import Equation, equations, table_of
+from symderiv_ledger.papers.point_sets import (
+    SET_KEYS,
+    PointSet,
+    module_of,
+    names_of,
+    pairs_of,
+    read_rule,
+    text_of,
+)
+
+__all__ = ["paper_from_files", "paper_from_toml"]
+
+_TEXTS: Final = ("part", "note", "given", "reading", "not_checkable")
+_FLAGS: Final = ("definition", "thorough", "in_words")
+_OTHERS: Final = (
+    "points",
+    "statement",
+    "formula",
+    "corrected",
+    "corrected_formula",
+    "ranges",
+    "display",
+    "uses",
+    "accusation",
+)
+#: Keys of a claim beside those of a set of points, which a claim without ``points`` carries too.
+_CLAIM_KEYS: Final = frozenset({*_TEXTS, *_FLAGS, *_OTHERS})
+#: Keys that a claim of a named set adds to the set's, or says instead.
+_ADDED: Final = frozenset({"regime", "where", "rests_on", "rule"})
+_INSTEAD: Final = frozenset({"symmetric", "equal", "diagonal"})
+#: Stands for == in a statement by which the paper defines something.
+_DEFINES: Final = ":="
+_FILE_KEYS: Final = {
+    *("name", "title", "indices", "shapes", "let", "words", "module", "points", "equation"),
+    *("claim", "repository"),
+}
+#: Texts in which ``$name`` stands for words that are given once.
+_PROSE: Final = frozenset({"regime", "where", "rests_on", "given", "note", "not_checkable"})
+
+
+def paper_from_toml(text: str, source: str) -> Paper:
+    """A paper from the text of a user's file.
+
+    Args:
+        text: TOML.
+        source: The file's name, for errors.
+
+    Raises:
+        InputError: A key is missing, unknown or of the wrong type; a statement cannot be read.
+    """
+    return paper_from_files([(source, text)])
+
+
+def paper_from_files(
+    files: Sequence[tuple[str, str]], package: str = "", name: str = "", title: str = ""
+) -> Paper:
+    """A paper from the texts of its files, in their order.
+
+    Args:
+        files: Name and TOML text of each.
+        package: Where its functions of points are; empty: there are none.
+        name: Of the paper, where the files do not give it.
+        title: The same.
+
+    Raises:
+        InputError: See :func:`paper_from_toml`.
+    """
+    found = _Reader(package)
+    for source, text in files:
+        content = _content(text, source)
+        name = str(content.get("name") or name or Path(source).stem)
+        title = str(content.get("title") or title)
+        found.read(content, source)
+    try:
+        claims = with_uses(found.claims, found.spoken)
+        check_repeats(claims)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return Paper(name, title or name, found.printed, claims, found.sources)
+
+
+def _content(text: str, source: str) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: {error}") from None
+    unknown = sorted(set(content) - _FILE_KEYS)
+    if unknown:
+        raise InputError(f"{source}: unknown key {unknown[0]!r}")
+    return content
+
+
+@dataclass
+class _Reader:
+    """What was read so far."""
+
+    package: str
+    indices: dict[str, Any] = field(default_factory=dict)
+    abbreviations: Abbreviations = field(default_factory=Abbreviations)
+    words: dict[str, str] = field(default_factory=dict)
+    modules: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    sets: dict[str, PointSet] = field(default_factory=dict)
+    repositories: dict[str, Code] = field(default_factory=dict)
+    printed: dict[str, Printed] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    spoken: dict[str, Spoken] = field(default_factory=dict)
+
+    def read(self, content: Mapping[str, Any], source: str) -> None:
+        """One file."""
+        try:
+            self._definitions(content)
+        except SymderivError as error:
+            raise InputError(f"{source}: {error}") from None
+        for equation in equations(content, source, self.repositories):
+            try:
+                self._equation(equation, source)
+            except SymderivError as error:
+                raise InputError(f"{source}: equation {equation.number}: {error}") from None
+
+    def _definitions(self, content: Mapping[str, Any]) -> None:
+        self.indices |= read_indices(table_of(content, "indices"))
+        self.abbreviations.shapes.clear()  # names may mean something else in another file
+        for names, entry in table_of(content, "shapes").items():
+            for name in names.split(","):
+                self.abbreviations.shape(name.strip(), entry)
+        for name, body in table_of(content, "let").items():
+            if not isinstance(body, str):
+                raise InputError(f"let {name} must be a text")
+            self.abbreviations.define(name, body, self.indices)
+        for name, table in table_of(content, "repository").items():
+            self.repositories[name] = read_repository(name, table)
+        words = table_of(content, "words")
+        self.words |= {name: text_of(words, name) for name in words}
+        for name, table in table_of(content, "module").items():
+            unknown = sorted(set(table) - (SET_KEYS - {"function"}))
+            if unknown:
+                raise InputError(f"module {name}: unknown key {unknown[0]!r}")
+            self.modules[name] = self._spelled(table)
+        for name, table in table_of(content, "points").items():
+            if name in self.sets:
+                raise InputError(f"the points {name} are given twice")
+            try:
+                self.tables[name] = self._as_another(self._spelled(table))
+                self.sets[name] = self._set(self.tables[name])
+            except SymderivError as error:
+                raise InputError(f"points {name}: {error}") from None
+
+    def _as_another(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The keys of a set that is like another one but for those it gives."""
+        if "like" not in table:
+            return table
+        other = text_of(table, "like")
+        if other not in self.tables:
+            raise InputError(f"there are no points {other!r} before it")
+        own = {key: value for key, value in table.items() if key != "like"}
+        return {**self.tables[other], **own}
+
+    def _set(self, table: Mapping[str, Any]) -> PointSet:
+        """A set with what is true of all functions of its module."""
+        whole = {**self.modules.get(module_of(table), {}), **table}
+        return PointSet.read(whole, self.package, self.indices)
+
+    def _spelled(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A table with the words that its texts name by ``$name``, if the paper gives any."""
+
+        def word(found: re.Match[str]) -> str:
+            if found[1] not in self.words:
+                raise InputError(f"there are no words ${found[1]}")
+            return self.words[found[1]]
+
+        if not self.words or not isinstance(table, dict):
+            return table
+
+        def spelled(key: str, value: Any) -> Any:
+            if key == "accusation" and isinstance(value, dict):
+                return {part: spelled("note", text) for part, text in value.items()}
+            prose = key in _PROSE and isinstance(value, str)
+            return re.sub(r"\$(\w+)", word, value) if prose else value
+
+        return {key: spelled(key, value) for key, value in table.items()}
+
+    def _equation(self, equation: Equation, source: str) -> None:
+        if equation.number in self.printed:
+            raise InputError("it was given before")
+        self.printed[equation.number] = equation.printed
+        for table in equation.claims:
+            claim = self._claim(equation.number, self._spelled(table))
+            if claim.name in self.sources:
+                raise InputError(f"two claims are called {claim.name!r}; give each a part")
+            self.sources[claim.name] = source
+            self.spoken[claim.name] = self._spoken(claim, table)
+            self.claims.append(claim)
+
+    def _claim(self, number: str, table: Mapping[str, Any]) -> Claim:
+        tried = self._tried(table)
+        texts: dict[str, Any] = {key: text_of(table, key) for key in _TEXTS}
+        flags: dict[str, Any] = {key: _flag(table, key) for key in _FLAGS}
+        flags["definition"] |= _DEFINES in str(table.get("statement"))
+        statement, corrected = self._statements(table, tried)
+        if not statement and not texts["not_checkable"] and not flags["definition"]:
+            raise InputError("a claim needs a statement or a formula")
+        if statement and tried.points is None:
+            raise InputError("a statement needs points or a reference")
+        named = (quantities(parse_statement(text).tree) for text in (statement, corrected) if text)
+        tried = tried.meant(frozenset().union(*named))
+        ranges = text_of(table, "ranges")
+        if statement and "ranges" not in table:
+            ranges = free_ranges(statement, tried.indices)
+        if tried.reference is not None:
+            for text in filter(None, (statement, corrected)):
+                tried.reference.check(text, ranges)
+        return Claim(
+            number,
+            statement,
+            tried.points if statement else None,
+            tried.rule if statement else None,
+            ranges,
+            printed=None if table.get("display") == "all" else table.get("display"),
+            corrected=corrected,
+            regime=tried.regime,
+            where=tried.where,
+            rests_on=tried.rests_on,
+            symmetric=tried.symmetric,
+            equal=tried.equal,
+            diagonal=tried.diagonal,
+            uses=(*read_uses(table), *tried.uses),
+            tried_at=tried.tried_at if statement else "",
+            conventions=tried.conventions if statement else None,
+            accusation=read_accusation(table, bool(corrected) and self._is_code(number)),
+            **texts,
+            **flags,
+        )
+
+    def _is_code(self, number: str) -> bool:
+        return self.printed[number].code is not None
+
+    def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
+        """What the statement speaks of, as it is written and in full."""
+        text = table.get("statement")
+        if not claim.statement or not isinstance(text, str):
+            return Spoken()
+        calls, states = self.abbreviations.called(text.replace(_DEFINES, "==", 1))
+        statement = parse_statement(claim.statement)
+        head = statement.sides[0]
+        named = head.value if isinstance(head, ast.Subscript) else head
+        defines = named.id if _DEFINES in text and isinstance(named, ast.Name) else ""
+        free = {index.name for index in parse_ranges(claim.ranges)}
+        return Spoken(calls, states, defines, frozenset(quantities(statement.tree) - free))
+
+    def _statements(self, table: Mapping[str, Any], tried: PointSet) -> tuple[str, str]:
+        """The printed and the true statement in full; the second is empty if the first is true."""
+        given: list[str] = []
+        for key, formula in (("statement", "formula"), ("corrected", "corrected_formula")):
+            text = ""
+            if formula in table:
+                if tried.reference is None:
+                    raise InputError(f"{formula} goes with a reference; write a {key}")
+                text = tried.reference.statement_of(text_of(table, formula))
+            elif isinstance(table.get(key), dict) and given:
+                text = replaced(given[0], table_of(table, key))
+            elif key in table:
+                text = text_of(table, key).replace(_DEFINES, "==", 1)
+            given.append(text)
+        full = self.abbreviations.statement
+        statement, corrected = (full(text, tried.indices) if text else "" for text in given)
+        return statement, corrected
+
+    def _tried(self, table: Mapping[str, Any]) -> PointSet:
+        """The set that a claim names, with what it adds, or the one whose keys it carries."""
+        rest = {key: value for key, value in table.items() if key not in _CLAIM_KEYS}
+        if "points" not in table and {"function", "reference"} & set(table):
+            return self._set(rest)
+        named = PointSet()
+        if "points" in table:
+            name = text_of(table, "points")
+            if name not in self.sets:
+                raise InputError(f"there are no points {name!r}; there are {', '.join(self.sets)}")
+            named = self.sets[name]
+        unknown = sorted(set(rest) - _ADDED - _INSTEAD)
+        if unknown:
+            raise InputError(f"unknown key {unknown[0]!r}")
+        changes: dict[str, Any] = {
+            key: _joined(getattr(named, key), text_of(rest, key)) for key in ("regime", "where")
+        }
+        if "rests_on" in rest:
+            changes["rests_on"] = text_of(rest, "rests_on")
+        if "rule" in rest:
+            changes["rule"] = read_rule(text_of(rest, "rule"))
+        for key, read in (("symmetric", names_of), ("equal", pairs_of), ("diagonal", names_of)):
+            if key in rest:
+                changes[key] = read(rest, key)
+        return replace(named, **changes)
+
+
+def _joined(first: str, second: str) -> str:
+    """What is true of all points, then what a claim adds."""
+    if not first or not second:
+        return first or second
+    return f"{first}{' ' if first.endswith('.') else '; '}{second}"
+
+
+def _flag(table: Mapping[str, Any], key: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{key} is true or false")
+    return value

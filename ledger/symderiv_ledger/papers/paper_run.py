@@ -1,0 +1,268 @@
+"""All claims of a paper, on several processes, as records that can be written as JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from multiprocessing import get_context
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv_ledger.claims.claim import Claim, Paper, Tested, Use
+from symderiv_ledger.claims.claim_hash import claim_hash
+from symderiv_ledger.claims.mutations import Mutant
+from symderiv_ledger.claims.statement import parse_statement
+from symderiv_ledger.claims.typeset import statement_latex
+from symderiv_ledger.papers.known_papers import load_paper
+from symderiv_ledger.papers.standing import overturned_by, tier
+from symderiv_ledger.papers.verify import (
+    Finding,
+    MutantReport,
+    UnsettledError,
+    printed_of,
+    verify_claim,
+)
+
+__all__ = ["Selection", "arithmetic", "record", "refreshed", "selected", "verify_paper"]
+
+#: What of a record was computed.
+_COMPUTED: Final = (
+    *("verdict", "corrected", "corrected_latex", "evidence", "tier", "overturned_by"),
+    *("digits", "arithmetic", "mutants"),
+)
+#: Neighbouring claims share references, so they are given to a process together.
+BATCH: Final = 6
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which claims, and how much evidence.
+
+    Args:
+        equation: Only this equation, as printed.
+        thorough: Also claims that take minutes.
+        mutants: Also the mutants of every statement that passed.
+        but: Names of claims that are left out.
+    """
+
+    equation: str = ""
+    thorough: bool = False
+    mutants: bool = False
+    but: frozenset[str] = frozenset()
+
+
+def selected(paper: Paper, selection: Selection) -> list[Claim]:
+    """The claims of a paper that are asked for, in its order.
+
+    Raises:
+        InputError: The paper has no claim on that equation.
+    """
+    chosen = [
+        claim for claim in paper.claims if selection.equation in ("", claim.equation, claim.name)
+    ]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(claim.equation for claim in paper.claims))
+        raise InputError(
+            f"--equation: {paper.name} has no claim on {selection.equation}; it has {known}"
+        )
+    return [
+        claim
+        for claim in chosen
+        if claim.name not in selection.but and (selection.thorough or not claim.thorough)
+    ]
+
+
+def verify_paper(
+    name: str,
+    selection: Selection | None = None,
+    *,
+    processes: int = 0,
+    progress: Callable[[float], None] = lambda fraction: None,
+) -> list[dict[str, Any]]:
+    """Compute the verdicts on a paper's claims.
+
+    Args:
+        name: A paper of the library, or the file of one's own.
+        selection: Which claims, and how much evidence.
+        processes: How many at once; 0: as many as there are processors, at most 8.
+        progress: Told the fraction that is done.
+
+    Returns:
+        One record per claim, in the paper's order; see :func:`record`. A claim that is not
+        settled has the verdict ``"unsettled"`` and an ``error``.
+
+    Raises:
+        InputError: There is no such paper or equation, or a file cannot be read.
+    """
+    selection = selection or Selection()
+    paper = load_paper(name)
+    names = [claim.name for claim in selected(paper, selection)]
+    batches = [names[first : first + BATCH] for first in range(0, len(names), BATCH)]
+    processes = min(processes or min(os.cpu_count() or 1, 8), len(batches))
+    records: dict[str, dict[str, Any]] = {}
+    if processes <= 1:
+        for done, batch in enumerate(batches, start=1):
+            records |= {entry["name"]: entry for entry in _batch(name, batch, selection)}
+            progress(done / len(batches))
+    else:
+        # A fresh process each: forking one that has threads (BLAS, numba) may hang.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            tasks = {pool.submit(_batch, name, batch, selection): batch for batch in batches}
+            for done, task in enumerate(as_completed(tasks), start=1):
+                try:
+                    entries = task.result()
+                except BrokenProcessPool:
+                    entries = [_lost(paper, claim) for claim in tasks[task]]
+                records |= {entry["name"]: entry for entry in entries}
+                progress(done / len(batches))
+    return [records[claim] for claim in names]
+
+
+def _batch(name: str, claims: Sequence[str], selection: Selection) -> list[dict[str, Any]]:
+    paper = load_paper(name)
+    wanted = set(claims)
+    return [_one(paper, claim, selection) for claim in paper.claims if claim.name in wanted]
+
+
+def _lost(paper: Paper, name: str) -> dict[str, Any]:
+    claim = next(claim for claim in paper.claims if claim.name == name)
+    reason = "its process was ended from outside (memory?); try --processes 1"
+    return {**record(paper, Finding(claim, "unsettled")), "error": reason}
+
+
+def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
+    try:
+        finding = verify_claim(claim, with_mutants=selection.mutants)
+    except UnsettledError as error:
+        found = Finding(claim, "unsettled", error.printed, error.corrected)
+        return {**record(paper, found), "error": str(error)}
+    except Exception as error:
+        # whatever happens to a claim, the claims after it are still tried
+        reason = f"internal error ({type(error).__name__}): {error}"
+        return {**record(paper, Finding(claim, "unsettled")), "error": reason}
+    return record(paper, finding)
+
+
+def record(paper: Paper, finding: Finding) -> dict[str, Any]:
+    """A finding as the object that ``symderiv verify --json`` prints.
+
+    ``evidence`` is a list with one entry per statement that was tried, the printed one first.
+    ``printed`` is the paper's LaTeX, ``statement`` its meaning as text, ``corrected`` the true
+    statement where the print fails (else null). Where the print is public code, ``printed`` is the
+    statement, ``code`` says where it stands (else null), and ``accusation`` has what must be said
+    where it is wrong (:mod:`symderiv_ledger.papers.accusations`, else null). ``tier`` and
+    ``overturned_by`` follow from the rule that decided; ``uses`` are the edges of the graph of
+    claims; for ``hash`` see :mod:`symderiv_ledger.claims.claim_hash`.
+    """
+    claim = finding.claim
+    found = paper.printed.get(claim.equation)
+    reading = claim.reading or (found.reading if found else "printed")
+    failed = finding.printed is not None and not finding.printed.passed
+    accuses = finding.verdict in ("misprint", "false")
+    return {
+        "paper": paper.name,
+        "equation": claim.equation,
+        "part": claim.part,
+        "name": claim.name,
+        "printed": list(printed_of(paper, claim)),
+        "reading": reading,
+        "code": asdict(found.code) | {"text": found.code.text} if found and found.code else None,
+        "statement": _text(claim.statement),
+        "statement_latex": _latex(claim.statement),
+        "ranges": claim.ranges,
+        "where": claim.where,
+        "verdict": finding.verdict,
+        "corrected": (_text(claim.corrected) or None) if failed else None,
+        "corrected_latex": (_latex(claim.corrected) or None) if failed else None,
+        "regime": claim.regime,
+        "given": claim.given,
+        "note": finding.reason or claim.note,
+        "accusation": asdict(claim.accusation) if claim.accusation and accuses else None,
+        "rests_on": claim.rests_on,
+        "thorough": claim.thorough,
+        "evidence": list(_evidence(claim, finding)),
+        "tier": tier(finding),
+        "overturned_by": overturned_by(finding),
+        "tried_at": claim.tried_at,
+        "uses": [_use(paper, use) for use in claim.uses],
+        "hash": claim_hash(paper, claim),
+        "digits": claim.rule.digits if claim.rule else None,
+        "arithmetic": arithmetic(claim.rule.backend) if claim.rule else None,
+        "mutants": _mutants(finding.mutants),
+        "source": paper.sources.get(claim.name, ""),
+    }
+
+
+def refreshed(paper: Paper, claim: Claim, before: dict[str, Any]) -> dict[str, Any]:
+    """The record of a claim whose hash is that of an earlier record: with its verdict and evidence.
+
+    What is no part of the hash (notes, regimes, edges) is as the paper's file says now.
+    """
+    now = record(paper, Finding(claim, before["verdict"], reason=claim.not_checkable))
+    found = {**now, **{key: before[key] for key in _COMPUTED}}
+    if before["verdict"] == "not-checkable" and not claim.not_checkable:
+        found["note"] = before["note"]
+    return found
+
+
+def _use(paper: Paper, use: Use) -> dict[str, str]:
+    return {"paper": use.paper or paper.name, "equation": use.target, "reason": use.reason}
+
+
+def arithmetic(backend: str) -> str:
+    """The library that a back end computes with, and its version.
+
+    Args:
+        backend: A back end of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``.
+    """
+    if backend == "arb":
+        from symderiv.precision.balls.decimals import arithmetic as balls
+
+        return f"balls of {balls()}"
+    package = {"float64": "numpy"}.get(backend, backend)
+    return f"{package} {metadata.version(package)}"
+
+
+def _text(statement: str) -> str:
+    return parse_statement(statement).text if statement else ""
+
+
+def _latex(statement: str) -> str:
+    return statement_latex(parse_statement(statement)) if statement else ""
+
+
+def _evidence(claim: Claim, finding: Finding) -> Iterable[dict[str, Any]]:
+    for of, tested in (("printed", finding.printed), ("corrected", finding.corrected)):
+        if tested is not None:
+            yield {"of": of, "kind": claim.rule.kind if claim.rule else "", **_tested(tested)}
+
+
+def _tested(tested: Tested) -> dict[str, Any]:
+    return {
+        "passed": tested.passed,
+        "points": tested.points,
+        "largest_error": tested.largest_error,
+        "summary": tested.summary,
+        "counterexample": None if tested.counterexample is None else dict(tested.counterexample),
+        "details": dict(tested.details),
+    }
+
+
+def _mutants(report: MutantReport | None) -> dict[str, Any] | None:
+    if report is None:
+        return None
+    return {
+        "caught": report.caught,
+        "wanted": report.wanted,
+        "equivalent": [_mutant(mutant) for mutant in report.equivalent],
+        "stillborn": report.stillborn,
+        "survivors": [_mutant(mutant) for mutant in report.survivors],
+    }
+
+
+def _mutant(mutant: Mutant) -> str:
+    return f"{mutant.operator}: {mutant.change}"

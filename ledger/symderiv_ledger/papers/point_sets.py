@@ -1,0 +1,244 @@
+"""Where claims are tried: points with what is true of all of them, stated once.
+
+A table ``[points.NAME]`` of a paper's file says where the points come from, a ``reference`` that
+the engine derives or a ``function`` of the paper's package, and what belongs to them whatever is
+claimed there: the rule, ranges of indices, the regime, what names stand for, which matrices are
+symmetric. A claim names such a set, or carries the same keys itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv_ledger.claims.abbreviations import Indices, read_indices
+from symderiv_ledger.claims.claim import Conventions, Point, Rule, Use
+from symderiv_ledger.claims.claim_graph import read_uses
+from symderiv_ledger.rules.comparison_rules import (
+    Converges,
+    Exact,
+    Symbolic,
+    Within,
+    WithinErrorBars,
+)
+from symderiv_ledger.rules.quantities import Reference, read_reference
+from symderiv_ledger.rules.shown_within import ShownWithin
+from symderiv_ledger.rules.size_bound import Bound
+
+__all__ = [
+    "RULES",
+    "SET_KEYS",
+    "PointSet",
+    "module_of",
+    "names_of",
+    "pairs_of",
+    "read_rule",
+    "text_of",
+]
+
+#: Rules by the name that files give them.
+RULES: Final[Mapping[str, Callable[..., Rule]]] = {
+    rule.__name__: rule
+    for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
+}
+_COMMON: Final = (
+    *("regime", "where", "rests_on", "rule", "indices", "symmetric", "equal", "diagonal", "uses"),
+)
+#: Keys of a set that are no parameters of its reference.
+SET_KEYS: Final = frozenset({*_COMMON, "function"})
+
+
+@dataclass(frozen=True)
+class PointSet:
+    """Points and what is true of all of them; the fields are those of a claim.
+
+    Args:
+        points: Given the numbers to compute with, the points; None: there are none.
+        rule: How statements are tried there, unless a claim says otherwise.
+        reference: What checks statements before anything is computed; None for functions.
+        indices: Ranges of indices by name.
+        tried_at: The function or the reference as text, see
+            :class:`~symderiv_ledger.claims.claim.Claim`.
+    """
+
+    points: Callable[[Any], Iterable[Point]] | None = None
+    rule: Rule | None = None
+    reference: Reference | None = None
+    indices: Indices = field(default_factory=dict)
+    regime: str = ""
+    where: str = ""
+    rests_on: str = ""
+    symmetric: tuple[str, ...] = ()
+    equal: tuple[tuple[str, str], ...] = ()
+    diagonal: tuple[str, ...] = ()
+    uses: tuple[Use, ...] = ()
+    tried_at: str = ""
+
+    def meant(self, names: frozenset[str]) -> PointSet:
+        """The set as a statement with these names means it: see :meth:`Reference.meant`."""
+        if self.reference is None:
+            return self
+        meant = self.reference.meant(names)
+        if meant.weights == self.reference.weights:
+            return self
+        said = f"{meant.weights}, of which the statement has none"
+        return replace(
+            self,
+            points=meant.points,
+            reference=meant,
+            regime=f"{self.regime}; {said}" if self.regime else said,
+            tried_at=f"{self.tried_at}, {meant.weights}",
+        )
+
+    @property
+    def conventions(self) -> Conventions | None:
+        """What else the points may be; None if there is nothing else."""
+        if self.reference is None or not self.reference.conventions:
+            return None
+        return Conventions(self.reference.weights, self.reference.conventions)
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], package: str, indices: Indices) -> PointSet:
+        """A set from its table.
+
+        Args:
+            table: Without the keys of a claim.
+            package: Where functions are; empty: the file is a user's and may name none.
+            indices: Of the whole paper.
+
+        Raises:
+            InputError: A key is missing, unknown or of the wrong type, or a function is not there.
+            FormulaError: A range is not one.
+        """
+        points: Callable[[Any], Iterable[Point]] | None = None
+        rule: Rule | None = None
+        reference = None
+        symmetric = names_of(table, "symmetric")
+        if "function" in table:
+            points = _function(table, package)
+            tried_at = f"{package}.{_spelled(text_of(table, 'function'))}"
+            rule = read_rule(text_of(table, "rule")) if "rule" in table else Exact()
+            unknown = sorted(set(table) - SET_KEYS)
+            if unknown:
+                raise InputError(f"unknown key {unknown[0]!r}")
+        else:
+            if "rule" in table:
+                raise InputError("rule goes with a function")
+            keys = {key: value for key, value in table.items() if key not in SET_KEYS}
+            reference = read_reference(keys)
+            tried_at = ", ".join(f"{key} = {keys[key]!r}" for key in sorted(keys))
+            points, rule = reference.points, reference.rule
+            symmetric = symmetric or reference.symmetric
+        texts = {key: text_of(table, key) for key in ("regime", "where", "rests_on")}
+        return cls(
+            points,
+            rule,
+            reference,
+            {**indices, **read_indices(_texts(table, "indices"))},
+            symmetric=symmetric,
+            equal=pairs_of(table, "equal"),
+            diagonal=names_of(table, "diagonal"),
+            uses=read_uses(table),
+            tried_at=tried_at,
+            **texts,
+        )
+
+
+def read_rule(text: str) -> Rule:
+    """A rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
+
+    Raises:
+        InputError: There is no such rule, or it does not take these values.
+    """
+    name, values = _call(text)
+    if name not in RULES:
+        raise InputError(f"rule is one of {', '.join(RULES)}, as in Exact(digits=20), not {text!r}")
+    try:
+        return RULES[name](**(values or {}))
+    except (TypeError, ValueError):
+        raise InputError(f"the rule {name} does not take what {text!r} gives it") from None
+
+
+def module_of(table: Mapping[str, Any]) -> str:
+    """The module whose function a set names, empty if it names none."""
+    return _call(text_of(table, "function"))[0].rpartition(".")[0]
+
+
+def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterable[Point]]:
+    """The function that ``module.name`` stands for, or that ``module.name(count=3)`` returns."""
+    text = text_of(table, "function")
+    if not package:
+        raise InputError(
+            f"function = {text!r} goes with a package that announces the paper; "
+            "a file alone has reference"
+        )
+    name, values = _call(text)
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(import_module(f"{package}.{module}"), attribute)
+    except (ImportError, AttributeError, ValueError):
+        raise InputError(f"there is no function {text} in {package}") from None
+    made: Callable[[Any], Iterable[Point]] = found if values is None else found(**values)
+    return made
+
+
+def _call(text: str) -> tuple[str, dict[str, Any] | None]:
+    """The name in ``"module.name(a=1, b=[2, 3])"`` and its values, None without brackets.
+
+    The name is empty if the text is something else.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
+        values = {str(word.arg): _frozen(ast.literal_eval(word.value)) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        return "", None
+    if call.args or not isinstance(call.func, ast.Name | ast.Attribute):
+        return "", None
+    return ast.unparse(call.func), values if isinstance(tree, ast.Call) else None
+
+
+def _spelled(text: str) -> str:
+    """A call written in one standard way."""
+    return ast.unparse(ast.parse(text.strip(), mode="eval"))
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: functions keep what they made by their arguments."""
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+
+
+def text_of(table: Mapping[str, Any], key: str) -> str:
+    """A text, empty if it is not there; line breaks count in formulas only."""
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise InputError(f"{key} must be a text")
+    return value if "formula" in key else " ".join(value.split())
+
+
+def names_of(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of names, empty if it is not there."""
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InputError(f"{key} must be a list of names")
+    return tuple(value)
+
+
+def pairs_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
+    """A list of pairs of names, empty if it is not there."""
+    value = table.get(key, [])
+    pairs = [tuple(pair) for pair in value] if isinstance(value, list) else [()]
+    if not all(len(p) == 2 and all(isinstance(name, str) for name in p) for p in pairs):
+        raise InputError(f"{key} must be a list of pairs of names")
+    return tuple((first, second) for first, second in pairs)
+
+
+def _texts(table: Mapping[str, Any], key: str) -> dict[str, str]:
+    value = table.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise InputError(f"{key} must be a table of texts")
+    return value

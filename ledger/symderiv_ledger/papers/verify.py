@@ -1,0 +1,271 @@
+"""Verdicts: what the evidence says of a claim, and of the mutants of its statement.
+
+A verdict is computed, never looked up. A printed statement that passes ``holds`` or is
+``approximate``, as its rule says. One that fails is judged by its correction, which must itself
+pass: if the two differ in small places only (an index, a sign, a factor, a range) the print has a
+``misprint``, otherwise it is ``false``. A print that fails without a correction that passes is an
+error of the claim, not a verdict. What cannot be computed at all is ``not-checkable``, with the
+reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from symderiv.foundation.errors import FormulaError, SymderivError, ToleranceError
+from symderiv.precision.balls.contexts import numbers
+from symderiv_ledger.claims.claim import Claim, Paper, Point, Rule, Tested
+from symderiv_ledger.claims.mutations import Mutant, mutants
+from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.formulas.differences import places
+from symderiv_ledger.formulas.equivalence import are_equivalent
+from symderiv_ledger.rules.arithmetic import OutOfRangeError
+
+__all__ = [
+    "Finding",
+    "MutantReport",
+    "UnsettledError",
+    "arithmetic_of",
+    "judge",
+    "printed_of",
+    "verify_claim",
+]
+
+#: A correction changes at most so many small places of a misprint ...
+MAX_PLACES: Final = 4
+#: ... of at most so many parts each.
+MAX_PARTS: Final = 7
+
+
+class UnsettledError(ToleranceError):
+    """Both sides can be computed, and neither the print nor a correction passes.
+
+    Args:
+        message: What is the matter.
+        printed, corrected: The evidence.
+    """
+
+    def __init__(
+        self, message: str, printed: Tested | None = None, corrected: Tested | None = None
+    ) -> None:
+        super().__init__(message)
+        self.printed = printed
+        self.corrected = corrected
+
+
+@dataclass(frozen=True)
+class MutantReport:
+    """What became of the mutants of one claim.
+
+    Args:
+        caught: Rejected at some point.
+        equivalent: Proved to say the same as the original.
+        stillborn: Have no value at all (an index out of range), so that nothing had to be noticed.
+        survivors: Passed, without being proved equivalent.
+    """
+
+    caught: int
+    equivalent: tuple[Mutant, ...]
+    stillborn: int
+    survivors: tuple[Mutant, ...]
+
+    @property
+    def wanted(self) -> int:
+        """Mutants that had to be caught."""
+        return self.caught + len(self.survivors)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on a claim.
+
+    Args:
+        claim: The claim.
+        verdict: One of :data:`~symderiv_ledger.claims.claim.VERDICTS`.
+        printed: Evidence on the printed statement; None if it has none.
+        corrected: Evidence on the corrected statement; None if none was needed.
+        mutants: What became of the mutants of the statement that passed; None if not asked for.
+        reason: Why nothing could be computed; empty if something was.
+    """
+
+    claim: Claim
+    verdict: str
+    printed: Tested | None = None
+    corrected: Tested | None = None
+    mutants: MutantReport | None = None
+    reason: str = ""
+
+
+def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
+    """The displays that a claim is about, as printed; of code, what is stated anew."""
+    found = paper.printed.get(claim.equation)
+    if found is None:
+        return ()
+    if found.code is not None:
+        return (claim.statement,) if claim.statement else ()
+    return found.latex if claim.printed is None else (found.latex[claim.printed],)
+
+
+def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
+    """Compute the verdict on a claim.
+
+    Args:
+        claim: The claim.
+        with_mutants: Also try all mutants of the statement that passed.
+
+    Returns:
+        Its verdict; ``not-checkable`` with the reason where a mean does not exist, digits are not
+        reached, or a statement has no value in the arithmetic of its rule.
+
+    Raises:
+        UnsettledError: Neither the printed nor a corrected statement passes, a correction was given
+            for a print that holds, or there is no statement.
+    """
+    if claim.not_checkable:
+        return Finding(claim, "not-checkable", reason=claim.not_checkable)
+    if not claim.statement:
+        if not claim.definition:
+            raise UnsettledError(f"equation {claim.name}: there is no statement to be checked")
+        return Finding(claim, "definition")
+    try:
+        return _computed(claim, with_mutants)
+    except UnsettledError:
+        raise
+    except SymderivError as error:
+        return Finding(claim, "not-checkable", reason=f"it could not be computed: {error}")
+
+
+def _computed(claim: Claim, with_mutants: bool) -> Finding:
+    assert claim.points is not None, claim.name
+    assert claim.rule is not None, claim.name
+    statement = parse_statement(claim.statement)
+    with arithmetic_of(claim.rule) as arithmetic:
+        points = list(claim.points(arithmetic))
+        tested = _test_of_print(claim, statement, points, arithmetic)
+        corrected = None
+        true_statement = statement
+        if not tested.passed:
+            true_statement, corrected = _correction(claim, tested, points, arithmetic)
+        elif claim.corrected:
+            raise UnsettledError(
+                f"equation {claim.name} has a correction, but the print passes", tested
+            )
+        verdict = judge(claim, statement, tested, true_statement)
+        report = None
+        if with_mutants:
+            report = _mutants(claim, true_statement, points, arithmetic)
+    return Finding(claim, verdict, tested, corrected, report)
+
+
+def judge(claim: Claim, statement: Statement, tested: Tested, corrected: Statement) -> str:
+    """The verdict from the evidence."""
+    if tested.passed:
+        assert claim.rule is not None
+        return "definition" if claim.definition else claim.rule.verdict
+    if claim.in_words:
+        return "false"
+    sizes = [size for _, size in places(statement.tree, corrected.tree)]
+    small = len(sizes) <= MAX_PLACES and all(size <= MAX_PARTS for size in sizes)
+    return "misprint" if small else "false"
+
+
+def _test_of_print(
+    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+) -> Tested:
+    """A print whose indices leave their range has no value: it fails."""
+    assert claim.rule is not None
+    try:
+        return claim.rule.test(statement, claim.ranges, points, arithmetic)
+    except OutOfRangeError as error:
+        return Tested(False, 1, None, f"has no value: {error}")
+
+
+def _correction(
+    claim: Claim, tested: Tested, points: list[Point], arithmetic: Any
+) -> tuple[Statement, Tested]:
+    assert claim.rule is not None
+    if not claim.corrected:
+        otherwise = _under_other_conventions(claim, arithmetic)
+        raise UnsettledError(
+            f"equation {claim.name} {tested.summary}; there is no correction{otherwise}", tested
+        )
+    statement = parse_statement(claim.corrected)
+    found = claim.rule.test(statement, claim.ranges, points, arithmetic)
+    if not found.passed:
+        raise UnsettledError(
+            f"the correction of equation {claim.name} {found.summary}", tested, found
+        )
+    return statement, found
+
+
+def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
+    """With which convention the print failed, and with which ones it does not."""
+    if claim.conventions is None:
+        return ""
+    statement = parse_statement(claim.statement)
+    assumed = claim.conventions.assumed
+    held: list[str] = []
+    failed: list[str] = []
+    for words, points in claim.conventions.points.items():
+        if words == assumed:
+            continue
+        try:
+            tested = _test_of_print(claim, statement, list(points(arithmetic)), arithmetic)
+        except SymderivError:
+            continue
+        (held if tested.passed else failed).append(words)
+    if held:
+        return f" (it fails with {assumed} and holds with {' and with '.join(held)}: see weights)"
+    return f" (it fails with {assumed}, and with {', with '.join(failed)})" if failed else ""
+
+
+def _mutants(
+    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+) -> MutantReport:
+    assert claim.rule is not None
+    caught, stillborn = 0, 0
+    equivalent: list[Mutant] = []
+    survivors: list[Mutant] = []
+    for mutant in mutants(statement, claim.ranges):
+        try:
+            passed = claim.rule.test(mutant.statement, claim.ranges, points, arithmetic).passed
+        except ToleranceError:
+            passed = True  # not decided is not caught
+        except (FormulaError, ValueError, TypeError, ArithmeticError):
+            stillborn += 1
+            continue
+        if not passed:
+            caught += 1
+        elif are_equivalent(
+            statement, mutant.statement, claim.symmetric, claim.equal, claim.diagonal
+        ):
+            equivalent.append(mutant)
+        else:
+            survivors.append(mutant)
+    return MutantReport(caught, tuple(equivalent), stillborn, tuple(survivors))
+
+
+@contextmanager
+def arithmetic_of(rule: Rule) -> Iterator[Any]:
+    if rule.backend == "sympy":
+        yield _Expressions()
+        return
+    with numbers(rule.digits, rule.backend) as context:
+        yield context
+
+
+class _Expressions:
+    """SymPy's functions under the names that statements use."""
+
+    def __getattr__(self, name: str) -> Any:
+        import sympy as sp
+
+        renamed = {"gammainc": "uppergamma"}
+        if name == "mpf":
+            return sp.sympify
+        if name.startswith("_") or not hasattr(sp, renamed.get(name, name)):
+            raise AttributeError(name)
+        return getattr(sp, renamed.get(name, name))

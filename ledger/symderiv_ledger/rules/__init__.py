@@ -1,0 +1,1 @@
+"""Rules by which a claim is decided, with numbers that are enclosed."""

@@ -1,0 +1,335 @@
+"""Values of statements, in mpmath numbers, in balls, or in SymPy's expressions."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from symderiv.foundation.errors import FormulaError
+from symderiv_ledger.claims.statement import Range
+from symderiv_ledger.rules.ball_integrals import ball_integral
+from symderiv_ledger.rules.values import Indexed, OutOfRangeError, Values, extended
+
+__all__ = ["Indexed", "OutOfRangeError", "Values", "evaluate", "extended", "index_values"]
+
+MAX_TERMS: Final = 2_000_000
+MAX_POWER: Final = 100_000
+
+_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+#: Functions of matrices (mpmath's), by the name they have in statements.
+_MATRIX: Final = ("transpose", "inverse", "det", "trace", "kron", "identity", "expm")
+
+
+def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
+    """The value of an expression.
+
+    Integers stay integers (they may be indices) until a division or a function meets them.
+
+    Args:
+        node: Part of a :class:`~symderiv_ledger.claims.statement.Statement`.
+        values: What its names stand for: numbers, functions, :class:`Indexed`, matrices.
+        numbers: The arithmetic, see :mod:`symderiv.precision.balls.contexts`.
+
+    Raises:
+        OutOfRangeError: An index is outside its range.
+        FormulaError: A name is not known, a division by zero, a function that this arithmetic
+            does not have.
+    """
+    return _Evaluator(numbers).value(node, values)
+
+
+def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterator[dict[str, int]]:
+    """All values of the free indices, the last one fastest; later ranges may use earlier names."""
+    if not ranges:
+        yield {}
+        return
+    head, *rest = ranges
+    evaluator = _Evaluator(None)
+    first, last = (evaluator.integer(bound, values) for bound in (head.first, head.last))
+    for index in range(first, last + 1):
+        bound = extended(values, {head.name: index})
+        for others in index_values(tuple(rest), bound):
+            yield {head.name: index, **others}
+
+
+class _Evaluator:
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+    def value(self, node: ast.AST, values: Mapping[str, Any]) -> Any:
+        try:
+            return self._value(node, values)
+        except ZeroDivisionError:
+            raise FormulaError(f"division by zero in {ast.unparse(node)}") from None
+
+    def _value(self, node: ast.AST, values: Mapping[str, Any]) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, int) else self._number(repr(node.value))
+        if isinstance(node, ast.Name):
+            return self._name(node.id, values)
+        if isinstance(node, ast.Subscript):
+            return self._entry(node, values)
+        if isinstance(node, ast.UnaryOp):
+            value = self._value(node.operand, values)
+            return -value if isinstance(node.op, ast.USub) else value
+        if isinstance(node, ast.BinOp):
+            return self._binary(node, values)
+        if isinstance(node, ast.Compare):
+            return self.holds(node, values)
+        if isinstance(node, ast.Call):
+            return self._call(node, values)
+        raise FormulaError(f"{ast.unparse(node)} has no value")
+
+    def integer(self, node: ast.AST, values: Mapping[str, Any]) -> int:
+        value = self._value(node, values)
+        if not isinstance(value, int):
+            raise OutOfRangeError(f"{ast.unparse(node)} = {value} is not an integer")
+        return value
+
+    def holds(self, node: ast.Compare, values: Mapping[str, Any]) -> bool:
+        sides = [self._value(side, values) for side in (node.left, *node.comparators)]
+        pairs = zip(node.ops, sides, sides[1:], strict=False)
+        return all(bool(_COMPARE[type(op)](a, b)) for op, a, b in pairs)
+
+    def _number(self, value: Any) -> Any:
+        return self.numbers.mpf(value)
+
+    def _name(self, name: str, values: Mapping[str, Any]) -> Any:
+        if name in values:
+            return values[name]
+        if name == "pi":
+            return +self.numbers.pi
+        if name == "oo":
+            return self.numbers.mpf("inf")
+        raise FormulaError(f"{name} is not known here; known are {', '.join(sorted(values))}")
+
+    def _entry(self, node: ast.Subscript, values: Mapping[str, Any]) -> Any:
+        assert isinstance(node.value, ast.Name)
+        array = self._name(node.value.id, values)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = tuple(self.integer(part, values) for part in parts)
+        if not isinstance(array, Indexed):
+            raise FormulaError(f"{node.value.id} has no indices")
+        return array[indices]
+
+    def _binary(self, node: ast.BinOp, values: Mapping[str, Any]) -> Any:
+        left, right = self._value(node.left, values), self._value(node.right, values)
+        if isinstance(node.op, ast.MatMult):
+            return _product_of_matrices(left, right)
+        if isinstance(node.op, ast.Div):
+            return self._number(left) / right if isinstance(left, int) else left / right
+        if isinstance(node.op, ast.Pow):
+            return self._power(left, right)
+        return _BINARY[type(node.op)](left, right)
+
+    def _power(self, base: Any, exponent: Any) -> Any:
+        if isinstance(exponent, int) and abs(exponent) > MAX_POWER:
+            raise FormulaError(f"the exponent {exponent} is too large")
+        if isinstance(base, int) and not (isinstance(exponent, int) and 0 <= exponent <= 64):
+            base = self._number(base)
+        return base**exponent
+
+    def _call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
+        binder = getattr(self, f"_{name.lower()}", None)
+        if name in ("Sum", "Product", "Integral", "Derivative", "If", "Max", "Min") and binder:
+            return binder(node, values)
+        arguments = [self._value(argument, values) for argument in node.args]
+        if name in values:
+            function = values[name]
+            if not callable(function):
+                raise FormulaError(f"{name} is not a function")
+            return function(*arguments)
+        if name == "delta" and len(arguments) == 2:
+            return int(arguments[0] == arguments[1])
+        if name in _MATRIX:
+            return _matrix_function(name, arguments, self.numbers)
+        if name in ("Matrix", "Vector"):
+            return self._matrix_of_entries(name, arguments)
+        if name == "Gamma":
+            return self._gamma(arguments)
+        if name == "abs":
+            return abs(arguments[0])
+        function = getattr(self.numbers, name, None)
+        if function is None or not callable(function):
+            raise FormulaError(f"there is no function {name} here")
+        integers = ("factorial", "binomial", "bernoulli", "zeta")
+        return function(*(a if name in integers else self._converted(a) for a in arguments))
+
+    def _converted(self, value: Any) -> Any:
+        return self._number(value) if isinstance(value, int) else value
+
+    def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
+        """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
+        if not hasattr(self.numbers, "matrix"):
+            raise FormulaError("matrices need mpmath numbers")
+        rows, columns, *entries = (len(arguments), 1, *arguments) if name == "Vector" else arguments
+        if not isinstance(rows, int) or not isinstance(columns, int):
+            raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
+        if len(entries) != rows * columns:
+            raise FormulaError(f"{rows} x {columns} entries are needed, not {len(entries)}")
+        found = self.numbers.matrix(rows, columns)
+        for position, entry in enumerate(entries):
+            found[position // columns, position % columns] = self._converted(entry)
+        return found
+
+    def _gamma(self, arguments: list[Any]) -> Any:
+        """Gamma(s), or the upper incomplete Gamma(s, x)."""
+        first, *rest = (self._converted(value) for value in arguments)
+        if not rest:
+            return self.numbers.gamma(first)
+        if not hasattr(self.numbers, "gammainc"):
+            raise FormulaError("incomplete gamma functions need mpmath numbers")
+        return self.numbers.gammainc(first, rest[0])
+
+    def _terms(self, node: ast.Call, values: Mapping[str, Any]) -> Iterator[Any]:
+        ranges = [part for part in node.args[1:] if isinstance(part, ast.Tuple)]
+        conditions = [part for part in node.args[1:] if isinstance(part, ast.Compare)]
+        terms = itertools.count()
+        for bound in self._bindings(ranges, values):
+            if next(terms) > MAX_TERMS:
+                raise FormulaError(f"a sum has more than {MAX_TERMS} terms")
+            if all(self.holds(condition, bound) for condition in conditions):
+                yield self._value(node.args[0], bound)
+
+    def _bindings(
+        self, ranges: list[ast.Tuple], values: Mapping[str, Any]
+    ) -> Iterator[Mapping[str, Any]]:
+        if not ranges:
+            yield values
+            return
+        name, first, last = ranges[0].elts
+        assert isinstance(name, ast.Name)
+        for index in range(self.integer(first, values), self.integer(last, values) + 1):
+            yield from self._bindings(ranges[1:], extended(values, {name.id: index}))
+
+    def _sum(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        total: Any = 0
+        for term in self._terms(node, values):
+            total = total + term
+        return total
+
+    def _product(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        total: Any = 1
+        for factor in self._terms(node, values):
+            total = total * factor
+        return total
+
+    def _if(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        condition, yes, no = node.args
+        if not isinstance(condition, ast.Compare):
+            raise FormulaError("If(condition, a, b) needs a relation as condition")
+        return self._value(yes if self.holds(condition, values) else no, values)
+
+    def _max(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        return max(self._value(argument, values) for argument in node.args)
+
+    def _min(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        return min(self._value(argument, values) for argument in node.args)
+
+    def _integral(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        doubles = isinstance(self.numbers.zero, float)
+        balls = hasattr(self.numbers.zero, "mid")
+        if not doubles and not balls and not hasattr(self.numbers, "quad"):
+            raise FormulaError("integrals need numbers, not expressions")
+        names, limits = [], []
+        for part in node.args[1:]:
+            assert isinstance(part, ast.Tuple)
+            name, first, last = part.elts
+            assert isinstance(name, ast.Name)
+            names.append(name.id)
+            limits.append([self._converted(self._value(end, values)) for end in (first, last)])
+        if doubles:
+            return self._integral_in_doubles(node.args[0], names, limits, values)
+        if balls:
+            return self._integral_in_balls(node.args[0], names, limits, values)
+
+        def integrand(*points: Any) -> Any:
+            bound = extended(values, dict(zip(names, points, strict=True)))
+            return self._value(node.args[0], bound)
+
+        return self.numbers.quad(integrand, *limits)
+
+    def _integral_in_doubles(
+        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
+    ) -> Any:
+        from symderiv_ledger.rules.double_integrals import Arrays, integral
+
+        depth = getattr(self.numbers, "depth", 0)
+        inside = _Evaluator(Arrays(depth + len(names)))
+
+        def integrand(*points: Any) -> Any:
+            return inside.value(body, extended(values, dict(zip(names, points, strict=True))))
+
+        return integral(integrand, limits, depth)
+
+    def _integral_in_balls(
+        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
+    ) -> Any:
+        def integrand(numbers: Any, middles: Mapping[str, Any], points: Any) -> Any:
+            bound = extended(middles, dict(zip(names, points, strict=True)))
+            return _Evaluator(numbers).value(body, bound)
+
+        return ball_integral(integrand, values, limits, self.numbers)
+
+    def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        if not hasattr(self.numbers, "diff"):
+            raise FormulaError("derivatives need mpmath numbers")
+        name = node.args[1]
+        assert isinstance(name, ast.Name)
+        order = self.integer(node.args[2], values) if len(node.args) > 2 else 1
+        at = self._converted(self._name(name.id, values))
+
+        def of_the_name(x: Any) -> Any:
+            return self._value(node.args[0], extended(values, {name.id: x}))
+
+        return self.numbers.diff(of_the_name, at, order)
+
+
+def _product_of_matrices(left: Any, right: Any) -> Any:
+    if hasattr(left, "rows") and hasattr(right, "rows") and left.cols != right.rows:
+        raise OutOfRangeError(
+            f"matrices of shapes {left.rows} x {left.cols} and {right.rows} x {right.cols} "
+            "have no product"
+        )
+    return left * right
+
+
+def _matrix_function(name: str, arguments: list[Any], numbers: Any) -> Any:
+    if not hasattr(numbers, "matrix"):
+        raise FormulaError("matrices need mpmath numbers")
+    first = arguments[0]
+    if name == "transpose":
+        return first.T
+    if name == "inverse":
+        return numbers.inverse(first)
+    if name == "det":
+        return numbers.det(first)
+    if name == "trace":
+        return sum((first[i, i] for i in range(first.rows)), numbers.zero)
+    if name == "identity":
+        return numbers.eye(first)
+    if name == "expm":
+        return numbers.expm(first, method="pade")
+    second = arguments[1]
+    rows, columns = second.rows, second.cols
+    result = numbers.matrix(first.rows * rows, first.cols * columns)
+    for i, j in itertools.product(range(result.rows), range(result.cols)):
+        result[i, j] = first[i // rows, j // columns] * second[i % rows, j % columns]
+    return result

@@ -1,0 +1,472 @@
+"""How a statement is tried at points, and when it passes.
+
+A rule looks at numbers only. Where a difference of the two sides must vanish it asks for many
+digits; where a print is an approximation it asks how the error shrinks with the small parameter,
+because an error that is merely small at one point proves nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import mpmath
+
+from symderiv.foundation.errors import FormulaError, ToleranceError
+from symderiv.precision.balls.contexts import Numbers
+from symderiv_ledger.claims.claim import Point, Tested
+from symderiv_ledger.claims.statement import Statement, parse_ranges
+from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
+
+__all__ = [
+    "Converges",
+    "Exact",
+    "Measured",
+    "Pair",
+    "Symbolic",
+    "Within",
+    "WithinErrorBars",
+    "counterexample",
+    "one_point",
+    "ordered",
+    "pairs",
+    "with_error",
+]
+
+#: Of the digits computed with, so many may be lost to cancellation.
+LOST: Final = 8
+_ORDER: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with the standard error of its measurement; different ones are independent."""
+
+    mean: Any
+    error: Any
+
+    def __add__(self, other: Any) -> Measured:
+        if isinstance(other, Measured):
+            return Measured(self.mean + other.mean, math.hypot(self.error, other.error))
+        return Measured(self.mean + other, self.error)
+
+    def __mul__(self, other: Any) -> Measured:
+        return Measured(self.mean * other, self.error * abs(other))
+
+    def __truediv__(self, other: Any) -> Measured:
+        return Measured(self.mean / other, self.error / abs(other))
+
+    def __neg__(self) -> Measured:
+        return Measured(-self.mean, self.error)
+
+    def __sub__(self, other: Any) -> Measured:
+        return self.__add__(-other)
+
+    def __rsub__(self, other: Any) -> Measured:
+        return (-self).__add__(other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring sides of a statement at one point and one set of indices."""
+
+    where: str
+    relation: ast.cmpop
+    left: Any
+    right: Any
+
+
+def pairs(statement: Statement, ranges: str, point: Point, numbers: Numbers) -> Iterator[Pair]:
+    """All pairs of neighbouring sides at a point, for all values of the free indices."""
+    for indices in index_values(parse_ranges(ranges), point.values):
+        values = extended(point.values, indices)
+        shown = ", ".join(f"{name} = {value}" for name, value in indices.items())
+        where = "; ".join(filter(None, (point.label, shown)))
+        sides = [evaluate(side, values, numbers) for side in statement.sides]
+        for relation, left, right in zip(statement.relations, sides, sides[1:], strict=False):
+            yield from _entries(where, relation, left, right)
+
+
+def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[Pair]:
+    """Matrices entry by entry."""
+    if not (hasattr(left, "rows") or hasattr(right, "rows")):
+        yield Pair(where, relation, left, right)
+        return
+    if not hasattr(left, "rows") or not hasattr(right, "rows"):
+        raise FormulaError("a matrix is compared with a number")
+    if (left.rows, left.cols) != (right.rows, right.cols):
+        raise FormulaError("matrices of different shapes are compared")
+    for i, j in itertools.product(range(left.rows), range(left.cols)):
+        yield Pair(f"{where}; entry {i + 1}, {j + 1}", relation, left[i, j], right[i, j])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Measured):
+        return f"{float(value.mean):.7g} +- {float(value.error):.2g}"
+    if hasattr(value, "mid"):
+        return str(value.str(20))
+    try:
+        return str(mpmath.nstr(value, 20))
+    except (TypeError, ValueError, AttributeError):
+        return str(value)
+
+
+def counterexample(pair: Pair) -> dict[str, str]:
+    """Where a pair differs, with both values."""
+    return {"point": pair.where, "left": _shown(pair.left), "right": _shown(pair.right)}
+
+
+def one_point(points: int, differ: str) -> str:
+    """One point at which something is the case: what overturns a statement that passed."""
+    return f"one point, of the {points} tried or another of the regime, where {differ}"
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The relation holds at every point, to nearly all digits computed with.
+
+    Args:
+        digits: Computed with; 8 of them may be lost.
+        backend: "mpmath", or "arb" for balls: then a failure is proved, and a success means that
+            the balls overlap and are small.
+        scale: Differences below 10^(8 - digits) times this count as zero.
+        kind: Name of the evidence.
+        lost: Digits that may be lost to cancellation in the statement.
+    """
+
+    digits: int = 30
+    backend: str = "mpmath"
+    scale: float = 1.0
+    kind: str = "numbers"
+    lost: int = LOST
+    verdict: str = "holds"
+
+    @property
+    def tier(self) -> str:
+        """Balls that do not overlap prove a difference; digits do not."""
+        return "enclosed" if self.backend == "arb" else "digits"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        if ordered:
+            differ = "the inequality does not hold"
+        elif self.backend == "arb":
+            differ = "the balls of the two sides are disjoint"
+        else:
+            differ = f"the sides differ by more than 1e-{self.digits - self.lost} of the larger one"
+        return one_point(points, differ)
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        tolerance = numbers.mpf(10) ** -(self.digits - self.lost)
+        count, largest = 0, 0.0
+        for count, point in enumerate(points, start=1):
+            for pair in pairs(statement, ranges, point, numbers):
+                error = self._error(pair, tolerance, numbers)
+                if error is None or not error <= float(tolerance):
+                    size = "" if error is None else f", relative difference {error:.2g}"
+                    return Tested(
+                        False,
+                        count,
+                        error,
+                        f"fails at {pair.where}{size}",
+                        counterexample(pair),
+                    )
+                largest = max(largest, error)
+        if not count:
+            raise ToleranceError(f"there are no points at which {statement} could be tried")
+        summary = f"holds at {count} points to {self.digits - self.lost} digits"
+        return Tested(True, count, largest, summary)
+
+    def _error(self, pair: Pair, tolerance: Any, numbers: Numbers) -> float | None:
+        """Relative difference; 0 for an inequality that holds and None for one that does not."""
+        difference = abs(pair.left - pair.right)
+        if not isinstance(pair.relation, ast.Eq):
+            return 0.0 if ordered(pair) else None
+        if hasattr(difference, "mid"):
+            return _ball_error(pair, difference, tolerance)
+        size = max(abs(pair.left), abs(pair.right))
+        if difference <= tolerance * self.scale:
+            return 0.0
+        return _as_float(difference / size)
+
+
+def ordered(pair: Pair) -> bool:
+    """Does an inequality hold?"""
+    left, right = pair.left, pair.right
+    if isinstance(pair.relation, ast.Lt):
+        return bool(left < right)
+    if isinstance(pair.relation, ast.LtE):
+        return bool(left <= right)
+    if isinstance(pair.relation, ast.Gt):
+        return bool(left > right)
+    return bool(left >= right)
+
+
+def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
+    if difference.is_nan():
+        return math.inf  # outside of a function's domain: a side has no value
+    if not difference.contains(0):
+        size = max(abs(float(pair.left)), abs(float(pair.right)))
+        return float(difference.mid()) / size if size else math.inf
+    if not float(difference.rad()) <= float(tolerance) * max(1.0, abs(float(pair.left))):
+        raise ToleranceError(f"the balls are too large to decide at {pair.where}")
+    return 0.0
+
+
+def _as_float(value: Any) -> float:
+    try:
+        found = float(abs(value))
+    except OverflowError:
+        return math.inf
+    return found if not math.isnan(found) else math.inf
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """The difference of both sides is zero as an expression; values are SymPy's."""
+
+    kind: str = "identity"
+    verdict: str = "holds"
+    tier: ClassVar[str] = "proved"
+    digits: int = 0
+    backend: str = "sympy"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        return f"numbers at which the sides of one of the {points} symbolic cases differ"
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        import sympy as sp
+
+        count = 0
+        for count, point in enumerate(points, start=1):
+            for pair in pairs(statement, ranges, point, numbers):
+                if not isinstance(pair.relation, ast.Eq):
+                    raise FormulaError("a symbolic identity is an equation")
+                difference = sp.simplify(sp.expand(sp.sympify(pair.left) - sp.sympify(pair.right)))
+                if difference != 0:
+                    return Tested(
+                        False,
+                        count,
+                        None,
+                        f"the difference of the sides is {difference}",
+                        counterexample(pair),
+                    )
+        if not count:
+            raise ToleranceError(f"there are no cases in which {statement} could be tried")
+        return Tested(True, count, 0.0, f"is an identity in {count} symbolic cases")
+
+
+@dataclass(frozen=True)
+class Converges:
+    """Both sides approach each other like a power of the points' small parameter.
+
+    The relative error (relative to the larger side, or to ``scale`` if the statement has a name
+    ``scale`` at the point) is measured along each series of points; between its last two points
+    the power must be at least ``order - slack``.
+
+    Args:
+        order: The power that the print claims, or 1 where it says nothing but "small".
+        slack: What the measured power may fall short of it.
+        exponential: The error falls faster than any power (then ``order`` is a lower bound).
+    """
+
+    order: float = 1.0
+    slack: float = 0.2
+    digits: int = 40
+    backend: str = "mpmath"
+    kind: str = "convergence"
+    verdict: str = "approximate"
+    tier: ClassVar[str] = "order"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        power = f"{self.order - self.slack:g}"
+        return (
+            f"one series of points, of the {points} tried or others of the regime, along which "
+            f"the error falls more slowly than with the power {power} of the small parameter"
+        )
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        floor = 10.0 ** -(self.digits - LOST)
+        series: dict[str, list[tuple[float, float, Pair]]] = {}
+        for point in points:
+            if point.parameter is None:
+                raise FormulaError("points of an expansion need a parameter")
+            worst, found = -1.0, None
+            for pair in pairs(statement, ranges, point, numbers):
+                scale = point.values.get("scale")
+                size = scale if scale is not None else max(abs(pair.left), abs(pair.right))
+                error = _as_float((pair.left - pair.right) / size) if size else 0.0
+                if error > worst:
+                    worst, found = error, pair
+            assert found is not None
+            series.setdefault(point.series, []).append((point.parameter, worst, found))
+        count = sum(len(entries) for entries in series.values())
+        orders, largest = [], 0.0
+        for name, entries in series.items():
+            entries.sort(key=lambda entry: -entry[0])
+            (wide, before, _), (narrow, after, pair) = entries[-2:]
+            largest = max(largest, after)
+            if after <= floor:
+                continue
+            ratio = before / after
+            order = math.log(ratio) / math.log(wide / narrow) if 0 < ratio < math.inf else -math.inf
+            orders.append(order)
+            if not order >= self.order - self.slack:
+                return Tested(
+                    False,
+                    count,
+                    after,
+                    f"the error goes like the power {order:.2f} of the small parameter"
+                    f"{f' ({name})' if name else ''}, not {self.order:g}; it is {after:.2g} at "
+                    f"{narrow:.2g}",
+                    counterexample(pair),
+                )
+        if not series:
+            raise ToleranceError(f"there are no points at which {statement} could be tried")
+        power = f"{min(orders):.2f}" if orders else "exact"
+        parameters = [entry[0] for entries in series.values() for entry in entries]
+        summary = (
+            f"the error falls with the power {power} of the small parameter; it is at most "
+            f"{largest:.2g} at {min(parameters):.2g}"
+        )
+        return Tested(True, count, largest, summary, details={"order": power})
+
+
+@dataclass(frozen=True)
+class Within:
+    """Both sides agree within a stated tolerance in the regime of the points.
+
+    Args:
+        tolerance: Largest relative difference that passes.
+        relative_to: Name of a quantity that differences are compared with; empty: the larger side.
+    """
+
+    tolerance: float = 1e-2
+    relative_to: str = ""
+    digits: int = 20
+    backend: str = "mpmath"
+    kind: str = "regime"
+    verdict: str = "approximate"
+    tier: ClassVar[str] = "tolerance"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        size = self.relative_to or "the larger one"
+        differ = f"the sides differ by more than {self.tolerance:g} of {size}"
+        return one_point(points, "the inequality does not hold" if ordered else differ)
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        count, largest = 0, 0.0
+        for count, point in enumerate(points, start=1):
+            for pair in pairs(statement, ranges, point, numbers):
+                if not isinstance(pair.relation, ast.Eq):
+                    error = 0.0 if ordered(pair) else math.inf
+                else:
+                    size = max(abs(pair.left), abs(pair.right))
+                    if self.relative_to:
+                        size = abs(point.values[self.relative_to])
+                    error = _as_float((pair.left - pair.right) / size) if size else 0.0
+                if not error <= self.tolerance:
+                    return Tested(
+                        False,
+                        count,
+                        error,
+                        f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}",
+                        counterexample(pair),
+                    )
+                largest = max(largest, error)
+        if not count:
+            raise ToleranceError(f"there are no points at which {statement} could be tried")
+        return Tested(True, count, largest, f"within {largest:.2g} at {count} points")
+
+
+@dataclass(frozen=True)
+class WithinErrorBars:
+    """A measured side (:class:`Measured`) and the other one agree within standard errors.
+
+    Args:
+        errors: So many standard errors are allowed at every point.
+        systematic: Relative difference that is allowed besides (finite N), stated in the summary.
+    """
+
+    errors: float = 4.0
+    systematic: float = 0.0
+    digits: int = 16
+    backend: str = "mpmath"
+    kind: str = "simulation"
+    verdict: str = "approximate"
+    tier: ClassVar[str] = "Monte Carlo"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        beside = f" and {self.systematic:g} of the larger side" if self.systematic else ""
+        allowed = f"{self.errors:g} standard errors{beside}"
+        differ = f"the sides are farther apart than {allowed}"
+        wrong = f"the inequality is violated by more than {allowed}"
+        return one_point(points, wrong if ordered else differ)
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+        count, largest, farthest = 0, 0.0, 0.0
+        for count, point in enumerate(points, start=1):
+            for pair in pairs(statement, ranges, point, numbers):
+                left, right = with_error(pair.left), with_error(pair.right)
+                spread = math.hypot(left[1], right[1])
+                size = max(abs(left[0]), abs(right[0]))
+                allowed = self.errors * spread + self.systematic * size
+                difference = abs(left[0] - right[0])
+                if not isinstance(pair.relation, ast.Eq):
+                    below = isinstance(pair.relation, ast.Lt | ast.LtE)
+                    difference = max(0.0, (left[0] - right[0]) * (1 if below else -1))
+                if not difference <= allowed:
+                    return Tested(
+                        False,
+                        count,
+                        difference / size if size else math.inf,
+                        f"off by {difference / spread if spread else math.inf:.1f} standard errors "
+                        f"at {pair.where}",
+                        counterexample(pair),
+                    )
+                largest = max(largest, difference / size if size else 0.0)
+                farthest = max(farthest, difference / spread if spread else 0.0)
+        if not count:
+            raise ToleranceError(f"there are no points at which {statement} could be tried")
+        return Tested(
+            True,
+            count,
+            largest,
+            f"within {farthest:.1f} standard errors (at most {largest:.2g} relative) at "
+            f"{count} points",
+        )
+
+
+def with_error(value: Any) -> tuple[float, float]:
+    """A number and its standard error, which is 0 where it was not measured."""
+    if isinstance(value, Measured):
+        return float(value.mean), float(value.error)
+    return float(value), 0.0

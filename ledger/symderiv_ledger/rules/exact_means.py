@@ -1,0 +1,173 @@
+"""Gaussian means that statements are about: at exact covariances, in closed form or enclosed.
+
+A mean that the calculus finds in closed form is known to as many digits as are asked for. Any other
+one is enclosed at every covariance by certified quadrature
+(:mod:`symderiv.precision.quadrature.numeric_mean`), to fewer digits the more variables it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import sympy as sp
+
+from symderiv.foundation.errors import DivergentError, NotYetError, SymderivError, ToleranceError
+from symderiv.precision.balls.contexts import Numbers
+from symderiv_ledger.claims.claim import Point, Rule
+from symderiv_ledger.formulas.points import points
+from symderiv_ledger.rules.arithmetic import Indexed
+from symderiv_ledger.rules.comparison_rules import Exact
+from symderiv_ledger.rules.enclosed import Enclosed
+
+__all__ = ["Mean", "enclosed_mean", "exactly"]
+
+#: Beyond the digits that are said, for rounding in the statement.
+GUARD: Final = 10
+#: Digits of quadrature in so many variables, and at how many covariances, unless insisted on ...
+_EFFORT: Final = {1: (30, 30), 2: (12, 12), 3: (8, 6), 4: (6, 4)}
+#: ... and where these are not reached (very different scales).
+_AT_LEAST: Final = 5
+#: A singular covariance is approached up to this fraction of the way to a regular one.
+_NEAR: Final = sp.Rational(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """E[integrand] over centred Gaussian fields of any covariance.
+
+    Args:
+        integrand: What is averaged.
+        fields: The n fields.
+        digits: Asked for; a mean without closed form may get fewer.
+        insist: Whether it must get them all.
+    """
+
+    integrand: sp.Expr
+    fields: tuple[sp.Symbol, ...]
+    digits: int
+    insist: bool = False
+
+    @cached_property
+    def _derived(self) -> sp.Expr | SymderivError:
+        from symderiv.gaussian import covariance_symbols, expectation
+
+        matrix = covariance_symbols(len(self.fields))
+        try:
+            return expectation(self.integrand, self.fields, matrix).value
+        except (DivergentError, NotYetError) as error:
+            # the rules look at factors one by one: what diverges to them need not as a whole
+            return error
+
+    @property
+    def closed(self) -> sp.Expr | None:
+        """The mean in the symbols of the covariance; None if there is no closed form."""
+        return None if isinstance(self._derived, SymderivError) else self._derived
+
+    @property
+    def rule(self) -> Rule:
+        """How statements about it are tried."""
+        if self.closed is None:
+            return Enclosed(self.digits + GUARD)
+        return Exact(digits=self.digits + GUARD, lost=GUARD)
+
+    def points(self, numbers: Any) -> Iterator[Point]:
+        """Covariances inside the cone, some of them nearly singular, with the mean as ``I``.
+
+        Raises:
+            DivergentError: The mean does not exist.
+            ToleranceError, NotYetError: Quadrature does not reach the digits.
+        """
+        if self.closed is None:
+            yield from self._enclosed(numbers)
+            return
+        from symderiv.gaussian.evaluate import number
+
+        for kind, covariance in self._covariances():
+            symbols = _entries(covariance)
+            value = number(self.closed.xreplace(symbols), numbers.dps, numbers)
+            yield _point(kind, covariance, value, numbers)
+
+    def _enclosed(self, numbers: Numbers) -> Iterator[Point]:
+        variables = sum(not self.integrand.is_polynomial(x) for x in self.fields)
+        most, count = _EFFORT[max(variables, 1)]
+        digits = self.digits if self.insist else min(self.digits, most)
+        for kind, covariance in list(self._covariances())[:count]:
+            try:
+                value = self._enclosed_at(covariance, digits)
+            except ToleranceError:
+                if self.insist or not kind.startswith("nearly"):
+                    raise
+                continue  # the summary says how many points there are
+            except (DivergentError, NotYetError) as error:
+                derived = self._derived
+                raise derived if isinstance(derived, DivergentError) else error from None
+            yield _point(kind, covariance, value, numbers)
+
+    def _enclosed_at(self, covariance: sp.Matrix, digits: int) -> Any:
+        try:
+            return enclosed_mean(self.integrand, self.fields, covariance, digits)
+        except ToleranceError:
+            if self.insist or digits <= _AT_LEAST:
+                raise
+            return enclosed_mean(self.integrand, self.fields, covariance, _AT_LEAST)
+
+    def _covariances(self) -> Iterator[tuple[str, sp.Matrix]]:
+        from symderiv.gaussian import covariance_symbols
+
+        matrix = covariance_symbols(len(self.fields))
+        tried = points(matrix)
+        inside = [point for point in tried if not point.degenerate]
+        for point in inside:
+            yield point.kind, point.covariance
+        for point in tried:
+            if point.degenerate:
+                mixed = (1 - _NEAR) * point.covariance + _NEAR * inside[0].covariance
+                yield f"nearly: {point.kind}", mixed
+
+
+def _entries(covariance: sp.Matrix) -> dict[sp.Symbol, sp.Rational]:
+    from symderiv.gaussian import covariance_symbols
+
+    symbols = covariance_symbols(covariance.rows)
+    return dict(zip(symbols, covariance, strict=True))
+
+
+def _point(kind: str, covariance: sp.Matrix, value: Any, numbers: Numbers) -> Point:
+    n = covariance.rows
+    rows = [[exactly(covariance[i, j], numbers) for j in range(n)] for i in range(n)]
+    shown = "; ".join(", ".join(map(str, covariance.row(i))) for i in range(n))
+    names = {"C": Indexed(rows, (1, n), (1, n)), "I": value}
+    return Point(f"{kind}: C = [{shown}]", names)
+
+
+def exactly(value: sp.Rational, numbers: Numbers) -> Any:
+    """A rational in an arithmetic."""
+    return numbers.mpf(int(value.p)) / int(value.q)
+
+
+def enclosed_mean(
+    integrand: sp.Expr, fields: Sequence[sp.Symbol], covariance: sp.Matrix, digits: int
+) -> Any:
+    """A ball (``arb``) that contains E[integrand], at the precision of the thread.
+
+    Args:
+        integrand: What is averaged.
+        fields: The n fields, centred.
+        covariance: Shape (n, n), rational.
+        digits: Significant ones.
+
+    Raises:
+        SymderivError: The mean does not exist, or the digits are not reached.
+    """
+    from flint import arb, fmpq
+
+    from symderiv.precision.quadrature.numeric_mean import numeric_mean
+
+    found = numeric_mean(integrand, fields, covariance).evaluate(digits).value
+    if found.interval is None:
+        raise ToleranceError(f"the bound of {found.method} is not proved")
+    low, high = (arb(fmpq(end.numerator, end.denominator)) for end in found.interval)
+    return low.union(high)

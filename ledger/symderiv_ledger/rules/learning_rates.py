@@ -1,0 +1,238 @@
+r"""Order-parameter rates of isotropic inputs at exact states, for any activation.
+
+For activations with closed means the rates are the engine's own moment form. For all others they
+are the means over one example that define them,
+
+.. math:: \dot R_{in} = -\eta v_i\, E[g'(x_i)\, y_n\, \delta], \quad
+          \dot Q_{ik} = -\eta\, (v_i E[g'(x_i)\, x_k\, \delta] + v_k E[g'(x_k)\, x_i\, \delta])
+                        + \eta^2 v_i v_k E[g'(x_i)\, g'(x_k)\, \delta^2],
+
+and :math:`\epsilon_g = E[\delta^2]/2`, each enclosed by certified quadrature.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import Any, Final
+
+import sympy as sp
+
+from symderiv.formula import activation
+from symderiv.foundation.errors import NotYetError
+from symderiv.precision.balls.contexts import Numbers
+from symderiv_ledger.claims.claim import Point, Rule
+from symderiv_ledger.rules.arithmetic import Indexed, Values
+from symderiv_ledger.rules.comparison_rules import Exact
+from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.exact_means import GUARD, enclosed_mean
+
+__all__ = ["WEIGHTS", "LearningRates"]
+
+#: Conventions on output weights, by the names that files give them.
+WEIGHTS: Final = {
+    "any": "any output weights v, w",
+    "one": "output weights v = w = 1",
+    "1/sqrt(K)": "output weights v = 1/sqrt(K), w = 1/sqrt(M)",
+    "1/K": "output weights v = 1/K, w = 1/M",
+}
+
+#: K, M, η of the states at which closed rates are tried ...
+_CLOSED: Final = ((2, 3, 0.75), (3, 2, 1.5), (1, 1, 0.25), (2, 2, 2.0))
+#: ... and enclosed ones, whose cost grows with the number of units.
+_ENCLOSED: Final = ((1, 1, 0.25), (1, 2, 0.75), (2, 1, 1.5))
+#: States at which doubles have the output weights exactly; of enclosed rates there are none.
+_SCALED: Final = {
+    "1/sqrt(K)": ((4, 1, 0.75), (1, 4, 1.5)),
+    "1/K": ((2, 4, 0.75), (4, 1, 1.5)),
+}
+#: Digits of means without and with the terms of order η², which have products of four functions.
+_DIGITS: Final = {False: 12, True: 6}
+
+
+@dataclass(frozen=True)
+class LearningRates:
+    """Rates of a student and a teacher.
+
+    Args:
+        student, teacher: Activations.
+        full: With the terms of order η².
+        digits: Asked for where means are closed.
+        weights: One of :data:`WEIGHTS`.
+    """
+
+    student: str
+    teacher: str
+    full: bool
+    digits: int
+    weights: str = "any"
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """Those of :data:`WEIGHTS` that there are points for."""
+        closed = _module(self.student, self.teacher) is not None
+        return tuple(name for name in WEIGHTS if closed or name not in _SCALED)
+
+    @property
+    def rule(self) -> Rule:
+        """How statements about them are tried."""
+        if _module(self.student, self.teacher) is None:
+            return Enclosed(_DIGITS[self.full] + GUARD)
+        return Exact(digits=self.digits + GUARD, lost=GUARD)
+
+    def points(self, numbers: Numbers) -> Iterator[Point]:
+        """Random overlaps, K and M different, teachers correlated and not of length one."""
+        closed = _module(self.student, self.teacher) is not None
+        rng = random.Random(1)
+        for K, M, eta in _SCALED.get(self.weights, _CLOSED if closed else _ENCLOSED):
+            size = K + M
+            rows = [[rng.randint(-8, 8) / 8 for _ in range(size + 1)] for _ in range(size)]
+            gram = [[sum(a * b for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
+            for i in range(size):
+                gram[i][i] += 0.25
+            v, w = ([rng.randint(2, 12) / 8 for _ in range(units)] for units in (K, M))
+            if self.weights != "any":
+                power = {"one": 0.0, "1/sqrt(K)": 0.5, "1/K": 1.0}[self.weights]
+                v, w = [K**-power] * K, [M**-power] * M
+            found = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
+            T = [[numbers.mpf(x) for x in row[K:]] for row in gram[K:]]
+            values = {
+                "K": K,
+                "M": M,
+                "eta": numbers.mpf(eta),
+                "v": Indexed([numbers.mpf(x) for x in v], (1, K)),
+                "w": Indexed([numbers.mpf(x) for x in w], (1, M)),
+                "T": Indexed(T, (1, M), (1, M)),
+            }
+            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values | found[0], found[1]))
+
+    def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
+        import numpy as np
+
+        from symderiv.precision.moments.moment_system import MomentSystem, Rates
+        from symderiv.problem.state import State
+
+        K, G = len(v), np.array(gram)
+        state = State(
+            np.ones(1),
+            np.ones(1),
+            G[None, :K, :K],
+            G[None, :K, K:],
+            G[None, K:, K:],
+            G[K:, K:],
+            np.array(v),
+            np.array(w),
+        )
+        module = _module(self.student, self.teacher)
+        system = MomentSystem(module, state, Rates(eta, full_order=self.full), numbers)
+        dQ, dR, _ = system.split(system.right_hand_side(system.start))
+        Q, R, _, error = system.observables(system.start)
+        Ks, Ms = (1, K), (1, len(w))
+        names = {
+            "Q": Indexed(Q, Ks, Ks),
+            "R": Indexed(R, Ks, Ms),
+            "eps_g": error,
+            "dQ": Indexed(dQ[0], Ks, Ks),
+            "dR": Indexed(dR[0], Ks, Ms),
+        }
+        return names, {}
+
+    def _enclosed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
+        example = _Example(self.student, self.teacher, gram, v, w, numbers, _DIGITS[self.full])
+        K, size = len(v), len(gram)
+        students, rate = range(K), numbers.mpf(eta)
+        Ks, Ms = (1, K), (1, len(w))
+
+        def pull(i: int, a: int) -> Any:
+            return -rate * v[i] * example.force(i, a)
+
+        def noise(i: int, k: int) -> Any:
+            return rate**2 * v[i] * v[k] * example.square(i, k) if self.full else 0
+
+        def cross() -> Any:
+            return Indexed([[pull(i, n) for n in range(K, size)] for i in students], Ks, Ms)
+
+        def own() -> Any:
+            rows = [[pull(i, k) + pull(k, i) + noise(i, k) for k in students] for i in students]
+            return Indexed(rows, Ks, Ks)
+
+        rows = [[numbers.mpf(x) for x in row] for row in gram]
+        names = {
+            "Q": Indexed([row[:K] for row in rows[:K]], Ks, Ks),
+            "R": Indexed([row[K:] for row in rows[:K]], Ks, Ms),
+        }
+        return names, {"dR": cross, "dQ": own, "eps_g": lambda: example.error()}
+
+
+@dataclass
+class _Example:
+    """Means over one example; fields are numbered, students first."""
+
+    student: str
+    teacher: str
+    gram: Any
+    v: Any
+    w: Any
+    numbers: Numbers
+    digits: int
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> list[tuple[int, Any]]:
+        """Field and coefficient of every term of δ."""
+        K = len(self.v)
+        return [*enumerate(self.v), *((K + n, -x) for n, x in enumerate(self.w))]
+
+    def force(self, i: int, a: int) -> Any:
+        """E[g'(x_i) z_a δ]."""
+        terms = (c * self.mean(("slope", i), ("field", a), ("value", f)) for f, c in self.outputs)
+        return sum(terms, self.numbers.zero)
+
+    def square(self, i: int, k: int) -> Any:
+        """E[g'(x_i) g'(x_k) δ²]."""
+        slopes = ("slope", i), ("slope", k)
+        pairs = product(self.outputs, repeat=2)
+        terms = (a * b * self.mean(*slopes, ("value", f), ("value", h)) for (f, a), (h, b) in pairs)
+        return sum(terms, self.numbers.zero)
+
+    def error(self) -> Any:
+        """E[δ²]/2."""
+        pairs = product(self.outputs, repeat=2)
+        terms = (a * b * self.mean(("value", f), ("value", h)) for (f, a), (h, b) in pairs)
+        return sum(terms, self.numbers.zero) / 2
+
+    def mean(self, *factors: tuple[str, int]) -> Any:
+        key = tuple(sorted(factors))
+        if key not in self.known:
+            used = sorted({place for _, place in key})
+            z = {place: sp.Symbol(f"z{place}", real=True) for place in used}
+            product_ = sp.Mul(*(self._factor(kind, place, z[place]) for kind, place in key))
+            rows = [[sp.Rational(Fraction(self.gram[a][b])) for b in used] for a in used]
+            self.known[key] = enclosed_mean(
+                product_, [z[place] for place in used], sp.Matrix(rows), self.digits
+            )
+        return self.known[key]
+
+    def _factor(self, kind: str, place: int, z: sp.Symbol) -> sp.Expr:
+        from symderiv.gaussian.distributions import derivative, variable_of
+
+        if kind == "field":
+            return z
+        text = self.student if place < len(self.v) else self.teacher
+        g = activation(text).expression
+        return (derivative(g) if kind == "slope" else g).subs(variable_of(g), z)
+
+
+@lru_cache(maxsize=8)
+def _module(student: str, teacher: str) -> Any:
+    """The moment form in closed means; None if there are none."""
+    from symderiv.precision.moments.moment_system import moment_module
+
+    try:
+        return moment_module(student, teacher)
+    except NotYetError:
+        return None

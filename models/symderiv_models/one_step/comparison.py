@@ -1,0 +1,191 @@
+"""Network, conditional Gaussian map and Hermite model on the same data, trial by trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.inputs.blas_threads import one_blas_thread
+from symderiv_models.one_step.asymptotic import asymptotic_errors
+from symderiv_models.one_step.conditional import ConditionalMap, conditional_map
+from symderiv_models.one_step.hermite import HermiteModel, hermite_model
+from symderiv_models.one_step.network import column_blocks, ridge
+from symderiv_models.one_step.ridge_equations import ridge_errors
+from symderiv_models.one_step.setting import ASYMPTOTIC, EQUATIONS
+from symderiv_models.one_step.spiked_mixture import population
+from symderiv_models.one_step.trained_layer import generators, trained_layer
+
+if TYPE_CHECKING:
+    from symderiv.foundation.progress import Tell
+    from symderiv_models.one_step.setting import Setting
+    from symderiv_models.one_step.spiked_mixture import Samples
+    from symderiv_models.one_step.trained_layer import TrainedLayer
+
+    Array = np.ndarray
+
+__all__ = ["Comparison", "Estimate", "Trial", "compare", "one_trial", "trial_strengths"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over trials and its standard error, None for a single trial."""
+
+    mean: float
+    standard_error: float | None
+
+    @classmethod
+    def of(cls, values: list[float]) -> Estimate:
+        """Of independent values."""
+        count = len(values)
+        if min(values) == max(values) and count > 1:
+            return cls(values[0], 0.0)
+        error = float(np.std(values, ddof=1)) / math.sqrt(count) if count > 1 else None
+        return cls(float(np.mean(values)), error)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON."""
+        return {"mean": self.mean, "standard_error": self.standard_error}
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """Of the series of covariances: its order P, and what bounds the rest (``ConditionalMap``)."""
+
+    order: int
+    error_bound: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Mean (y - ŷ)² on fresh examples and on those of ridge, by model."""
+
+    test: Mapping[str, float]
+    training: Mapping[str, float]
+    hermite: HermiteModel | None = None
+    truncation: Truncation | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All trials of a setting."""
+
+    setting: Setting
+    trials: tuple[Trial, ...] = field(repr=False)
+
+    def error(self, model: str, *, training: bool = False) -> Estimate:
+        """E(y - ŷ)² of a model."""
+        return Estimate.of(self._values(model, training))
+
+    def difference(self, model: str, *, training: bool = False) -> Estimate:
+        """That of a model less that of the network, paired trial by trial."""
+        pairs = zip(self._values(model, training), self._values("network", training), strict=True)
+        return Estimate.of([ours - network for ours, network in pairs])
+
+    def _values(self, model: str, training: bool) -> list[float]:
+        return [(trial.training if training else trial.test)[model] for trial in self.trials]
+
+
+def compare(setting: Setting, tell: Tell) -> Comparison:
+    """All trials, each with its own spikes, teacher, weights and data.
+
+    Args:
+        setting: What is asked.
+        tell: Is told how far it is.
+
+    Raises:
+        InputError: The activation has no slope, or its Gaussian means do not exist.
+    """
+    trials = []
+    with one_blas_thread():
+        for number in range(setting.trials):
+            trials.append(one_trial(setting, number))
+            tell("trials", (number + 1) / setting.trials)
+    return Comparison(setting, tuple(trials))
+
+
+def one_trial(setting: Setting, number: int) -> Trial:
+    """One draw of everything, the same whatever the other trials are."""
+    layer = trained_layer(setting, number)
+    models = _Models(layer)
+    errors = _errors(models, layer.examples("ridge"), layer.examples("test"))
+    if EQUATIONS in setting.models:
+        assert models.conditional is not None
+        found = ridge_errors(layer.population, models.conditional, setting.samples, setting.ridge)
+        errors[EQUATIONS] = found.test, found.training
+    if ASYMPTOTIC in setting.models:
+        strengths = np.array([c.strengths for c in layer.population.components])
+        limit = asymptotic_errors(setting, strengths)
+        errors[ASYMPTOTIC] = limit.test, limit.training
+    return Trial(
+        {name: found[0] for name, found in errors.items()},
+        {name: found[1] for name, found in errors.items()},
+        models.hermite,
+        models.truncation,
+    )
+
+
+def trial_strengths(setting: Setting, number: int) -> Array:
+    """The spikes' strengths that a trial draws, shape (2, r)."""
+    drawn = population(setting, generators(setting, number)["population"])
+    return np.array([component.strengths for component in drawn.components])
+
+
+class _Models:
+    """The feature maps of one trained first layer, by name."""
+
+    def __init__(self, layer: TrainedLayer) -> None:
+        self.layer, self.setting = layer, layer.setting
+        self.conditional: ConditionalMap | None = None
+        self.hermite: HermiteModel | None = None
+        if {"conditional_gaussian", EQUATIONS} & set(self.setting.models):
+            self.conditional = conditional_map(
+                layer.population, layer.first, layer.direction, self.setting.activation
+            )
+        if "hermite" in self.setting.models:
+            self.hermite = hermite_model(
+                self.setting.activation, layer.squared_scale, self.setting.hermite_degree
+            )
+
+    @property
+    def truncation(self) -> Truncation | None:
+        """Of the conditional map, where there is one."""
+        made = self.conditional
+        return None if made is None else Truncation(made.order, made.error_bound)
+
+    def features(self, data: Samples, rows: slice) -> Iterator[tuple[str, Array]]:
+        """Features of some rows of a set of examples by model, shape (k, count).
+
+        Random numbers of a model go on where its last features ended.
+        """
+        random = self.layer.random
+        fields = self.layer.first @ data.inputs[rows].T
+        yield "network", self.layer.sigma.value(fields)
+        if self.conditional is not None and "conditional_gaussian" in self.setting.models:
+            made = self.conditional.features(data, rows, random["conditional"])
+            yield "conditional_gaussian", made
+        if self.hermite is not None:
+            yield "hermite", self.hermite.features(fields, random["hermite"])
+
+
+def _errors(models: _Models, train: Samples, test: Samples) -> dict[str, tuple[float, float]]:
+    """Test and training error by model."""
+    setting, k = models.setting, models.setting.neurons
+    parts: dict[str, list[Array]] = {}
+    for rows in column_blocks(slice(0, setting.samples), k):
+        for name, found in models.features(train, rows):
+            parts.setdefault(name, []).append(found)
+    fits = {
+        name: ridge(np.hstack(parts.pop(name)), train.labels, setting.ridge) for name in list(parts)
+    }
+    totals = dict.fromkeys(fits, 0.0)
+    for rows in column_blocks(slice(0, setting.tests), k):
+        for name, found in models.features(test, rows):
+            predicted = fits[name].weights @ found / math.sqrt(k)
+            totals[name] += float(np.sum((test.labels[rows] - predicted) ** 2))
+    return {
+        name: (total / setting.tests, fits[name].training_error) for name, total in totals.items()
+    }

@@ -1,0 +1,56 @@
+"""Numbers and times as arguments of calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+__all__ = ["exact", "exact_decimal", "times_of"]
+
+
+def exact(name: str, value: Any) -> sp.Rational:
+    """The exact rational that an argument means: a text, or the decimal that a float shows.
+
+    Raises:
+        InputError: it is no rational number.
+    """
+    from symderiv.formula import parse_number
+
+    try:
+        found = parse_number(value if isinstance(value, str) else str(value))
+    except InputError as error:
+        raise error.renamed(name) from None
+    if not found.is_Rational:
+        raise InputError(f"{value} is not a decimal number or a fraction", argument=name)
+    return found
+
+
+def exact_decimal(number: float) -> Fraction:
+    """The decimal that was typed: the shortest one that gives the double."""
+    return Fraction(repr(float(number)))
+
+
+def times_of(alpha: float | Iterable[float]) -> list[float]:
+    """Times as a list.
+
+    Raises:
+        InputError: one is not a finite number >= 0.
+    """
+    given = [alpha] if isinstance(alpha, int | float) else list(alpha)
+    try:
+        times = [float(time) for time in given]
+    except (TypeError, ValueError):
+        raise InputError("must be numbers", argument="alpha") from None
+    for time in times:
+        if not (math.isfinite(time) and time >= 0.0):
+            raise InputError(f"{time!r} is not a finite number >= 0", argument="alpha")
+    if not times:
+        raise InputError("give at least one time", argument="alpha")
+    return times

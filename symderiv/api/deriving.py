@@ -1,0 +1,125 @@
+"""Derivations and solver modules of activations and learning rules, as calls."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from symderiv.api.problem import Problem
+from symderiv.foundation.errors import InputError
+from symderiv.problem.input_models import Isotropic
+
+if TYPE_CHECKING:
+    from symderiv.api.results.derived import LearningDerivation, Module
+    from symderiv.api.results.exports import Export
+
+__all__ = ["derive", "export", "generate"]
+
+
+def derive(
+    activation: str | None = None,
+    teacher_activation: str | None = None,
+    *,
+    tolerance: float | None = None,
+    study: str | PathLike[str] | None = None,
+    **rule: Any,
+) -> LearningDerivation:
+    """Derive the order-parameter equations of an activation, step by step, from the SGD update.
+
+    Args:
+        activation: g, a name or a formula in ``x``; that of the study when left out.
+        teacher_activation: the teacher's; the study's, or the student's when left out.
+        study: a study file, whose activations and learning rule are taken.
+        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their sizes stay
+            symbols: what counts is which there are.
+        tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
+            tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
+
+    Raises:
+        InputError: an activation is not acceptable or its dynamics does not exist.
+    """
+    problem = _problem(activation, teacher_activation, study, rule)
+    return problem.derive(tolerance=tolerance)
+
+
+def generate(
+    activation: str | None,
+    name: str,
+    *,
+    teacher_activation: str | None = None,
+    tolerance: float | None = None,
+    output: str | PathLike[str] | None = ".",
+    force: bool = False,
+    study: str | PathLike[str] | None = None,
+    **rule: Any,
+) -> Module:
+    """Write a standalone solver module (NumPy and Numba only) for an activation.
+
+    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
+    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
+    and runtime.py, which that imports.
+
+    Args:
+        activation, teacher_activation, tolerance, study, rule: see :func:`derive`.
+        name: a Python identifier; the file is NAME.py.
+        output: its folder; None writes nothing, the text is then ``to_source()``.
+        force: replace files that symderiv did not write.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+    """
+    problem = _problem(activation, teacher_activation, study, rule)
+    return problem.generate(name, output=output, tolerance=tolerance, force=force)
+
+
+def export(
+    to: str,
+    *,
+    study: str | PathLike[str] | None = None,
+    activation: str | None = None,
+    teacher_activation: str | None = None,
+    output: str | PathLike[str] | None = None,
+    tolerance: float | None = None,
+    force: bool = False,
+    **fragment: Any,
+) -> Export:
+    """Write the right-hand side and the error of learning as source in another language.
+
+    Args:
+        to: see :meth:`symderiv.Problem.export`, which this is of a study, or of an activation with
+            two students, two teachers, 1000 isotropic inputs and a learning rate of 1/2.
+        study, activation, teacher_activation, tolerance: see :func:`derive`.
+        output: the file to write; None writes nothing, the text is then ``to_source()``.
+        force: replace a file that symderiv did not write.
+        fragment: see :meth:`symderiv.Problem.export`.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+        NotYetError: the equations cannot be exported; with the name of the key.
+    """
+    sizes: dict[str, Any] = {}
+    if study is None:
+        inputs = Isotropic(dimension=1000)
+        sizes = {"students": 2, "teachers": 2, "learning_rate": 0.5, "inputs": inputs}
+    problem = _problem(activation, teacher_activation, study, sizes)
+    return problem.export(to, output, tolerance=tolerance, force=force, **fragment)
+
+
+def _problem(
+    activation: str | None,
+    teacher_activation: str | None,
+    study: str | PathLike[str] | None,
+    rule: dict[str, Any],
+) -> Problem:
+    """The problem whose activations and rule are meant."""
+    changes = {key: value for key, value in rule.items() if value is not None}
+    if study is not None:
+        given = {"activation": activation, "teacher_activation": teacher_activation}
+        changes |= {key: value for key, value in given.items() if value is not None}
+        found = Problem.from_toml(study)
+        return found.replace(**changes) if changes else found
+    if activation is None:
+        raise InputError("is missing; give one, or a study", argument="activation")
+    if teacher_activation is not None:
+        changes["teacher_activation"] = teacher_activation
+    return Problem(activation, **{"students": 1, "teachers": 1, "learning_rate": 1.0, **changes})

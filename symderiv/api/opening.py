@@ -1,0 +1,249 @@
+"""Files that symderiv has written, read back as what they are."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.problem import Problem
+from symderiv.api.results.verified import Verdicts
+from symderiv.experiment.studies.simulation import Simulation
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.compression import Compression
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.problem.state import State, load_state, unchecked_state
+from symderiv.storage.run_files import MORE_OF_RULES, read_run
+from symderiv.system.system_trajectory import KIND, SystemRun
+
+if TYPE_CHECKING:
+    from symderiv.api.stated import System
+    from symderiv.sweeps.sweep_result import Sweep
+
+__all__ = ["open_file"]
+
+
+def open_file(
+    path: str | PathLike[str],
+) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System | SystemRun:
+    """Read a file that symderiv has written.
+
+    Args:
+        path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
+            ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
+            :class:`Verdicts` in it, the JSON file of a :class:`System` that system, the
+            file that ``run.save`` of one wrote that run, the store of
+            a sweep a :class:`Sweep`. A trajectory whose file
+            holds no overlaps per eigenvalue has not-a-number in their place.
+
+    Raises:
+        InputError: the file cannot be read, or is none of these.
+
+    >>> import symderiv as sd, tempfile, os
+    >>> problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1, inputs=sd.Isotropic(9))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = problem.solve(end=1, output=os.path.join(folder, "run.nc"))
+    ...     again = sd.open(run.output)
+    >>> bool((again.Q == run.Q).all())
+    True
+    """
+    path = Path(path)
+    if path.is_dir():
+        from symderiv.sweeps.sweep_result import Sweep
+
+        return Sweep.at(path)
+    ending = path.suffix.lower()
+    if ending == ".nc":
+        variables, attributes = read_run(path)
+        if attributes.get("kind") == KIND:
+            return _system_run(path, variables, attributes)
+        if "relative_tolerance" in attributes:
+            return _trajectory(path, variables, attributes)
+        if "runs" in attributes and "dimension" in attributes:
+            return _simulation(path, variables, attributes)
+        raise InputError(f"{path.name}: is neither a RUN nor a SIM file", argument="path")
+    if ending == ".npz":
+        return load_state(path)
+    if ending == ".toml":
+        return Problem.from_toml(path)
+    if ending == ".json":
+        return _system_or_ledger(path)
+    raise InputError(
+        f"{path.name}: must end in .nc, .npz, .toml or .json, or be a sweep's store, to be opened",
+        argument="path",
+    )
+
+
+def _system_or_ledger(path: Path) -> System | Verdicts:
+    """The statement in a file, or the ledger that it is."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return _ledger(path)
+    if '"symderiv-system"' not in text[:200]:
+        return _ledger(path)
+    from symderiv.api.stated import System
+    from symderiv.system.system_files import read_system
+
+    try:
+        return read_system(text, System())  # type: ignore[no-any-return]
+    except InputError as error:
+        raise error.inside(path.name) from None
+
+
+def _system_run(
+    path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
+) -> SystemRun:
+    """The run of a system, with its statement."""
+    import xarray
+
+    from symderiv.api.stated import System
+    from symderiv.system.system_files import read_system
+
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        dims = {str(name): tuple(map(str, data[name].dims[1:])) for name in data.data_vars}
+    system = read_system(attributes["statement"], System()) if attributes["statement"] else None
+    observed = () if system is None else tuple(system.statement.observables)
+    return SystemRun(
+        variables["alpha"],
+        {name: variables[name] for name in dims},
+        str(attributes["end"]),
+        int(attributes["steps"]),
+        int(attributes["rhs_evaluations"]),
+        float(attributes["error"]),
+        json.loads(attributes["parameters"]),
+        {name: axes for name, axes in dims.items() if name not in observed},
+        system,
+        str(path),
+    )
+
+
+def _ledger(path: Path) -> Verdicts:
+    from symderiv_ledger.papers.ledger import read_ledger
+
+    try:
+        records = read_ledger(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'cannot be read'}", argument="path") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+        raise InputError(f"{path.name}: is not a ledger", argument="path") from None
+    unsettled = sum(record["verdict"] == "unsettled" for record in records)
+    return Verdicts(records, unsettled, in_full=False)
+
+
+def _state(variables: dict[str, np.ndarray], at: int) -> State:
+    """The state at one of the times."""
+    L = variables["eigenvalue"].size
+    P, K, M = variables["R"].shape
+    unknown = {
+        "student_overlap": np.full((P, L, K, K), np.nan),
+        "cross_overlap": np.full((P, L, K, M), np.nan),
+    }
+    students, cross = (variables.get(name, unknown[name]) for name in unknown)
+    return unchecked_state(
+        variables["eigenvalue"],
+        variables["weight"],
+        students[at],
+        cross[at],
+        variables["teacher_overlap"],
+        variables["T"],
+        variables["v"][at],
+        variables["teacher_weights"],
+    )
+
+
+def _common(path: Path, attributes: dict[str, Any]) -> dict[str, Any]:
+    warnings = str(attributes["warnings"])
+    return {
+        "alpha_end": float(attributes["alpha_end"]),
+        "cause": attributes["end"],
+        "message": attributes["message"],
+        "wall_seconds": float(attributes["wall_seconds"]),
+        "warnings": tuple(warnings.split("\n")) if warnings else (),
+        "study_text": attributes["study"],
+        "student_activation": attributes["student_activation"],
+        "teacher_activation": attributes["teacher_activation"],
+        "kernel_sha256": attributes["solver_module_sha256"],
+        "kernel_name": attributes["solver_module"],
+        "output": str(path),
+    }
+
+
+def _trajectory(
+    path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
+) -> Trajectory:
+    if not variables["alpha"].size:
+        raise InputError(f"{path.name}: the run reached none of its times", argument="path")
+    first, last = _state(variables, 0), _state(variables, -1)
+    P, K, M = variables["R"].shape
+    L = first.L
+    compression = None
+    if attributes["compression"] != "none":
+        compression = Compression(
+            int(attributes["compression_eigenvalues"]),
+            int(attributes["compression_nodes"]),
+            int(attributes["compression_nodes_per_block"]),
+            float(attributes["compression_error"]),
+        )
+    kept: dict[str, Any] = {
+        name: value for name, value in attributes.items() if name.startswith("activation_")
+    }
+    return Trajectory(
+        alpha=variables["alpha"],
+        Q=variables["Q"],
+        R=variables["R"],
+        T=variables["T"],
+        v=variables["v"],
+        teacher_weights=variables["teacher_weights"],
+        generalization_error=variables["generalization_error"],
+        student_overlap=variables.get("student_overlap", np.full((P, L, K, K), np.nan)),
+        cross_overlap=variables.get("cross_overlap", np.full((P, L, K, M), np.nan)),
+        initial=first,
+        final=last,
+        steps=int(attributes["steps"]),
+        rejected=int(attributes["rejected_steps"]),
+        rhs_evaluations=int(attributes["rhs_evaluations"]),
+        relative_tolerance=float(attributes["relative_tolerance"]),
+        tolerance_reached=float(attributes["tolerance_reached"]),
+        tolerance_method=attributes["tolerance_method"],
+        tolerance_kept=bool(attributes["tolerance_kept"]),
+        error_accuracy=float(attributes["generalization_error_accuracy"]),
+        method=attributes["method"],
+        compression=compression,
+        attributes=kept,
+        further=_further(variables, ""),
+        **_common(path, attributes),
+    )
+
+
+def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
+    """What a learning rule has beside."""
+    return {
+        name: variables[f"{name}{ending}"]
+        for name in MORE_OF_RULES
+        if f"{name}{ending}" in variables
+    }
+
+
+def _simulation(
+    path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
+) -> Simulation:
+    return Simulation(
+        Q=variables["Q_run"],
+        R=variables["R_run"],
+        v=variables["v_run"],
+        generalization_error=variables["generalization_error_run"],
+        further=_further(variables, "_run"),
+        alpha=variables["alpha"],
+        examples=variables["examples"],
+        T=variables["T"],
+        teacher_weights=variables["teacher_weights"],
+        initial=None,
+        dimension=int(attributes["dimension"]),
+        runs=int(attributes["runs"]),
+        method=attributes["method"],
+        **_common(path, attributes),
+    )

@@ -1,0 +1,865 @@
+"""A learning problem: who learns what, from which inputs, by which rule, from where."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as replaced
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
+
+from symderiv.api.arguments.argument_names import (
+    STATED,
+    argument_of,
+    given,
+    key_of,
+    naming_arguments,
+)
+from symderiv.api.arguments.texts import saved_text, whole_text
+from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.foundation.showing import Shown, Summary, plain
+from symderiv.problem.input_models import Isotropic
+from symderiv.problem.key_records import saying
+from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
+from symderiv.problem.study_tables import TABLES, Time
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import xarray
+
+    from symderiv.api.results.biased_plateau import BiasedPlateau
+    from symderiv.api.results.citations import Citation
+    from symderiv.api.results.derived import LearningDerivation, Module
+    from symderiv.api.results.exports import Export
+    from symderiv.api.results.late import LateLearning
+    from symderiv.api.results.mapped import Quantity
+    from symderiv.api.results.plateau import Plateau
+    from symderiv.api.results.rates import Rates
+    from symderiv.api.results.shown_equations import Equations
+    from symderiv.api.stated import System
+    from symderiv.experiment.studies.simulation import Simulation
+    from symderiv.integrate.flows.trajectory import Trajectory
+    from symderiv.problem.input_models import InputModel
+    from symderiv.problem.state import State
+    from symderiv.show.pages.grid import GridResult
+    from symderiv.show.pages.job import StudyResult
+    from symderiv.sweeps.study_map import StudyMap
+    from symderiv.sweeps.sweep_result import Sweep
+
+    Array = Sequence[Any] | npt.NDArray[np.float64]
+    Weights = float | str | Array
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = ["Problem"]
+
+
+@saying(TABLES)
+class Problem(Shown):
+    r"""A student that learns a teacher by one-pass stochastic gradient descent: what is learned.
+
+    The student is Σ_i v_i g(x_i) of fields x_i = J_i·ξ/√N, the teacher Σ_n ṽ_n g̃(y_n) + σ·noise.
+    A Problem is immutable and checked; a study file is another spelling of it.
+
+    Args:
+        [network]
+        inputs: an input model; independent coordinates of variance 1 when left out.
+        [training]
+        tasks: dictionaries with the keys of [[task]].
+        [initial]
+        time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
+            keys of the study's tables of these names.
+        rule: those of the arguments above that the signature does not list.
+
+    Raises:
+        InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
+
+    >>> import symderiv as sd
+    >>> inputs = sd.Isotropic(1000)
+    >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=inputs)
+    >>> run = problem.solve(end=50)
+    >>> bool(run.generalization_error[-1] < run.generalization_error[0])
+    True
+    """
+
+    __slots__ = ("_path", "_study")
+    __signature__: ClassVar[inspect.Signature]
+
+    _study: Study
+    # the file it was read from
+    _path: Path | None
+
+    def __init__(
+        self,
+        activation: str,
+        *,
+        students: int,
+        teachers: int,
+        learning_rate: float,
+        teacher_activation: str | None = None,
+        student_weights: Weights = "1/sqrt(M)",
+        teacher_weights: Weights = "1/sqrt(M)",
+        train_second_layer: bool = False,
+        inputs: InputModel | None = None,
+        second_layer_learning_rate: float | None = None,
+        order: Literal["full", "small-learning-rate"] = "full",
+        weight_decay: float = 0.0,
+        second_layer_weight_decay: float = 0.0,
+        label_noise: float = 0.0,
+        student_biases: Weights | None = None,
+        teacher_biases: Weights | None = None,
+        train_biases: bool = False,
+        bias_learning_rate: float | None = None,
+        loss: str = "squared",
+        target: Literal["sum", "sign"] = "sum",
+        label_flip: float = 0.0,
+        keep: float = 1.0,
+        evaluation_scale: float | None = None,
+        input_noise: float = 0.0,
+        update_noise: float = 0.0,
+        batch: int | None = None,
+        batch_ratio: float | None = None,
+        momentum: float = 0.0,
+        momentum_rate: float | None = None,
+        normalise: Literal["none", "gradient", "sphere"] = "none",
+        schedule: str | Mapping[str, Any] | None = None,
+        tasks: Sequence[Mapping[str, Any]] = (),
+        student_std: float | None = None,
+        teacher: Literal["random", "orthogonal"] | None = None,
+        draw: Literal["sampled", "mean"] | None = None,
+        seed: int | None = None,
+        state: str | PathLike[str] | None = None,
+        time: Mapping[str, Any] | None = None,
+        simulation: Mapping[str, Any] | None = None,
+        **rule: Any,
+    ) -> None:
+        arguments = {**locals(), **rule}
+        tables: dict[str, Any] = {table: {} for table in STATED}
+        for name, value in arguments.items():
+            # a default is not given, so that a state file's weights need not agree with one
+            if name in _NO_KEYS or value is None or plain(value) == _DEFAULTS.get(name):
+                continue
+            table, _, key = key_of(name).partition(".")
+            tables[table][key] = fspath(value) if isinstance(value, PathLike) else plain(value)
+        if tasks:
+            tables["task"] = [
+                {key: each if key == "data" else plain(each) for key, each in task.items()}
+                for task in tasks
+            ]
+        if inputs is None and state is None:
+            inputs = Isotropic()
+        if inputs is not None:
+            tables["data"] = inputs
+        for name, given_table in (("time", time), ("simulation", simulation)):
+            if given_table is not None:
+                tables[name] = plain(dict(given_table))
+        with naming_arguments():
+            study = study_from_mapping(tables, Path().absolute(), timed=False)
+        object.__setattr__(self, "_study", study)
+        object.__setattr__(self, "_path", None)
+
+    @classmethod
+    def _of(cls, study: Study, path: Path | None = None) -> Problem:
+        problem = object.__new__(cls)
+        object.__setattr__(problem, "_study", study)
+        object.__setattr__(problem, "_path", path)
+        return problem
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Problem does not change; use replace(…)")
+
+    def __getattr__(self, name: str) -> Any:
+        # the values as given or by default, as problem.learning_rate
+        if name.startswith("_"):
+            raise AttributeError(name)
+        study: Study = self._study
+        if name == "inputs":
+            return study.data
+        if name in ("time", "simulation", "sweep"):
+            return getattr(study, name)
+        for table in STATED:
+            if name in type(getattr(study, table)).model_fields:
+                return getattr(getattr(study, table), name)
+        raise AttributeError(f"a Problem has no attribute {name!r}")
+
+    @classmethod
+    def from_toml(cls, source: str | PathLike[str], *, timed: bool = False) -> Problem:
+        """The problem that a study file states, or the text of one.
+
+        Args:
+            source: the path of a file, or a text of several lines.
+            timed: refuse a problem that does not say at which times results are wanted.
+
+        Raises:
+            InputError: the file cannot be read, or something in it is not acceptable.
+        """
+        if isinstance(source, str) and "\n" in source:
+            return cls._of(parse_study(source, Path().absolute(), timed=timed))
+        return cls._of(load_study(Path(source), timed=timed), Path(source))
+
+    def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
+        """The text of a study file that states this problem; reads back to an equal one.
+
+        Names of files in it are absolute, and arrays are written out number by number.
+
+        Args:
+            path: also write the file, whole or not at all; arrays of more than 1000 numbers are
+                written beside it, and the text names their files.
+            force: replace a file also if symderiv did not write it as it is.
+
+        Raises:
+            InputError: an array of more than a million numbers, without a path; the file must not
+                be replaced or the folder cannot be written to.
+        """
+        if path is None:
+            return whole_text(self._study)
+        return saved_text(self._study, Path(path), force=force)
+
+    def replace(self, **changes: Any) -> Problem:
+        """The same problem with other values, checked anew.
+
+        Args:
+            changes: arguments of :class:`Problem`; ``**{"inputs.exponent": 0.5}`` changes one
+                argument of the input model.
+
+        Raises:
+            InputError: there is no such argument, or its value is not acceptable.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5)
+        >>> problem.replace(learning_rate=0.3).learning_rate
+        0.3
+        """
+        keys = {}
+        for name, value in changes.items():
+            keys[key_of(name)] = value if name == "inputs" else plain(value)
+        with naming_arguments():
+            return self._of(self._study.changed(keys))
+
+    def grid(self, **lists: Sequence[Any]) -> tuple[Problem, ...]:
+        """One problem per combination of values, the last list varying fastest.
+
+        Args:
+            lists: values of arguments as for :meth:`replace`; without any, those of the study
+                file's table [sweep].
+
+        Raises:
+            InputError: see :meth:`replace`.
+        """
+        if not lists:
+            return tuple(self._of(study) for _, study in expand_sweep(self._study))
+        combinations = itertools.product(*lists.values())
+        return tuple(self.replace(**dict(zip(lists, c, strict=True))) for c in combinations)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the problem was read from and takes numbers from."""
+        own = () if self._path is None else (self._path,)
+        return (*own, *self._study.input_files)
+
+    @property
+    def name(self) -> str:
+        """The name of its file without the ending, or "problem"."""
+        return "problem" if self._path is None else self._path.stem
+
+    @property
+    def equations(self) -> Equations:
+        """The order-parameter equations, derived from the learning rule.
+
+        Takes a fraction of a second the first time; typeset in a notebook, text in a terminal.
+        """
+        from symderiv.api.results.shown_equations import equations_of
+
+        return equations_of(self._study)
+
+    @property
+    def system(self) -> System:
+        """The learning rule as a statement of a :class:`symderiv.System`.
+
+        Students are ``J``, teachers ``B``, trained output weights ``v``, biases ``b``. Its time
+        counts steps: of a batch of b examples over N, or whole steps of a batch of cN.
+
+        Raises:
+            NotClosed: the inputs have no equations.
+        """
+        from symderiv.api.stated import System
+        from symderiv.system.study_system import stated_in
+
+        return stated_in(System(self._study.training.order), self._study)
+
+    def rates(
+        self,
+        *,
+        Q: Array | None = None,
+        R: Array | None = None,
+        T: Array | None = None,
+        v: Array | None = None,
+        state: State | str | PathLike[str] | None = None,
+    ) -> Rates:
+        """The right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
+
+        Args:
+            Q: overlaps of the students, shape (K, K), symmetric; for isotropic inputs.
+            R: overlaps of students and teachers, shape (K, M).
+            T: covariance of the teachers, shape (M, M); that of the problem's own initial state
+                when left out.
+            v: output weights, shape (K,); the problem's when left out.
+            state: any state, or a file with one, for any inputs; then leave out the others.
+
+        Raises:
+            InputError: a matrix has another shape, or the covariance of all fields is not positive
+                semi-definite.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("linear", students=1, teachers=1, learning_rate=1.0)
+        >>> problem.rates(Q=[[0.0]], R=[[0.0]], T=[[1.0]]).dR
+        array([[1.]])
+        """
+        from symderiv.api.arguments.starts import start_of
+        from symderiv.api.results.rates import rates_at
+
+        order = given({"Q": Q, "R": R, "T": T, "v": v})
+        with naming_arguments(initial="state"):
+            return rates_at(self._study, start_of(self._study, order if order else state))
+
+    @saying(TABLES, values="alpha")
+    def solve(
+        self,
+        *,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        initial: Start | None = None,
+        relative_tolerance: float | None = None,
+        absolute_tolerance: float | None = None,
+        method: Literal["auto", "explicit", "implicit"] | None = None,
+        compression: Literal["auto", "on", "off"] | None = None,
+        output: str | PathLike[str] | None = None,
+        checkpoint: Any = None,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Trajectory:
+        """Integrate the order-parameter equations.
+
+        A run that cannot reach its end, or is interrupted from the keyboard, is returned up to
+        where it got; see ``cause`` and ``warnings``.
+
+        Args:
+            initial: a state, a file with one, or a dictionary of Q (K, K), R (K, M) and, if they
+                are not the problem's own, T (M, M), v (K) for isotropic inputs.
+            [time]
+            output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
+            checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
+            progress: None for a bar where somebody watches, "lines" for lines on standard error
+                where nobody does, False for none, or a function of a task and the fraction of it
+                that is done.
+            notice: called with a line when a solver has to be derived first.
+
+        Raises:
+            InputError: an argument is not acceptable, or no end is given.
+        """
+        study = self._timed(locals())
+        from symderiv.api.arguments.starts import start_of
+        from symderiv.integrate.rules.whichever import solve
+
+        with naming_arguments(), progress_bar(progress) as update:
+            last = float(study.alpha[-1]) or 1.0
+            found = solve(
+                study,
+                start=start_of(study, initial),
+                progress=lambda reached, steps: update("solving", reached / last),
+                notice=notice,
+                checkpoint=checkpoint,
+            )
+        if checkpoint is not None and checkpoint.stopped:
+            found = replaced(found, cause="interrupted")
+        return found if output is None else found.save(output)
+
+    def ensemble(
+        self,
+        *,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        relative_tolerance: float | None = None,
+        absolute_tolerance: float | None = None,
+        threads: int | None = None,
+        max_steps: int | None = None,
+        check: Literal["auto", "never"] = "never",
+        progress: Progress = None,
+        notice: Any = None,
+        **lists: Sequence[Any],
+    ) -> xarray.Dataset:
+        """Integrate the equations for every combination of values, many runs at a time.
+
+        Runs that share a solver module go through compiled lanes, several on each thread; what
+        lanes do not take (schedules, tasks, batches that grow with N, means by quadrature, large
+        systems) one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
+        is that of each step; ``check="auto"`` measures what errors have grown to.
+
+        Args:
+            end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
+                the same for all runs.
+            threads: one per processor when left out.
+            max_steps: steps after which a run is given up; 100 million when left out.
+            check: "auto" measures the error of each run from a second one with a larger tolerance
+                and a start that differs by more than rounding, for up to twice the time.
+            progress, notice: see :meth:`solve`.
+            lists: values of arguments as for :meth:`replace`, each a dimension of the result.
+
+        Returns:
+            An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
+            ``status`` ("done", or why the run ended early: what lies behind is not a number; or
+            "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
+            measured), local_error_sum (of the steps, as estimated), steps, rhs_evaluations and
+            wall_seconds over the lists. An interrupt from the keyboard returns what there is.
+
+        Raises:
+            InputError: a value is not acceptable, no end is given, or the results do not fit into
+                memory.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("linear", students=2, teachers=2, learning_rate=0.5,
+        ...                      inputs=sd.Isotropic(1000))
+        >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
+        >>> dict(runs.generalization_error.sizes)
+        {'learning_rate': 2, 'seed': 3, 'alpha': 5}
+        """
+        study = self._timed(locals())
+        from symderiv.api.results.ensembles import ensemble_of
+
+        with naming_arguments(), progress_bar(progress) as update:
+            _ = study.alpha  # the times are there
+            return ensemble_of(
+                study,
+                lists,
+                threads=threads,
+                max_steps=max_steps,
+                update=update,
+                notice=notice,
+                check=check,
+            )
+
+    def _timed(self, arguments: Mapping[str, Any]) -> Study:
+        """The study at the times that arguments of a call ask for."""
+        keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
+        times = given(keys)
+        if not times:
+            return self._study
+        own = self._study.time.model_dump(exclude_unset=True)
+        replaced = Time.RECORDS["values"].instead_of
+        if set(replaced) & set(times):
+            own.pop("values", None)
+        if "values" in times:
+            own = {key: value for key, value in own.items() if key not in replaced}
+        with naming_arguments():
+            return self._study.changed({"time": {**own, **plain(times)}})
+
+    @saying(TABLES)
+    def simulate(
+        self,
+        *,
+        runs: int | None = None,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        method: Literal["auto", "vectors", "gram"] | None = None,
+        initial: Start | None = None,
+        workers: int | None = None,
+        output: str | PathLike[str] | None = None,
+        checkpoint: Any = None,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Simulation:
+        """Simulate one-pass stochastic gradient descent, several times.
+
+        All runs share the teacher and the initial student of :meth:`solve` and differ in their
+        examples. An interrupt from the keyboard returns what all runs have reached.
+
+        Args:
+            [simulation]
+            end, alpha, points, spacing: see :meth:`solve`.
+            initial: see :meth:`solve`.
+            workers: threads; one per processor when left out.
+            output: also write ``SIM.nc``, see :meth:`Simulation.save`.
+            checkpoint, progress, notice: see :meth:`solve`.
+
+        Raises:
+            InputError: an argument is not acceptable, or the inputs have no dimension.
+        """
+        from symderiv.api.arguments.starts import start_of
+        from symderiv.experiment.studies.simulating import simulate
+
+        times = {"end": end, "alpha": alpha, "points": points, "spacing": spacing}
+        study = self._timed(times)
+        asked = given({"runs": runs, "method": method})
+        if given(times):
+            asked["end"] = None
+        with naming_arguments(), progress_bar(progress) as update:
+            if asked:
+                own = study.simulation.model_dump(exclude_unset=True)
+                study = study.changed({"simulation": given({**own, **asked})})
+            found = simulate(
+                study,
+                start=start_of(study, initial),
+                workers=workers,
+                progress=lambda done, total: update("simulating", done / max(total, 1)),
+                notice=notice,
+                checkpoint=checkpoint,
+            )
+        return found if output is None else found.save(output)
+
+    def study(
+        self,
+        output: str | PathLike[str] | None = None,
+        *,
+        thorough: bool = False,
+        force: bool = False,
+        checkpoints: Any = None,
+        progress: Progress = None,
+    ) -> StudyResult:
+        """Derive, solve, simulate, compare, plot and report the problem, with its sweep.
+
+        Args:
+            output: the folder of the report, figures and files; NAME-results when left out.
+            thorough: simulate as far as the equations are integrated.
+            force: replace files that symderiv did not write.
+            checkpoints: from an output file to its checkpoint.
+            progress: see :meth:`solve`.
+
+        Raises:
+            InputError: no times are given, or a file must not be replaced.
+        """
+        from symderiv.show.pages.job import run_study
+
+        folder = Path(output) if output is not None else Path(f"{self.name}-results")
+        _ = self._study.alpha  # the times are there
+        with progress_bar(progress) as update:
+            return run_study(
+                self._study,
+                folder,
+                name=self.name,
+                files=self.files,
+                thorough=thorough,
+                force=force,
+                progress=update,
+                checkpoints=checkpoints,
+            )
+
+    def sweep(
+        self,
+        over: Mapping[str, Sequence[Any] | str] | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        scheduler: str | None = None,
+        workers: int | None = None,
+        force: bool = False,
+        fresh: bool = False,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> Sweep:
+        """Solve a grid of problems into one store; what the store holds is not solved again.
+
+        The store is a Zarr group that xarray opens; swept keys are dimensions. More values and more
+        keys widen it.
+
+        Args:
+            over: values of keys of the study file ("training.learning_rate"), beside or instead of
+                those of its table [sweep]; a text "low:high:count" or "log:low:high:count" is a
+                range.
+            output: the store; NAME-sweep.zarr when left out.
+            scheduler: the address of a Dask cluster that runs.
+            workers: processes of this machine; 0 for this one alone, on all its processors. By the
+                number of points when left out: one per processor from 50000 points on.
+            force: replace a sweep of another problem.
+            fresh: solve everything again.
+            progress: see :meth:`solve`.
+            notice: called with a line where it runs, and for what is damaged and solved again.
+
+        Raises:
+            InputError: a problem of the grid is not acceptable, or the output is something else.
+            SymderivError: the disk is full or the scheduler is gone; what is whole is kept.
+        """
+        from symderiv.sweeps.sweep import run_sweep
+
+        store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
+        return run_sweep(
+            self._study,
+            over or {},
+            store,
+            scheduler=scheduler,
+            workers=workers,
+            fresh=fresh,
+            force=force,
+            progress=progress,
+            notice=notice,
+        )
+
+    def map(
+        self,
+        quantity: Quantity,
+        *,
+        over: Mapping[str, Sequence[Any]],
+        resolution: int = 128,
+        coarse: int = 8,
+        change: float | None = None,
+        kinds: bool | None = None,
+        check: int = 0,
+        checkpoint: Any = None,
+        progress: Progress = None,
+    ) -> StudyMap:
+        """A number or a kind of a run over two keys, solved where it changes.
+
+        Args:
+            quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
+                "plateau_end", "slowest", "exponent", "rate", "status", "stable"; or a function of
+                the times and errors of a run.
+            over: two keys of the study file, each with its ends (low, high) or (low, high, "log").
+            resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
+            coarse: squares along each side that are looked at first; what lies wholly inside one of
+                them may be missed.
+            change: of the quantity that is none, of its decimal logarithm where it spans decades; a
+                twentieth of its range when left out. Not for kinds.
+            kinds: a function gives kinds, and only whether they are equal counts.
+            check: points of the full grid, drawn at random, that are solved to compare.
+            checkpoint: see :meth:`solve`; for quantities with a name. Runs that it has are not
+                solved again.
+            progress: see :meth:`solve`.
+
+        Raises:
+            InputError: there is no such quantity, or an end is not acceptable.
+        """
+        from symderiv.api.results.mapped import mapped
+
+        return mapped(
+            self._study,
+            quantity,
+            over,
+            progress,
+            resolution=resolution,
+            coarse=coarse,
+            change=change,
+            kinds=kinds,
+            check=check,
+            checkpoint=checkpoint,
+        )
+
+    def sweep_files(
+        self,
+        over: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        output: str | PathLike[str] | None = None,
+        force: bool = False,
+        checkpoint_every: float | None = None,
+        fresh: bool = False,
+        progress: Progress = None,
+        notice: Any = None,
+    ) -> GridResult:
+        """As :meth:`sweep`, into a folder with one RUN file per problem. Deprecated.
+
+        Args:
+            over: values of keys, beside or instead of those of the table [sweep].
+            output: the folder of the RUN files; NAME-sweep when left out.
+            force: replace files that are not results.
+            checkpoint_every: seconds between checkpoints of each point; None makes none.
+            fresh: do not use checkpoints.
+            progress: see :meth:`solve`.
+            notice: called with a line for every file that is put aside.
+
+        Raises:
+            InputError: a problem of the grid is not acceptable, or a file must not be replaced.
+        """
+        from symderiv.show.pages.grid import grid_points, run_grid
+
+        folder = Path(output) if output is not None else Path(f"{self.name}-sweep")
+        _ = self._study.alpha  # the times are there
+        points = grid_points(self._study, self.name, over or {}, folder)
+        with progress_bar(progress) as update:
+            return run_grid(
+                points,
+                folder,
+                progress=update,
+                checkpoint_every=checkpoint_every,
+                fresh=fresh,
+                force=force,
+                inputs=self.files,
+                notice=notice or (lambda message: None),
+            )
+
+    def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
+        """The derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
+        from symderiv.api.results.derived import derivation_of
+
+        return derivation_of(self._study, tolerance)
+
+    def generate(
+        self,
+        name: str,
+        *,
+        output: str | PathLike[str] | None = ".",
+        tolerance: float | None = None,
+        force: bool = False,
+    ) -> Module:
+        """Write the standalone solver module NAME.py; see :func:`symderiv.generate`."""
+        from symderiv.api.results.derived import module_of
+
+        return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
+
+    def export(
+        self,
+        to: str,
+        output: str | PathLike[str] | None = None,
+        *,
+        tolerance: float | None = None,
+        force: bool = False,
+        **fragment: Any,
+    ) -> Export:
+        """The right-hand side and the error as source in another language.
+
+        At the end of the source stands an example with the numbers of this problem.
+
+        Args:
+            to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all.
+            output: the file to write; None writes nothing, the text is then ``to_source()``.
+            tolerance: see :func:`symderiv.derive`.
+            force: replace a file that symderiv did not write.
+            fragment: for "latex", an ``align`` block: ``equations``, names of those that are wanted
+                (dQ, dR, error, A, …); ``labels``, a prefix; ``numbering``, "all", "rates" or
+                "none"; ``notation``, "symderiv", "saad-solla", "goldt" or "worschech";
+                ``integrals``, "folded" or "written".
+
+        Raises:
+            InputError: the language is not known, or the file must not be replaced.
+            NotYetError: the equations cannot be exported; with the name of the key.
+        """
+        from symderiv.api.results.exports import export_of
+
+        return export_of(
+            self._study,
+            to,
+            output,
+            tolerance=tolerance,
+            force=force,
+            inputs=self.files,
+            **fragment,
+        )
+
+    def cite(self) -> Citation:
+        """What the results rest on, as BibTeX: ``to_bibtex()``."""
+        from symderiv.api.results.citations import citation_of
+
+        return citation_of(self._study)
+
+    def plateau(
+        self, *, digits: int = 15, full: bool = False, **moments: Any
+    ) -> Plateau | BiasedPlateau:
+        """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.
+
+        Args:
+            digits: significant digits, all proved; with biases numbers are doubles.
+            full: also the plateau of the flow with the terms of order η².
+            moments: T1, D1, T2, D2 of the teachers; without them those of the mean random teacher,
+                for isotropic and power-law inputs. With biases T1 and D1, the same in all modes.
+
+        With biases, fixed or trained and alike, the answer is a :class:`BiasedPlateau`: the fixed
+        point of the flow (with ``full`` that with the terms of order η²) and the eigenvalues of its
+        Jacobian, in doubles.
+
+        Raises:
+            InputError: the problem has no such plateau; ``argument`` says why.
+        """
+        from symderiv.api.results.homogeneous import plateau_of
+
+        return plateau_of(self._study, digits, full, moments)
+
+    def late(
+        self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
+    ) -> LateLearning:
+        """Late learning, linearised around Q = R = T; see :func:`symderiv.late`.
+
+        Terms of order η² are in it if the problem's ``order`` is "full"; with label noise the
+        steady state then, in which learning ends.
+
+        Args:
+            alpha: times; a few in the power-law window when left out.
+            T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
+
+        Raises:
+            InputError: the problem cannot be linearised so; ``argument`` says why.
+        """
+        from symderiv.api.results.homogeneous import late_of
+
+        return late_of(self._study, alpha, T1, D1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables of the study with all defaults filled in; arrays as nested lists."""
+        return dict(self._study.tables())
+
+    def _summary(self) -> Summary:
+        study = self._study
+        learns = study.student_activation
+        if study.teacher_activation != learns:
+            learns += f", teacher {study.teacher_activation}"
+        layers = "both layers" if study.network.train_second_layer else "first layer"
+        inputs = f"initial.state = {study.initial.state}" if study.data is None else study.data
+        rows: list[tuple[str, object]] = [
+            ("activation", learns),
+            ("units", f"{study.K} students, {study.M} teachers; {layers} trained"),
+            ("inputs", repr(inputs)),
+        ]
+        for name in ("training", "initial", "time", "simulation"):
+            table = getattr(study, name)
+            if table.model_fields_set:
+                rows.append((name, repr(table).partition("(")[2][:-1]))
+        if study.sweep:
+            rows.append(("sweep", ", ".join(f"{k} ({len(v)})" for k, v in study.sweep.items())))
+        return Summary("Problem", rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, tuple[Path, ...]]:
+        files = tuple(path.absolute() for path in self._study.input_files)
+        return whole_text(self._study, equal=True), files
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = self._study.model_dump(exclude_unset=True)
+        return _restored, (tables, self._study.base)
+
+
+def _restored(tables: dict[str, Any], base: Path) -> Problem:
+    return Problem._of(study_from_mapping(tables, base, timed=False))
+
+
+_NO_KEYS = frozenset({"self", "rule", "inputs", "tasks", "time", "simulation"})
+"""Names in the constructor that are no keys of a table."""
+_LISTED = inspect.signature(Problem.__init__).parameters
+_DEFAULTS = {name: each.default for name, each in _LISTED.items()}
+
+
+def _whole_signature() -> inspect.Signature:
+    """The signature with every key: those that it lists, then what else the tables have."""
+    listed = [each for name, each in _LISTED.items() if name not in ("self", "rule")]
+    others = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=TABLES[table].model_fields[name].default,
+            annotation=annotation,
+        )
+        for table in STATED
+        for name, annotation in get_type_hints(TABLES[table]).items()
+        if name in TABLES[table].model_fields and name not in _LISTED
+    ]
+    return inspect.Signature([*listed, *others])
+
+
+Problem.__signature__ = _whole_signature()

@@ -1,0 +1,25 @@
+"""The questions about Gaussian expectations that people ask, each one call.
+
+``mean``, ``integral`` (``i2``, ``i3``, ``i4``) and ``check`` take whatever a notebook has at hand
+(texts, symbols, fractions, floats, arrays), choose between closed form, quadrature and refusal, and
+answer with a result that shows itself. The commands ``expect``, ``integral`` and ``check`` are
+these calls.
+"""
+
+from __future__ import annotations
+
+from symderiv.api.questions.expectation import Expectation
+from symderiv.api.questions.formula import FormulaCheck, check
+from symderiv.api.questions.means import MAX_DIGITS, i2, i3, i4, integral, mean
+
+__all__ = [
+    "MAX_DIGITS",
+    "Expectation",
+    "FormulaCheck",
+    "check",
+    "i2",
+    "i3",
+    "i4",
+    "integral",
+    "mean",
+]

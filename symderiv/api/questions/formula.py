@@ -1,0 +1,421 @@
+r"""``check``: is a printed formula the expectation that it claims to be?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sympy as sp
+from symderiv_ledger import Check, Comparison, check_by_quadrature, check_formula
+from symderiv_ledger.papers.paper_run import arithmetic as arithmetic_of
+
+from symderiv.api.questions.expectation import Question, answered
+from symderiv.api.questions.law import Law, read_expression, read_law
+from symderiv.api.questions.means import INTEGRALS, asked_integral
+from symderiv.formula.exact_entries import FIRST_FIELDS, without_floats
+from symderiv.formula.pasted import build_formula, read_pasted
+from symderiv.foundation.errors import (
+    DivergentError,
+    FormulaError,
+    InputError,
+    NotYetError,
+    ShapeError,
+)
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.gaussian import (
+    Expectation,
+    OwenT,
+    SignMean4,
+    Value,
+    covariance_symbols,
+    expectation,
+)
+from symderiv.precision.balls.decimals import arithmetic
+
+__all__ = ["FormulaCheck", "check"]
+
+MAX_FIELDS: Final = 9
+#: Evaluations of functions that one point may cost, in up to three variables and in more.
+MOST_EVALUATIONS: Final = (4e5, 6e6)
+
+_LETTERS: Final = ("u", "v", "w", "z")
+#: Letters that papers use for the covariance; C_{12} is its entry whatever that entry is.
+_BASES: Final = ("C", "c", "Q", "Sigma")
+
+_INTEGRAL: Final = re.compile(r"I([234])")
+_FIELD = re.compile(r"(?<![\w.])(?:x([1-9][0-9]{0,2})|[xyzw])(?!\w)", re.ASCII)
+
+
+@dataclass(frozen=True, repr=False)
+class FormulaCheck(Shown):
+    """The outcome of comparing a printed formula with an expectation.
+
+    Args:
+        what: What is averaged, and how it was understood.
+        formula: The formula as it was understood, definitions put in.
+        definitions: The definitions that came with it.
+        found: Both sides at all points.
+        notes: What was not read of the text that was pasted.
+    """
+
+    what: _What
+    formula: sp.Expr
+    definitions: dict[str, sp.Expr]
+    found: Check
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """``"holds"`` or ``"fails"``."""
+        return self.found.verdict
+
+    @property
+    def holds(self) -> bool:
+        """Is the formula right at all points?"""
+        return self.found.verdict == "holds"
+
+    @property
+    def counterexample(self) -> Comparison | None:
+        """The first point that contradicts the formula, with both values."""
+        return self.found.counterexample
+
+    @property
+    def digits(self) -> int | None:
+        """The digits to which both sides agree wherever the formula is right.
+
+        None if it was compared with zeros only.
+        """
+        return self.found.digits
+
+    @property
+    def arithmetic(self) -> str:
+        """What the verdict rests on: the libraries in which both sides were computed."""
+        if self.found.evaluated is None:
+            return arithmetic()
+        libraries = f"{arithmetic_of('mpmath')} and {arithmetic_of('sympy')}"
+        return f"{self.found.evaluated} digits of {libraries}, not enclosed"
+
+    @property
+    def correct_form(self) -> sp.Expr | None:
+        """The engine's own closed form; None if it has none."""
+        return None if self.found.expectation is None else self.found.expectation.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command ``check``."""
+        found, formula, right = self.found, self.formula, self.correct_form
+        mean, _, note = self.what.formula.partition(", ")
+        return {
+            "verdict": found.verdict,
+            "max_relative_error": found.max_relative_error,
+            "counterexample": _shown(found.counterexample),
+            "digits": found.digits,
+            "method": found.method,
+            "arithmetic": self.arithmetic,
+            "certified": found.evaluated is None,
+            "correct_form": None if right is None else str(right),
+            "correct_form_latex": None if right is None else sp.latex(right),
+            "statement": f"{self.what.statement} = {sp.latex(formula)}",
+            "statement_text": f"{mean} = {formula}" + (f", {note}" if note else ""),
+            "formula": str(formula),
+            "formula_latex": sp.latex(formula),
+            "definitions": {name: str(value) for name, value in self.definitions.items()},
+            "covariance": _texts(self.what.law.covariance),
+            "symbolic_identity": found.identical,
+            "points": [
+                {"kind": kind, "holds": good, "total": total}
+                for kind, (good, total) in found.tally.items()
+            ],
+            "undefined": [
+                {**(_shown(comparison) or {}), "reason": comparison.note}
+                for comparison in found.undefined_points
+            ],
+            "skipped": [{"kind": p.kind, "reason": reason} for p, reason in found.skipped],
+            "suggestion": found.suggestion or None,
+            "notes": list(self.notes),
+        }
+
+    def _summary(self) -> Summary:
+        return Summary(f"check: {self.verdict}", tuple(self._rows()))
+
+    def to_text(self) -> str:
+        return "\n".join(f"{name:<14}{value}" for name, value in self._rows()) + "\n"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        record = self.to_dict()
+        rows = [("statement", record["statement_text"])]
+        rows += [("  where", f"{name} = {value}") for name, value in record["definitions"].items()]
+        rows += [
+            ("LaTeX", record["statement"]),
+            ("covariance", _matrix(record["covariance"])),
+            ("verdict", record["verdict"]),
+        ]
+        total = sum(kind["total"] for kind in record["points"])
+        good = sum(kind["holds"] for kind in record["points"])
+        symbolic = ", and the difference tidies to zero" if record["symbolic_identity"] else ""
+        evidence = f"equal at {good} of {total} exact covariances{symbolic}"
+        if self.correct_form is None and record["digits"] is not None:
+            evidence += f", to {record['digits']} digits"
+        rows.append(("evidence", evidence))
+        rows.append(("method", f"{record['method']} ({record['arithmetic']})"))
+        if record["max_relative_error"] is not None:
+            rows.append(("largest error", f"{record['max_relative_error']:.3g} (relative)"))
+        rows += _failure(record)
+        if record["suggestion"]:
+            rows.append(("suggestion", record["suggestion"]))
+        rows += [
+            ("no value", f"{_matrix(entry['covariance'])} ({entry['kind']}): {entry['reason']}")
+            for entry in record["undefined"]
+        ]
+        rows += [("note", note) for note in self.notes]
+        rows += [("skipped", f"{entry['kind']}: {entry['reason']}") for entry in record["skipped"]]
+        return rows
+
+
+def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
+    example = record["counterexample"]
+    if example is None:
+        return []
+    kinds = [f"{k['kind']} ({k['holds']} of {k['total']})" for k in record["points"]]
+    failure = [
+        ("first failure", f"{example['reason']} ({example['kind']})"),
+        ("  covariance", _matrix(example["covariance"])),
+        ("  formula", example["formula"]),
+        ("  expectation", example["expectation"]),
+        ("equal at", ", ".join(kinds)),
+    ]
+    if record["correct_form"] is not None:
+        failure += [
+            ("correct form", record["correct_form"]),
+            ("  LaTeX", record["correct_form_latex"]),
+        ]
+    return failure
+
+
+def check(
+    what: str,
+    formula: Any,
+    activation: Any = None,
+    activations: Any = None,
+    covariance: Any = None,
+    where: Sequence[str] = (),
+    macros: Sequence[str] = (),
+) -> FormulaCheck:
+    r"""Is a formula, typed or pasted as LaTeX, equal to an expectation?
+
+    Both sides are compared at exact random covariances, degenerate ones included.
+
+    Args:
+        what: "i2", "i3", "i4", or the function of the fields x1, x2, ... that is averaged.
+        formula: Text or LaTeX in C_{12} or c12, ..., as it stands in a paper, or a SymPy
+            expression; definitions may stand beside it: ``A=1+C_{11}; ...``.
+        activation, activations: Of the integrals, as in :func:`integral`.
+        covariance: As in :func:`mean`; None is in symbols c11, c12, ...
+        where: Definitions ``NAME=FORMULA`` used in the formula.
+        macros: LaTeX macros used in it, ``\erf=\operatorname{erf}``; those that the text defines
+            with ``\newcommand`` or ``\DeclareMathOperator`` are known without.
+
+    Returns:
+        The verdict, with a counterexample if the formula is wrong.
+
+    Raises:
+        InputError: An argument cannot be understood, or the expectation does not exist.
+        ToleranceError: A side cannot be evaluated.
+
+    Example:
+        >>> check("i2", r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}",
+        ...       activation="erf").verdict
+        'holds'
+    """
+    asked = _read(what, activation, activations, covariance)
+    symbolic, reason = _closed(asked)
+    names, meaning = asked.names()
+    try:
+        read = _read_formula(formula, names, meaning, where, macros, asked.which)
+    except FormulaError as error:
+        raise error.renamed("formula") from None
+    matrix = sp.Matrix(asked.law.covariance)
+
+    def at(covariance: sp.Matrix) -> Expectation:
+        if symbolic is not None and covariance == matrix:
+            return symbolic
+        return asked.expectation(covariance)
+
+    if symbolic is not None:
+        found = check_formula(read.expression, at, matrix)
+    else:
+        try:
+            found = check_by_quadrature(read.expression, asked.number, matrix)
+        except DivergentError:
+            raise reason from None
+    return FormulaCheck(asked, read.expression, read.definitions, found, read.notes)
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """The formula in the symbols of the covariance, and what came with it."""
+
+    expression: sp.Expr
+    definitions: dict[str, sp.Expr]
+    notes: tuple[str, ...]
+
+
+def _read_formula(
+    formula: Any,
+    names: dict[str, str],
+    meaning: dict[str, sp.Expr],
+    where: Sequence[str],
+    macros: Sequence[str],
+    which: str,
+) -> _Formula:
+    if isinstance(formula, sp.Expr):
+        return _Formula(_from_sympy(formula, names, meaning), {}, ())
+    pasted = read_pasted(formula, names, where, macros, which.upper())
+    return _Formula(
+        _expression(pasted.formula, meaning),
+        {name: _expression(d, meaning) for name, d in pasted.definitions.items()},
+        (*_left_side(pasted.left, which), *pasted.notes),
+    )
+
+
+def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.Expr]) -> sp.Expr:
+    """A SymPy expression, its symbols by their names."""
+    put_in = {}
+    for symbol in formula.free_symbols:
+        name = names.get(symbol.name.replace("_", ""))
+        if name is None:
+            known = ", ".join(sorted(set(names.values())))
+            raise FormulaError(f"unknown symbol {symbol.name}; known here: {known}")
+        put_in[symbol] = meaning[name]
+    if formula.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise FormulaError("the formula is not finite")
+    return without_floats(formula).xreplace(put_in)
+
+
+def _left_side(left: str, which: str) -> tuple[str, ...]:
+    """Whether what stands left of the equals sign is what is asked."""
+    named = _INTEGRAL.match(re.sub(r"[\\{}_ ]|mathcal|mathrm", "", left))
+    if not left or (named and f"i{named[1]}" == which):
+        return ()
+    if named:
+        return (f"the left side {left} is not what is asked, {which}; only the right was read",)
+    return (f"the left side {' '.join(left.split())} was not read",)
+
+
+def _closed(asked: _What) -> tuple[Expectation | None, Exception]:
+    """The closed form, or None and why there is none."""
+    try:
+        return asked.expectation(asked.law.covariance), InputError()
+    except (NotYetError, DivergentError) as reason:
+        return None, reason
+
+
+@dataclass(frozen=True)
+class _What:
+    """What is averaged over which law, and how it was understood."""
+
+    integrand: sp.Expr
+    fields: tuple[sp.Symbol, ...]
+    law: Law
+    letters: tuple[str, ...]
+    formula: str
+    which: str = ""
+
+    @property
+    def statement(self) -> str:
+        """LaTeX of E[...]."""
+        return rf"\mathbb{{E}}\left[{sp.latex(self.integrand)}\right]"
+
+    def number(self, covariance: sp.Matrix, digits: int) -> Value:
+        """The expectation at a covariance of numbers."""
+        law = Law(sp.ImmutableMatrix(covariance), None, {})
+        most = MOST_EVALUATIONS[covariance.rows > 3]
+        found = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
+        assert found is not None
+        return found
+
+    def expectation(self, covariance: sp.MatrixBase) -> Expectation:
+        return expectation(self.integrand, self.fields, sp.Matrix(covariance))
+
+    def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:
+        """Names that a formula may use, and what the variables behind them are."""
+        matrix, n = self.law.covariance, self.law.covariance.rows
+        symbols = sorted(matrix.free_symbols, key=lambda s: str(s.name))
+        names = {symbol.name.replace("_", ""): symbol.name for symbol in symbols}
+        meaning: dict[str, sp.Expr] = {symbol.name: symbol for symbol in symbols}
+        for i in range(n):
+            for j in range(n):
+                entry = matrix[i, j]
+                variable = entry.name if entry.is_Symbol else f"C{min(i, j) + 1}{max(i, j) + 1}"
+                if variable in meaning and meaning[variable] != entry:
+                    continue  # the user's symbol of that name is meant
+                meaning[variable] = entry
+                for base in _BASES:
+                    names.setdefault(f"{base}{i + 1}{j + 1}", variable)
+                    if n <= len(self.letters):
+                        names.setdefault(f"{base}{self.letters[i]}{self.letters[j]}", variable)
+        return names, meaning
+
+
+def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _What:
+    if isinstance(what, str) and what.strip().lower() in INTEGRALS:
+        kind = what.strip().lower()
+        asked = asked_integral(kind, activation, activations, covariance)
+        text = asked.echo["formula"]
+        return _What(asked.integrand, asked.fields, asked.law, _LETTERS, text, kind)
+    if activation is not None or activations is not None:
+        raise InputError(
+            "goes with i2, i3 or i4, not with a formula",
+            argument="activation" if activations is None else "activations",
+        )
+    if covariance is None:
+        size = _size(str(what))
+        law = Law(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
+    else:
+        law = read_law(covariance)
+        if law.covariance.rows > MAX_FIELDS:
+            raise ShapeError(f"has more than {MAX_FIELDS} rows", argument="covariance")
+    try:
+        function, fields = read_expression(what, law.covariance.rows)
+    except InputError as error:
+        raise error.renamed("what") from None
+    return _What(function, fields, law, FIRST_FIELDS, f"E[{function}]")
+
+
+def _size(text: str) -> int:
+    """The largest number of a field in a formula."""
+    numbers = [
+        int(m.group(1)) if m.group(1) else FIRST_FIELDS.index(m.group()) + 1
+        for m in _FIELD.finditer(text[:3000])
+    ]
+    if max(numbers, default=1) > MAX_FIELDS:
+        raise ShapeError(f"has more than {MAX_FIELDS} fields", argument="what")
+    return max(numbers, default=1)
+
+
+def _expression(tree: Any, meaning: dict[str, sp.Expr]) -> sp.Expr:
+    functions: dict[str, Callable[..., Any]] = {"SignMean4": SignMean4, "OwenT": OwenT}
+    built = build_formula(tree, meaning, functions)
+    return built.xreplace({sp.Symbol(name, real=True): value for name, value in meaning.items()})
+
+
+def _shown(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "kind": comparison.point.kind,
+        "covariance": _texts(comparison.point.covariance),
+        "formula": comparison.formula,
+        "expectation": comparison.expectation,
+        "relative_error": comparison.relative_error,
+        "reason": comparison.reason,
+    }
+
+
+def _texts(matrix: sp.MatrixBase) -> list[list[str]]:
+    return [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]
+
+
+def _matrix(rows: list[list[str]]) -> str:
+    return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"

@@ -1,0 +1,112 @@
+"""Answers whose values have the names of their JSON keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Answer", "DrawnAnswer"]
+
+
+class Answer(Shown):
+    """A record of named values: ``answer.rates`` is ``answer.to_dict()["rates"]``.
+
+    Lists of numbers are given as NumPy arrays; numbers with more digits than a double are texts.
+    """
+
+    _title = "Answer"
+    #: What is shown first, of the record.
+    _first: Sequence[str] = ()
+
+    def __init__(self, record: Mapping[str, Any], text: str = "") -> None:
+        self._record = dict(record)
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._record:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        value = self._record[name]
+        if isinstance(value, list) and value and all(isinstance(v, float | int) for v in value):
+            import numpy as np
+
+            return np.array(value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._record})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of the command."""
+        return dict(self._record)
+
+    def to_text(self) -> str:
+        """What the command prints for people."""
+        return self._text
+
+    def _summary(self) -> Summary:
+        rows = [(name, _short(self._record[name])) for name in self._first if name in self._record]
+        notes = [f"warning: {warning}" for warning in self._record.get("warnings") or ()]
+        return Summary(self._title, rows, notes)
+
+
+#: Times (n,), curves (n,) by their labels, the window of a power law or None.
+Curves = tuple[Any, dict[str, Any], "tuple[float, float] | None"]
+
+
+class DrawnAnswer(Answer):
+    """An answer with an error curve, which is computed when it is drawn or pickled."""
+
+    def __init__(self, record: Mapping[str, Any], text: str, curves: Callable[[], Curves]) -> None:
+        super().__init__(record, text)
+        self._curves = curves
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the exact error curve and its approximations on logarithmic axes.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: there is no curve to draw.
+        """
+        axes: Axes = drawing("linear_plots").linear_axes(*self._curves(), ax)
+        return axes
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            known: _Known = _Known(self._curves(), None)
+        except InputError as error:
+            known = _Known(None, error)
+        return {**vars(self), "_curves": known}
+
+
+class _Known:
+    """Curves that were computed, or why there are none."""
+
+    def __init__(self, curves: Curves | None, error: InputError | None) -> None:
+        self.curves, self.error = curves, error
+
+    def __call__(self) -> Curves:
+        if self.error is not None:
+            raise self.error
+        assert self.curves is not None
+        return self.curves
+
+
+def _short(value: Any) -> Any:
+    """A long list by its ends."""
+    if isinstance(value, list) and len(value) > 5:
+        first, last = value[0], value[-1]
+        ends = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in (first, last)]
+        return f"{ends[0]} … {ends[1]} ({len(value)} values)"
+    return value

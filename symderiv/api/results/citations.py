@@ -1,0 +1,228 @@
+"""What a run, a problem or a claim rests on, as BibTeX.
+
+Which entry belongs to which input model, activation, learning rule and paper is said by
+``citations.toml`` beside this module; entries are those of the bibliography.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study_tables import all_records
+
+if TYPE_CHECKING:
+    from symderiv_ledger.claims.claim import Claim, Code, Paper
+
+    from symderiv.problem.study import Study
+
+__all__ = ["Citation", "citation_of", "citation_of_claims", "cited"]
+
+
+class Citation(Answer):
+    """What a run, a problem or claims rest on.
+
+    Attributes:
+        keys: of the entries; reasons: per key, what rests on it.
+    """
+
+    _title = "What the results rest on"
+    _first = ("keys",)
+
+    def to_bibtex(self) -> str:
+        """The entries."""
+        return self.to_text()
+
+
+_OWN: Final = """@software{symderiv,
+  author = {{The symderiv developers}},
+  title = {symderiv: learning dynamics of two-layer networks, derived and solved},
+  version = {VERSION},
+  license = {BSD-3-Clause}
+}
+"""
+#: So many claims are named in a reason.
+_SHOWN: Final = 6
+#: A paper that has no entry: own papers, and notes that were not published.
+_PAPER: Final = "@misc{KEY,\n  title = {{TITLE}}\n}"
+_CODE: Final = """@misc{KEY,
+  title = {{ADDRESS}},
+  howpublished = {\\url{https://github.com/ADDRESS}},
+  note = {commit COMMIT, licence: LICENCE}
+}"""
+
+
+def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
+    """What a study, or the claims of a paper, rest on.
+
+    Args:
+        what: a study file, or the name of a paper as :func:`symderiv.verify` takes it.
+        equation: of the paper, or the name of one claim; all when left out.
+
+    Raises:
+        InputError: there is no such file, paper or equation.
+    """
+    from symderiv_ledger.papers.known_papers import names
+
+    from symderiv.problem.study import load_study
+
+    name = fspath(what)
+    if name in names():
+        return citation_of_claims([(name, equation)])
+    if equation is not None:
+        raise InputError("needs the name of a paper", argument="equation")
+    return citation_of(load_study(name, timed=False))
+
+
+def citation_of(study: Study) -> Citation:
+    """What a study rests on: its means, inputs, layers, learning rule, and the program itself."""
+    data = _data()
+    reasons: dict[str, str] = {}
+
+    def add(found: Mapping[str, str]) -> None:
+        for key, reason in found.items():
+            told = reasons.get(key, "").split("; ") if key in reasons else []
+            reasons[key] = "; ".join(dict.fromkeys([*told, reason]))
+
+    add(data["always"])
+    model = getattr(study.data, "model", "")
+    add(dict.fromkeys(data["inputs"].get(model, ()), f"inputs of the model {model}"))
+    for name in dict.fromkeys([study.network.activation, study.network.teacher_activation]):
+        add(data["activations"].get(name, {}))
+    for key, value in _given(study):
+        add(data["keys"].get(key, {}))
+        add(data["values"].get(key, {}).get(value, {}) if isinstance(value, str) else {})
+    known = _entries()
+    return _citation({key: (why, known[key]) for key, why in reasons.items()})
+
+
+def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
+    """What claims rest on: their papers, and those of the claims that they use, directly or not.
+
+    Args:
+        chosen: names of papers of the library, each with an equation, the name of a claim, or
+            None for all claims.
+
+    Raises:
+        InputError: there is no such paper or equation.
+    """
+    from symderiv_ledger.papers.known_papers import paper
+
+    asked: dict[tuple[str, str], tuple[Paper, Claim]] = {}
+    for name, equation in chosen:
+        home = paper(name)
+        found = [c for c in home.claims if equation in (None, c.equation, c.name)]
+        if not found:
+            raise InputError(f"{name} has no claim on {equation}", argument="equation")
+        asked |= {(name, claim.name): (home, claim) for claim in found}
+    sources: dict[str, tuple[str, str, list[str]]] = {}
+    for home, claim, why in [*_told(asked.values()), *_used(asked)]:
+        key, entry = _source(home, claim)
+        sources.setdefault(key, (why, entry, []))[2].append(claim.name)
+    return _citation(
+        {
+            key: (f"{why} {_named(dict.fromkeys(claims))}", entry)
+            for key, (why, entry, claims) in sources.items()
+        }
+    )
+
+
+def _citation(found: Mapping[str, tuple[str, str]]) -> Citation:
+    from symderiv import __version__
+
+    texts = [_OWN.replace("VERSION", __version__)]
+    texts += [f"% {why}\n{entry}\n" for why, entry in found.values()]
+    reasons = {key: why for key, (why, _) in found.items()}
+    return Citation({"keys": ["symderiv", *found], "reasons": reasons}, "\n".join(texts))
+
+
+def _given(study: Study) -> Iterator[tuple[str, Any]]:
+    """Keys that are not at their defaults, with their values."""
+    for table in ("network", "training"):
+        found = getattr(study, table)
+        for key in found.RECORDS:
+            if not found.at_default(key):
+                yield f"{table}.{key}", getattr(found, key)
+    if study.task:
+        yield "task", None
+
+
+def _named(claims: Iterable[str]) -> str:
+    names = list(claims)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _told(claims: Iterable[tuple[Paper, Claim]]) -> Iterator[tuple[Paper, Claim, str]]:
+    return ((home, claim, "claims on") for home, claim in claims)
+
+
+def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim, str]]:
+    """The claims that these use, directly or not."""
+    from symderiv_ledger.claims.claim_graph import targets
+    from symderiv_ledger.papers.known_papers import paper
+
+    seen, ahead = set(claims), list(claims.values())
+    while ahead:
+        home, claim = ahead.pop(0)
+        for use in claim.uses:
+            other = paper(use.paper) if use.paper else home
+            for found in targets(use, other.claims, but=claim):
+                if (other.name, found.name) not in seen:
+                    seen.add((other.name, found.name))
+                    ahead.append((other, found))
+                    yield other, found, "what these claims use:"
+
+
+def _source(home: Paper, claim: Claim) -> tuple[str, str]:
+    """Key and entry of where a claim is printed."""
+    printed = home.printed.get(claim.equation)
+    if printed is not None and printed.code is not None:
+        return _repository(printed.code)
+    key = _data()["papers"].get(home.name)
+    if key is not None:
+        return key, _entries()[key]
+    return home.name, _PAPER.replace("KEY", home.name).replace("TITLE", home.title)
+
+
+def _repository(code: Code) -> tuple[str, str]:
+    key = code.repository.replace("/", ":")
+    entry = _CODE.replace("KEY", key).replace("ADDRESS", code.repository)
+    return key, entry.replace("COMMIT", code.commit).replace("LICENCE", code.licence)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    """Those of ``citations.toml``, with those that the records of keys name."""
+    file = resources.files("symderiv.api.results").joinpath("citations.toml")
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    records = {f"{table}.{key}": record for table, key, record in all_records()}
+    found["keys"] |= {key: record.sources for key, record in records.items() if record.sources}
+    found["values"] = {key: each.sources_of for key, each in records.items() if each.sources_of}
+    return found
+
+
+@cache
+def _entries() -> dict[str, str]:
+    """The entries of the bibliography by their keys."""
+    found = {}
+    for entry in re.findall(r"^@[\s\S]*?^}$", _bibliography(), re.MULTILINE):
+        found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
+    return found
+
+
+def _bibliography() -> str:
+    """Beside the package when it is installed, in the folder of documents otherwise."""
+    installed = resources.files("symderiv").joinpath("bibliography.bib")
+    if installed.is_file():
+        return installed.read_text(encoding="utf-8")
+    beside = Path(__file__).parents[3] / "docs" / "bibliography.bib"
+    return beside.read_text(encoding="utf-8")

@@ -1,0 +1,258 @@
+"""The derivation of the learning dynamics, and the solver modules that are written from it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.arguments.module_names import check_module_name
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output, OutputFolder
+from symderiv.foundation.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    from symderiv.foundation.written_derivation import Derivation
+    from symderiv.learning.rule.learning_rule import LearningRule
+    from symderiv.problem.study import Study
+
+__all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivation_of", "module_of"]
+
+
+@dataclass(frozen=True, repr=False)
+class LearningDerivation(Shown):
+    """From the update of one example to the order-parameter equations, step by step.
+
+    Attributes:
+        activation, teacher_activation: the resolved formulas.
+        derivation: sections of steps.
+    """
+
+    activation: str
+    teacher_activation: str
+    derivation: Derivation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Formulas, title and one entry per section."""
+        formulas = {"activation": self.activation, "teacher_activation": self.teacher_activation}
+        return {**formulas, **self.derivation.to_json()}
+
+    def to_text(self) -> str:
+        """The whole derivation as text."""
+        return self.derivation.to_text()
+
+    def to_latex(self) -> str:
+        """A complete LaTeX article."""
+        return self.derivation.to_latex()
+
+    def to_html(self) -> str:
+        """A complete HTML page with native MathML."""
+        from symderiv.show.pages.page import derivation_page
+
+        return derivation_page(self.derivation)
+
+    def _repr_html_(self) -> str:
+        return self.derivation.to_html()
+
+    def _summary(self) -> Summary:
+        sections = self.derivation.sections
+        steps = sum(len(section.steps) for section in sections)
+        rows: list[tuple[str, object]] = [
+            ("sections", ", ".join(section.key for section in sections)),
+            ("steps", steps),
+        ]
+        return Summary(self.derivation.title, rows, ["all of it: .to_text(), .to_latex()"])
+
+
+def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
+    """The derivation of a study's equations."""
+    from symderiv.formula import activation as read_activation
+    from symderiv.integrate.rules.whichever import rule_of_study
+    from symderiv.learning.narration.rates_told import told_of
+    from symderiv.show.pages.derivations import learning_derivation
+
+    student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
+    with naming_arguments():
+        rule = rule_of_study(study)
+    found = learning_derivation(
+        student,
+        teacher,
+        _checked(tolerance),
+        plateau=True,
+        rule=rule,
+        rates=told_of(study.rule_keys),
+    )
+    return LearningDerivation(student.text, teacher.text, found)
+
+
+class Module(Answer):
+    """A solver module that was written.
+
+    Attributes:
+        path: the file; sha256: its digest; functions: names of its public functions.
+        fast_path, fast_sha256: the module for given numbers of units; runtime_path: what it needs.
+        approximation: what it says of the accuracy of its activations, if they are not exact.
+    """
+
+    _title = "Solver module"
+    _first = ("path", "sha256", "functions")
+
+    def __init__(self, record: dict[str, Any], text: str, source: str) -> None:
+        super().__init__(record, text)
+        self._source = source
+
+    def to_source(self) -> str:
+        """The text of the module."""
+        return self._source
+
+
+def module_of(
+    study: Study,
+    name: str,
+    *,
+    tolerance: float | None,
+    output: str | PathLike[str] | None,
+    force: bool,
+) -> Module:
+    """The solver module of a study's activations and rule.
+
+    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
+    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
+    and runtime.py, which that imports.
+
+    Args:
+        study: its activations and its rule are meant.
+        name: a Python identifier; the file is NAME.py.
+        tolerance: see :func:`symderiv.derive`.
+        output: its folder; None writes nothing, the text is then ``to_source()``.
+        force: replace files that symderiv did not write.
+
+    Raises:
+        InputError: an argument is not acceptable, or the file must not be replaced.
+    """
+    check_module_name(name, None if output is None else Path(output))
+    tolerance = _checked(tolerance)
+
+    from symderiv.lowering.solver_files import FAST, RUNTIME, runtime_text
+
+    targets: list[Output] = []
+    if output is not None:
+        folder = OutputFolder(Path(output), force=force)
+        places = (f"{name}.py", f"{FAST}/{name}.py", f"{FAST}/{RUNTIME}")
+        targets = [folder.file(place, "py") for place in places]
+    with naming_arguments():
+        text, fast = _module_texts(study, name, tolerance)
+    for target, source in zip(targets, (text, fast, runtime_text()), strict=bool(targets)):
+        target.write_text(source)
+    path, fast_path, runtime_path = (str(t.path) for t in targets) if targets else ("", "", "")
+    record: dict[str, Any] = {
+        "path": path,
+        "sha256": _digest(path, text),
+        "functions": _functions(text),
+        "fast_path": fast_path,
+        "fast_sha256": _digest(fast_path, fast),
+        "runtime_path": runtime_path,
+    }
+    lines = [path, f"sha256 {record['sha256']}", f"functions: {', '.join(record['functions'])}"]
+    if targets:
+        lines.append(f"compiled for given numbers of units: {fast_path}, with {runtime_path}")
+    accuracy = _accuracy(text)
+    if accuracy:
+        record["approximation"] = accuracy
+        lines.append(_accuracy_line(accuracy))
+    return Module(record, "\n".join(lines) + "\n", text)
+
+
+def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
+    """The readable module, with an example where there are numbers for one, and the fast one."""
+    from symderiv.checking.recipes import solver_text
+    from symderiv.integrate.rules.whichever import rule_of_study
+
+    rule = rule_of_study(study)
+    activations = study.student_activation, study.teacher_activation
+    found = solver_text(name, *activations, tolerance, rule=rule)
+    return _with_example(found.readable, study, rule), found.fast
+
+
+def _with_example(text: str, study: Study, rule: LearningRule) -> str:
+    """The module with an example at its end, where the study has numbers for one."""
+    from symderiv_codegen import with_example
+
+    from symderiv.api.results.exports import example_of
+    from symderiv.foundation.errors import SymderivError
+    from symderiv.lowering.solver_arrays import RANGES, arrays_of
+
+    arrays = arrays_of(rule)
+    vectors = arrays.state, arrays.parameters
+    try:
+        example = example_of(study, vectors)
+    except (SymderivError, KeyError):
+        return text
+    return str(with_example(text, vectors, RANGES, example, (("K", "K"), ("K", "M"))))
+
+
+def _digest(path: str, text: str) -> str:
+    """The SHA-256 of a file; of the text if it was not written."""
+    content = Path(path).read_bytes() if path else text.encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+class CheckedIn(Answer):
+    """The modules of the package: where they are, which differ from their derivation."""
+
+    _title = "Checked-in solver modules"
+    _first = ("path", "modules", "differing")
+
+
+def checked_in(*, check: bool = False) -> CheckedIn:
+    """Rewrite the package's own modules from their derivation, or only compare them."""
+    import symderiv_kernels
+
+    from symderiv.checking.recipes import RECIPES, write_checked_in
+
+    directory = Path(symderiv_kernels.__path__[0])
+    differing = list(write_checked_in(directory, check=check))
+    outcome = "differ from their derivation" if check else "rewritten"
+    text = f"{len(RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
+    modules = sorted(RECIPES)
+    return CheckedIn({"path": str(directory), "modules": modules, "differing": differing}, text)
+
+
+def _checked(tolerance: float | None) -> float | None:
+    """The tolerance, if it makes sense."""
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise InputError(
+            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
+        )
+    return tolerance
+
+
+def _accuracy(text: str) -> dict[str, str | float]:
+    """What a module says of the accuracy of its activations; nothing if they are exact."""
+    found: dict[str, str | float] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id.startswith("ACTIVATION_"):
+                found[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
+    return found
+
+
+def _accuracy_line(accuracy: dict[str, str | float]) -> str:
+    if accuracy["method"] == "quadrature":
+        return f"means by quadrature: absolute error up to {accuracy['error']} (largest found)"
+    return (
+        f"activation by {accuracy['method']}: error {accuracy['error']}, of its derivative "
+        f"{accuracy['derivative_error']} (proved)"
+    )
+
+
+def _functions(text: str) -> list[str]:
+    """Names of the public functions of a module, in the order of its text."""
+    functions = (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return [name for name in functions if not name.startswith("_")]

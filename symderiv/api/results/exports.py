@@ -1,0 +1,201 @@
+"""What was derived, as source in the languages that others work in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.languages import LANGUAGES
+from symderiv.foundation.outputs import Output
+
+if TYPE_CHECKING:
+    from symderiv_codegen import Example, Program, Vector
+
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+__all__ = ["Export", "example_of", "export_of"]
+
+MOST_NUMBERS = 400
+"""Of an example in an exported file; beyond it the example has isotropic inputs."""
+MOST_TIME = 10.0
+"""Of an example."""
+
+
+class Export(Answer):
+    """An exported source.
+
+    Attributes:
+        to: the language; path: the file, or an empty text; sha256: of the source; lines: of it.
+    """
+
+    _title = "Exported source"
+    _first = ("to", "path", "sha256", "lines")
+
+    def __init__(self, record: dict[str, Any], text: str, source: str) -> None:
+        super().__init__(record, text)
+        self._source = source
+
+    def to_source(self) -> str:
+        """The text of the source."""
+        return self._source
+
+
+def export_of(
+    study: Study,
+    to: str,
+    output: str | PathLike[str] | None = None,
+    *,
+    tolerance: float | None = None,
+    force: bool = False,
+    inputs: Iterable[Path] = (),
+    **fragment: Any,
+) -> Export:
+    """The right-hand side, the error and an example with the numbers of a study.
+
+    Args:
+        study: its activations, rule, rates and start.
+        to: one of :data:`symderiv.foundation.languages.LANGUAGES`.
+        output: the file; None writes nothing.
+        tolerance: bound on the error of an activation without closed means; None for 1e-8.
+        force: replace a file that symderiv did not write.
+        inputs: files that are not replaced.
+        fragment: of LaTeX only, see :func:`symderiv.api.results.latex_fragments.latex_fragment`.
+
+    Raises:
+        InputError: the language is not known, or the file must not be replaced.
+        NotYetError: the equations of the study cannot be exported; with the name of the key.
+    """
+    if to not in LANGUAGES:
+        raise InputError(f"{to!r} is not one of {', '.join(LANGUAGES)}", argument="to")
+    language = LANGUAGES[to]
+    from symderiv_codegen import PrinterError
+
+    target = None if output is None else Output(output, language.ending, inputs=inputs, force=force)
+    if to == "latex":
+        from symderiv.api.results.latex_fragments import latex_fragment
+
+        with naming_arguments():
+            return written_source(to, latex_fragment(study, **fragment), target)
+    if fragment:
+        raise InputError("is for latex only", argument=next(iter(fragment)))
+    with naming_arguments():
+        program = _program(study, tolerance)
+        example = example_of(study, program.vectors)
+    try:
+        source = language.source(program, example)
+    except PrinterError as error:
+        raise NotYetError(f"not exported: {error}", argument="to") from error
+    return written_source(to, source, target)
+
+
+def written_source(to: str, source: str, target: Output | None) -> Export:
+    """A source and, if there is a file for it, the file."""
+    if target is not None:
+        target.write_text(source)
+    record: dict[str, Any] = {
+        "to": to,
+        "path": str(target.path) if target else "",
+        "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "lines": source.count("\n"),
+    }
+    text = source if target is None else f"{target.path}\n"
+    return Export(record, text, source)
+
+
+def _program(study: Study, tolerance: float | None) -> Program:
+    from symderiv.integrate.rules.whichever import rule_of_study
+    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.lowering.programs.exported import exported_program
+    from symderiv.problem.study_tables import keys_acting
+
+    for key in ("task", *keys_acting("time")):
+        if key in study.rule_keys:
+            raise NotYetError("not exported: it changes in time; leave it out", argument=key)
+    rule = rule_of_study(study)
+    problem = learning_problem(study.student_activation, study.teacher_activation, rule)
+    return exported_program(problem, "exported", tolerance)
+
+
+def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
+    """The study's own start and numbers, to twelve digits."""
+    from symderiv_codegen import Example
+
+    from symderiv.integrate.flows.integrate import check_equations
+    from symderiv.problem.initial import initial
+    from symderiv.problem.rule_of import rule_of
+
+    if not study.time.values and study.time.end is None:
+        study = study.changed({"time": {"end": MOST_TIME}})
+    drawn = study.initial.state is None and study.initial.draw == "sampled"
+    if drawn and study.data_model is not None and study.data_model.dimension is None:
+        own = study.initial.model_dump(exclude_unset=True)
+        study = study.changed({"initial": {**own, "draw": "mean"}})
+    start = initial(study)
+    check_equations(start)
+    if start.data is not None and len(start.data.components) > 1:
+        raise NotYetError(
+            "not exported: inputs of several classes have one program per class and more",
+            argument="data.model",
+        )
+    state = start.state
+    own = _numbers(study, state)
+    sizes = {"K": state.K, "M": state.M, "L": state.L}
+    count = sum(np.size(value) for value in own.values())
+    if count > MOST_NUMBERS:
+        sizes["L"], own = 1, _isotropic(own, state)
+    found = rule_of(study) if study.rule_keys else None
+    if found is not None:
+        own |= {**found.parameters, **found.state}
+    values = {
+        field.name: _rounded(own[field.name], tuple(sizes[size] for size in field.shape))
+        for vector in vectors
+        for field in vector.fields
+    }
+    times = study.time.values or [study.time.end or 0.0]
+    return Example(sizes, values, end=min(float(times[-1]), MOST_TIME), steps=200)
+
+
+def _numbers(study: Study, state: State) -> dict[str, Any]:
+    training = study.training
+    return {
+        "student_overlap": np.moveaxis(state.student_overlap, 0, -1),
+        "cross_overlap": np.moveaxis(state.cross_overlap, 0, -1),
+        "v": state.student_weights,
+        "eigenvalue": state.eigenvalue,
+        "weight": state.weight,
+        "teacher_overlap": np.moveaxis(state.teacher_overlap, 0, -1),
+        "T": state.teacher_covariance,
+        "v_teacher": state.teacher_weights,
+        "learning_rate": training.learning_rate,
+        "second_layer_learning_rate": study.second_layer_learning_rate,
+        "weight_decay": training.weight_decay,
+        "second_layer_weight_decay": study.second_layer_weight_decay,
+        "label_noise": training.label_noise,
+        "full_order": float(training.order == "full"),
+    }
+
+
+def _isotropic(own: Mapping[str, Any], state: State) -> dict[str, Any]:
+    """The same covariances of fields at isotropic inputs."""
+    return {
+        **own,
+        "student_overlap": state.Q[..., None],
+        "cross_overlap": state.R[..., None],
+        "teacher_overlap": state.T[..., None],
+        "eigenvalue": np.ones(1),
+        "weight": np.ones(1),
+    }
+
+
+def _rounded(value: Any, shape: tuple[int, ...]) -> tuple[float, ...]:
+    numbers = np.broadcast_to(np.asarray(value, dtype=float), shape)
+    return tuple(float(f"{number:.12g}") + 0.0 for number in numbers.ravel())

@@ -1,0 +1,119 @@
+"""Problems of which all units are alike: what plateau and late learning are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from symderiv.api.results.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
+from symderiv.api.results.late import LateLearning, late_learning
+from symderiv.api.results.plateau import Plateau, plateau
+from symderiv.foundation.errors import InputError
+from symderiv.problem.input_models import PowerLaw
+from symderiv.problem.study import Study
+
+__all__ = ["late_of", "plateau_of"]
+
+
+def plateau_of(
+    study: Study, digits: int, full: bool, moments: Mapping[str, Any]
+) -> Plateau | BiasedPlateau:
+    """The plateau of a study, of the mean random teacher unless moments are given."""
+    if study.rule_keys and study.rule_keys[0] in OF_BIASES:
+        _require_alike_units(study)
+        if digits != 15:
+            raise InputError(
+                "must be left at 15 with biases, whose plateau is in doubles", argument="digits"
+            )
+        return biased_plateau_of(study, full, moments)
+    _require_alike(study)
+    given = {"T1": None, "D1": None, "T2": None, "D2": None}
+    for name in moments:
+        if name not in given:
+            raise InputError("is not one of T1, D1, T2, D2", argument=name)
+    data = study.data
+    teacher: dict[str, Any] = dict(moments)
+    if not moments:
+        if isinstance(data, PowerLaw):
+            teacher = {"distinct_eigenvalues": data.distinct_eigenvalues, "exponent": data.exponent}
+        elif _spectrum(study)[0].tolist() == [1.0]:
+            teacher = {"T1": 1, "D1": 0, "T2": 1, "D2": 0}
+        else:
+            raise InputError("for these inputs give T1, D1, T2 and D2", argument="inputs")
+    return plateau(
+        units=study.K,
+        activation=study.student_activation,
+        learning_rate=study.training.learning_rate,
+        digits=digits,
+        full=full,
+        **teacher,
+    )
+
+
+def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
+    """Late learning of a study; an exponent is fitted for power-law inputs."""
+    from symderiv.inputs import power_law
+
+    _require_alike(study, noisy=True)
+    data = study.data
+    full = study.training.order == "full"
+    law = isinstance(data, PowerLaw) and data.exponent > 0
+
+    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
+        if law and isinstance(data, PowerLaw):
+            component = power_law(L, data.exponent).single()
+            return component.eigenvalue, component.weight
+        return _spectrum(study)
+
+    return late_learning(
+        study.K,
+        spectrum,
+        int(_spectrum(study)[0].size),
+        data.exponent if law and isinstance(data, PowerLaw) else None,
+        study.student_activation,
+        study.training.learning_rate,
+        full=full,
+        student_std=study.initial.student_std,
+        alpha=alpha,
+        T1=T1,
+        D1=D1,
+        # at first order in η the equations have no label noise
+        label_noise=study.training.label_noise if full else 0.0,
+    )
+
+
+def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
+    data = study.data_model
+    if data is None or data.latent is not None or len(data.components) != 1:
+        raise InputError(
+            "must be Gaussian inputs of one component that the teacher sees itself",
+            argument="inputs",
+        )
+    component = data.single()
+    return component.eigenvalue, component.weight
+
+
+def _require_alike(study: Study, noisy: bool = False) -> None:
+    """Raise an InputError for what the equations of alike units do not have."""
+    study.only_plain("late learning and plateaus")
+    _require_alike_units(study, noisy)
+
+
+def _require_alike_units(study: Study, noisy: bool = False) -> None:
+    """The same whatever the learning rule; ``noisy``: label noise is allowed."""
+    training = study.training
+    if study.K != study.M:
+        raise InputError(f"must be as many as teachers, {study.M}", argument="students")
+    if study.teacher_activation != study.student_activation:
+        raise InputError("must be that of the students", argument="teacher_activation")
+    for name in ("student_weights", "teacher_weights"):
+        if not np.allclose(getattr(study, name), study.M**-0.5, rtol=1e-12):
+            raise InputError("must be 1/sqrt(M) here", argument=name)
+    if study.network.train_second_layer:
+        raise InputError("must be off here", argument="train_second_layer")
+    for name in ("label_noise", "weight_decay"):
+        if getattr(training, name) and not (noisy and name == "label_noise"):
+            raise InputError("must be 0 here", argument=name)
+    _spectrum(study)

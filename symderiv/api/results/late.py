@@ -1,0 +1,329 @@
+"""Late learning: everything linearised around perfect learning, Q = R = T."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from symderiv.api.arguments.exact_numbers import exact, times_of
+from symderiv.api.results.answer import Curves, DrawnAnswer
+from symderiv.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from symderiv.analysis.late.asymptotics import Asymptotics
+
+__all__ = ["LateLearning", "late", "late_learning"]
+
+_MOMENTS = {"T": "T1", "D": "D1"}
+_CURVE_POINTS = 200
+_SHOWN_RATES = 4
+
+
+class LateLearning(DrawnAnswer):
+    """Rates, error curve and exponent close to perfect learning.
+
+    Attributes:
+        rates: decay rates per unit α, all 4 L of them ascending; a negative one grows.
+        groups: name, direction and rates of each group.
+        stable: no rate is negative; critical_learning_rate: the largest η for which.
+        alpha, generalization_error: times and ε_g, shape (n,), with the terms of second order in
+            the distance where ``accuracy`` says so; generalization_error_first_order: without.
+        exponent: fitted to the power-law window, or None.
+        steady_state: with label noise where learning ends: generalization_error (~ η σ² at small
+            η), and distance, the diagonal and the rest of Q - R T⁻¹ Rᵀ; else None.
+        matrices: G, H, F of the linearised equations, symbolic in M.
+    """
+
+    _title = "Late learning, linearised around Q = R = T"
+    _first = (
+        "activation",
+        "rates",
+        "stable",
+        "critical_learning_rate",
+        "alpha",
+        "generalization_error",
+    )
+
+
+def late(
+    *,
+    units: int,
+    distinct_eigenvalues: int,
+    exponent: float,
+    activation: str = "erf",
+    learning_rate: float = 1.0,
+    full: bool = False,
+    student_std: float = 0.0,
+    alpha: float | Iterable[float] | None = None,
+    T1: Any = "1",
+    D1: Any = "0",
+    label_noise: float = 0.0,
+) -> LateLearning:
+    """Late learning of M students and M teachers with output weights 1/√M and power-law inputs.
+
+    Args:
+        units: M ≥ 2.
+        distinct_eigenvalues, exponent: L and β > 0; eigenvalues ∝ l^-(1+β), mean 1.
+        activation: a name or a formula in ``x``.
+        learning_rate: η; rates are per unit of α.
+        full: with the terms of order η².
+        student_std: standard deviation of the initial weights.
+        alpha: times; a few in the power-law window when left out.
+        T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
+        label_noise: σ ≥ 0, with ``full``: learning ends in a steady state beside the teachers.
+
+    Raises:
+        InputError: an argument is not acceptable.
+
+    >>> import symderiv as sd
+    >>> sd.late(units=2, distinct_eigenvalues=8, exponent=1, learning_rate=0.1).stable
+    True
+    """
+    from symderiv.inputs import power_law
+
+    if not (math.isfinite(exponent) and exponent > 0):
+        raise InputError(f"{exponent:g} is not positive", argument="exponent")
+
+    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
+        component = power_law(L, exponent).single()
+        return component.eigenvalue, component.weight
+
+    return late_learning(
+        units,
+        spectrum,
+        distinct_eigenvalues,
+        exponent,
+        activation,
+        learning_rate,
+        full=full,
+        student_std=student_std,
+        alpha=alpha,
+        T1=T1,
+        D1=D1,
+        label_noise=label_noise,
+    )
+
+
+def late_learning(
+    units: int,
+    spectrum: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    L: int,
+    exponent: float | None,
+    activation: str,
+    learning_rate: float,
+    *,
+    full: bool,
+    student_std: float,
+    alpha: float | Iterable[float] | None,
+    T1: Any,
+    D1: Any,
+    label_noise: float = 0.0,
+) -> LateLearning:
+    """As :func:`late`, with the eigenvalues and weights that a function gives for each L.
+
+    Without ``exponent`` there is no power law to fit.
+    """
+    from symderiv.analysis.late.sizes import check_count
+
+    check_count(L)
+
+    from symderiv.analysis.late.asymptotics import Asymptotics
+    from symderiv.formula import activation as read_activation
+
+    chosen = read_activation(activation)
+    if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
+        raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
+    times = None if alpha is None else times_of(alpha)
+    moments = {"T1": exact("T1", T1), "D1": exact("D1", D1)}
+    order: Literal["full", "small-learning-rate"] = "full" if full else "small-learning-rate"
+
+    def theory(size: int) -> Asymptotics:
+        return Asymptotics(
+            chosen.text,
+            units,
+            *spectrum(size),
+            learning_rate,
+            order,
+            **moments,
+            label_noise=label_noise,
+        )
+
+    try:
+        found = theory(L)
+        lower, upper = found.window
+        values = np.geomspace(lower, upper, 5) if times is None else np.array(times)
+        record = {"activation": chosen.text, **_record(found, values, student_std)}
+        record["exponent"] = (
+            None if exponent is None or label_noise else _exponent(theory, L, exponent, student_std)
+        )
+    except InputError as error:
+        raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
+    text = "\n".join(_lines(record, found)) + "\n"
+    return LateLearning(record, text, partial(_curves, found, values, student_std))
+
+
+def _curves(found: Asymptotics, alpha: np.ndarray, student_std: float) -> Curves:
+    """ε_g(α), to first and to second order in the distance."""
+    if not found.stable:
+        raise InputError(
+            f"there is no curve: η = {found.learning_rate:g} is not below "
+            f"{found.critical_learning_rate:.6g}, deviations grow",
+            argument="plot",
+        )
+    positive = alpha[alpha > 0]
+    ends = found.window if positive.size < 2 else (positive.min(), positive.max())
+    grid = np.geomspace(0.3 * ends[0], 3.0 * ends[1], _CURVE_POINTS)
+    curves = {}
+    second = _second_order(found, grid, student_std)
+    if second is not None:
+        curves["second order in the distance"] = second
+    curves["first order"] = found.generalization_error(grid, student_std, second_order=False)
+    return grid, curves, found.window
+
+
+def _second_order(found: Asymptotics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
+    """None where it takes too long: with the η² terms and many eigenvalues."""
+    from symderiv.analysis.late.asymptotics import MOST_DRIVEN
+
+    if found.order == "full" and found.eigenvalue.size > MOST_DRIVEN:
+        return None
+    return found.generalization_error(alpha, student_std)
+
+
+def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
+    groups = found.groups()
+    first = second = None
+    if found.stable:
+        first = found.generalization_error(alpha, student_std, second_order=False)
+        second = _second_order(found, alpha, student_std)
+    best = first if second is None else second
+    return {
+        "order": found.order,
+        "rates": sorted(rate for group in groups for rate in group.rates.tolist()),
+        "groups": [
+            {"name": g.name, "direction": g.direction, "rates": g.rates.tolist()} for g in groups
+        ],
+        "critical_learning_rate": found.critical_learning_rate,
+        "stable": found.stable,
+        "matrices": _matrices(found),
+        "alpha": alpha.tolist(),
+        "generalization_error": None if best is None else best.tolist(),
+        "generalization_error_first_order": None if first is None else first.tolist(),
+        "accuracy": "first order" if second is None else "second order in the distance",
+        "steady_state": _steady_state(found),
+    }
+
+
+def _steady_state(found: Asymptotics) -> dict[str, Any] | None:
+    """Where label noise and drift balance; none without label noise or stability."""
+    if not (found.source.any() and found.stable):
+        return None
+    uniform, differing = found.mean_eigenvalue * found.rest
+    other = (uniform - differing) / found.units
+    return {
+        "generalization_error": found.plateau,
+        "distance": {"same": float(differing + other), "other": float(other)},
+    }
+
+
+def _matrices(found: Asymptotics) -> dict[str, Any]:
+    """G, H, F symbolic in M at these T and D, and the equation they stand in."""
+    from symderiv.analysis.late.perfect_learning import matrix_texts
+
+    texts: dict[str, Any] = {**matrix_texts(found.theory.activation, *found.teacher_moments)}
+    texts["equation"] = (
+        "dx_k/d alpha = -eta*rho_k*(G*x_k + H*X) + eta**2*rho_k*F*X, X = sum_k w_k*rho_k*x_k, "
+        "x = (r, s, q, c)"
+    )
+    return texts
+
+
+def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str, Any] | None:
+    """The fitted exponent, and how it depends on the number of eigenvalues."""
+    import numpy as np
+
+    from symderiv.analysis.late.asymptotics import fitted_exponent
+
+    fits = []
+    for size in (L, L // 2, L // 4):
+        if size < 8:
+            continue
+        found = theory(size)
+        if not found.stable:
+            return None
+        lower, upper = found.window
+        alpha = np.geomspace(lower, upper, 40)
+        error = found.generalization_error(alpha, student_std, second_order=found.order != "full")
+        fits.append((size, fitted_exponent(alpha, error, found.window)))
+    if not fits:
+        return None
+    fit = fits[0][1]
+    return {
+        "value": fit.exponent,
+        "error": fit.error,
+        "window": list(fit.window),
+        "infinitely_many_eigenvalues": -beta / (1 + beta),
+        "by_distinct_eigenvalues": [
+            {"distinct_eigenvalues": size, "value": one.exponent} for size, one in fits
+        ],
+    }
+
+
+def _lines(record: dict[str, Any], found: Asymptotics) -> Iterator[str]:
+    eta_squared = " with η² terms" if record["order"] == "full" else ""
+    yield (
+        f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "
+        f"η = {found.learning_rate:g}{eta_squared}"
+    )
+    yield (f"largest stable learning rate (with η² terms)  {record['critical_learning_rate']:.10g}")
+    critical = record["critical_learning_rate"]
+    if not record["stable"]:
+        yield (
+            f"unstable: η = {found.learning_rate:g} is not below it, deviations from perfect "
+            "learning grow (a negative rate); there is no late ε_g"
+        )
+    elif not found.learning_rate < critical:
+        yield (
+            f"η = {found.learning_rate:g} is not below it: SGD does not come to perfect learning; "
+            "what follows is the flow without η² terms"
+        )
+    yield ("rates per unit α")
+    for group in record["groups"]:
+        rates = group["rates"]
+        ends = [f"{rate:.6g}" for rate in rates[:_SHOWN_RATES]]
+        if len(rates) > _SHOWN_RATES:
+            ends += ["…", f"{rates[-1]:.6g}"]
+        yield (f"  {group['name']:<20} {group['direction']:<18} {', '.join(ends)}")
+    if record["generalization_error"] is None:
+        return
+    steady = record["steady_state"]
+    if steady is not None:
+        apart = steady["distance"]
+        yield (
+            f"steady state with label noise: ε_g = {steady['generalization_error']:.8e}, "
+            f"Q - R T⁻¹ Rᵀ {apart['same']:.6e} on the diagonal, {apart['other']:.6e} beside it "
+            "(first order)"
+        )
+    yield (f"ε_g ({record['accuracy']}; to first order in the order parameters beside it)")
+    for at, second, first in zip(
+        record["alpha"],
+        record["generalization_error"],
+        record["generalization_error_first_order"],
+        strict=True,
+    ):
+        yield (f"  α = {at:<12.6g} {second:.8e}   {first:.8e}")
+    fit = record["exponent"]
+    if fit is not None:
+        others = ", ".join(
+            f"{one['value']:.4f} (L = {one['distinct_eigenvalues']})"
+            for one in fit["by_distinct_eigenvalues"][1:]
+        )
+        yield (
+            f"exponent {fit['value']:.4f} ± {fit['error']:.4f} for α from {fit['window'][0]:.4g} "
+            f"to {fit['window'][1]:.4g}; {fit['infinitely_many_eigenvalues']:.4f} for L → ∞"
+            + (f"; {others}" if others else "")
+        )

@@ -1,0 +1,363 @@
+"""Exact error curves of linear networks, averaged over teacher and initial weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
+from symderiv.api.results.answer import Curves, DrawnAnswer
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.given import Given, Source
+from symderiv.show.pages.linear_text import linear_lines
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from symderiv.analysis.linear.error_curve import Directions
+    from symderiv.analysis.linear.exact_spectrum import Spectrum
+    from symderiv.analysis.linear.power_law import PowerLaw
+    from symderiv.analysis.linear.whole_answer import LinearAnswer
+
+    Matrix = npt.NDArray[np.float64]
+
+__all__ = ["LinearCurve", "linear"]
+
+# Double precision gives this many digits; more, and other methods, are computed with balls.
+_DOUBLE = 15
+_CURVE_POINTS = 240
+
+
+class LinearCurve(DrawnAnswer):
+    """⟨ε_g⟩(α) of a linear network.
+
+    Attributes:
+        alpha, generalization_error: times and exact means, shape (n,); texts beyond 15 digits.
+        small_learning_rate: the limit η → 0, shape (n,).
+        integral_approximation, integral_error_estimate, integral_error_bound: of that limit for a
+            power law, shape (n,); otherwise None.
+        window: the α between which the power law holds (``lower``, ``upper``), or None.
+        rates, weights: decay rates per unit α, positive, and their weights, which sum to 1.
+        stability_limit: the largest η.
+        final_error: what is left for α → ∞.
+        digits_used: with which the numbers were computed.
+        relative_error_bound, zero_bound, arithmetic: with ``digits`` or another method, what is
+            proved of these numbers (each is so close to the exact one, relative to itself; those
+            shown as zero are not larger), and the libraries of balls that prove it.
+    """
+
+    _title = "Exact mean error of a linear network"
+    _first = ("alpha", "generalization_error", "rates", "window", "stability_limit", "digits_used")
+
+
+def linear(
+    *,
+    learning_rate: float,
+    alpha: float | Iterable[float],
+    distinct_eigenvalues: int | None = None,
+    exponent: float | None = None,
+    student_std: float = 0.0,
+    trainable: int | None = None,
+    basis: Literal["eigenbasis", "random", "input"] = "eigenbasis",
+    covariance: str | PathLike[str] | Matrix | None = None,
+    method: Literal["secular", "companion", "moments"] = "secular",
+    digits: int = _DOUBLE,
+    working_digits: int | None = None,
+    dimension: int | None = None,
+) -> LinearCurve:
+    """Exact error of a linear network, averaged over teacher and initial weights, at any η.
+
+    Args:
+        learning_rate: η, positive and below the stability limit.
+        alpha: times ≥ 0, examples / N.
+        distinct_eigenvalues, exponent: L and β > 0 of inputs with eigenvalues ∝ l^-(1+β), mean 1.
+        student_std: standard deviation of initial weights; the teacher's is 1.
+        trainable: train the first so many directions only.
+        basis: what the directions are: eigenvectors, coordinates in a random orthonormal basis
+            (seed 0), or the inputs of ``covariance``.
+        covariance: covariance (N, N) or samples (P, N), or a file, instead of a power law.
+        method: the secular equation, the companion matrix of the moments, or the moments followed
+            in time.
+        digits: of every number; beyond 15 they are texts.
+        working_digits: compute with so many digits (15: double precision) instead of a planned
+            number.
+        dimension: also the exact mean of SGD at this N (``finite_dimension``).
+
+    Raises:
+        InputError: an argument is not acceptable; ToleranceError: the digits were not reached.
+
+    >>> import symderiv as sd
+    >>> curve = sd.linear(distinct_eigenvalues=4, exponent=1, learning_rate=0.5, alpha=[0, 10])
+    >>> curve.generalization_error.round(6)
+    array([0.5     , 0.008616])
+    """
+    if digits != _DOUBLE or working_digits is not None:
+        from symderiv.analysis.linear.many_digits import check_digits
+
+        check_digits(digits, working_digits)
+    times = times_of(alpha)
+    deviation = 1.0 + _variance(student_std)
+    inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
+
+    from symderiv.analysis.linear.whole_answer import linear_answer
+
+    try:
+        directions = inputs.directions(trainable, basis)
+        law = inputs.law(trainable) if basis == "eigenbasis" else None
+        values = np.array(times)
+        answer = linear_answer(directions, learning_rate, values, deviation, law)
+        record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
+        if method != "secular" or digits > _DOUBLE or working_digits is not None:
+            if basis != "eigenbasis":
+                raise InputError('digits and method need "eigenbasis"', argument="basis")
+            numbers = (learning_rate, 1 + exact_decimal(student_std) ** 2, times)
+            exact = inputs.exact(trainable)
+            record |= _many_digits(exact, numbers, method, digits, working_digits)
+        if dimension is not None:
+            if basis != "eigenbasis":
+                raise InputError('dimension needs "eigenbasis"', argument="basis")
+            record |= _finite(inputs, dimension, learning_rate, deviation, trainable, answer, times)
+    except InputError as error:
+        if error.argument in ("file", "array"):
+            raise error.renamed("covariance") from None
+        raise
+    text = "\n".join(linear_lines(record, inputs.describe(), directions.eigenvalue.size)) + "\n"
+    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
+    return LinearCurve(record, text, curves)
+
+
+def _curves(
+    answer: LinearAnswer,
+    directions: Directions,
+    learning_rate: float,
+    deviation: float,
+    law: PowerLaw | None,
+    times: list[float],
+) -> Curves:
+    """The exact curve and its approximations between the first and the last time."""
+    from symderiv.analysis.linear.error_curve import small_learning_rate
+    from symderiv.analysis.linear.power_law import integral_approximation
+
+    positive = [time for time in times if time > 0.0]
+    if not positive:
+        raise InputError("needs a positive α among those of alpha", argument="plot")
+    first, last = min(positive), max(positive)
+    if first == last:
+        first = last / 1000.0
+    grid = np.geomspace(first, last, _CURVE_POINTS)
+    curves = {
+        "exact": answer.curve(grid),
+        "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
+    }
+    if law is not None:
+        found = integral_approximation(law, learning_rate, grid, deviation)
+        curves["integral approximation"] = found.value
+    return grid, curves, answer.window
+
+
+class _Inputs:
+    """A power law or a covariance, as the arguments give it."""
+
+    def __init__(self, L: int | None, exponent: float | None, covariance: Any) -> None:
+        if covariance is None:
+            for name, value in (("distinct_eigenvalues", L), ("exponent", exponent)):
+                if value is None:
+                    raise InputError(f"missing; give {name}, or a covariance", argument=name)
+        elif exponent is not None:
+            raise InputError("given together with covariance; remove one", argument="exponent")
+        self.L, self.exponent = L, exponent
+        self.source: Source | None = None
+        if covariance is not None:
+            named = isinstance(covariance, str | PathLike)
+            self.source = Path(fspath(covariance)) if named else Given(covariance)
+
+    def model(self) -> Any:
+        """The spectrum as a data model."""
+        from symderiv.analysis.linear.error_curve import MAX_EIGENVALUES
+        from symderiv.inputs import covariance, power_law
+
+        if self.source is not None:
+            return covariance(self.source, distinct_eigenvalues=self.L)
+        assert self.L is not None
+        assert self.exponent is not None
+        if not (math.isfinite(self.exponent) and self.exponent > 0.0):
+            raise InputError(f"{self.exponent!r} is not a positive number", argument="exponent")
+        if self.L > MAX_EIGENVALUES:
+            raise InputError(
+                f"{self.L} are more than the {MAX_EIGENVALUES} that are treated one by one",
+                argument="distinct_eigenvalues",
+            )
+        return power_law(self.L, self.exponent)
+
+    def directions(self, trainable: int | None, basis: str) -> Directions:
+        from symderiv.analysis.linear.error_curve import coordinate_directions, eigendirections
+
+        if basis not in ("eigenbasis", "random", "input"):
+            raise InputError(f"{basis!r} is not eigenbasis, random or input", argument="basis")
+        if basis == "eigenbasis":
+            component = self.model().single()
+            return eigendirections(component.eigenvalue, component.weight, trainable)
+        matrix = self._matrix(basis)
+        return coordinate_directions(matrix, matrix.shape[0] if trainable is None else trainable)
+
+    def _matrix(self, basis: str) -> np.ndarray:
+        """The covariance as a matrix: as given, or of one input per eigenvalue, rotated."""
+        from symderiv.analysis.linear.error_curve import rotated_covariance
+        from symderiv.inputs.covariance_spectrum import read_covariance, read_spectrum
+
+        if basis == "input":
+            if self.source is None:
+                raise InputError("input needs a covariance", argument="basis")
+            return read_covariance(cast(Any, self.source))
+        component = self.model().single()
+        if self.source is None:
+            return rotated_covariance(component.eigenvalue, seed=0)
+        return rotated_covariance(read_spectrum(self.source).eigenvalue, seed=0)
+
+    def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
+        """The spectrum for any number of digits, and how many of its eigenvalues are trained."""
+        from symderiv.analysis.linear.exact_spectrum import exact_power_law, exact_spectrum
+
+        component = self.model().single()
+        count = component.eigenvalue.size if trainable is None else trainable
+        if self.exponent is not None:
+            return exact_power_law(component.eigenvalue.size, exact_decimal(self.exponent)), count
+        positive = int((component.eigenvalue > 0.0).sum())
+        spectrum = exact_spectrum(component.eigenvalue, component.weight)
+        return spectrum, min(count, positive)
+
+    def law(self, trainable: int | None) -> PowerLaw | None:
+        if self.exponent is None or self.L is None:
+            return None
+        from symderiv.analysis.linear.power_law import PowerLaw
+
+        largest = float(self.model().single().eigenvalue[0])
+        return PowerLaw(self.L, self.exponent, largest, trainable or self.L)
+
+    def describe(self) -> str:
+        if self.source is not None:
+            return f"covariance of {self.source.name}"
+        return f"power law, L = {self.L}, β = {self.exponent:g}"
+
+
+def _variance(std: float) -> float:
+    if not (math.isfinite(std) and std >= 0.0) or math.isinf(std * std):
+        raise InputError(f"{std!r} is not a finite number >= 0", argument="student_std")
+    return std * std
+
+
+def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
+    def listed(values: np.ndarray | None) -> list[float] | None:
+        return None if values is None else values.tolist()
+
+    ends = answer.window
+    return {
+        "alpha": times,
+        "generalization_error": listed(answer.generalization_error),
+        "small_learning_rate": listed(answer.small_learning_rate),
+        "integral_approximation": listed(answer.integral),
+        "integral_error_estimate": listed(answer.integral_error_estimate),
+        "integral_error_bound": listed(answer.integral_error_bound),
+        "window": None if ends is None else {"lower": ends[0], "upper": ends[1]},
+        "stability_limit": answer.stability_limit,
+        "final_error": answer.curve.limit,
+        "method": "secular",
+        "digits": _DOUBLE,
+        "digits_used": _DOUBLE,
+        "rates": listed(answer.curve.rate),
+        "weights": listed(answer.curve.weight),
+    }
+
+
+def _one_coordinate(directions: Directions, learning_rate: float, basis: str) -> dict[str, Any]:
+    """The stability of SGD where every eigenvalue has one coordinate, which is not the limit's."""
+    from symderiv.analysis.linear.error_curve import finite_stability_limit
+
+    if basis != "eigenbasis":
+        return {}
+    rho = directions.eigenvalue
+    # the largest multiplicity there can be if the rarest eigenvalue has one coordinate
+    counts = directions.weight / float(np.min(directions.weight))
+    limit = finite_stability_limit(rho, counts, 1.0 / float(np.min(directions.weight)))
+    warnings = []
+    if learning_rate >= limit:
+        warnings.append(
+            f"with one coordinate per eigenvalue (L = N) the mean error of SGD grows for η ≥ "
+            f"{limit:.6g}; the equations, which are the limit of many coordinates, do not show it"
+        )
+    return {"stability_limit_one_coordinate": limit, "warnings": warnings}
+
+
+def _many_digits(
+    exact: tuple[Spectrum, int],
+    numbers: tuple[float, Any, list[float]],
+    method: str,
+    digits: int,
+    working_digits: int | None,
+) -> dict[str, Any]:
+    from symderiv.analysis.linear.exact_spectrum import ExactLinear
+    from symderiv.analysis.linear.many_digits import linear_digits
+    from symderiv.precision.balls.decimals import Outward
+
+    learning_rate, deviation, times = numbers
+    problem = ExactLinear(*exact, exact_decimal(learning_rate), deviation)
+    alpha = [exact_decimal(time) for time in times]
+    found = linear_digits(problem, alpha, cast(Any, method), digits, working_digits)
+
+    outward = Outward(digits)
+
+    def listed(values: list[Any], enclosures: list[Any]) -> list[float | str]:
+        return [outward.number(*pair) for pair in zip(values, enclosures, strict=True)]
+
+    number, rest = len(found.rates), found.enclosures
+    shown = {
+        "generalization_error": listed(found.generalization_error, rest[2 * number :]),
+        "small_learning_rate": listed(found.small_learning_rate, found.small_learning_rate),
+        "final_error": outward.number(found.final_error),
+        "rates": listed(found.rates, rest[:number]),
+        "weights": listed(found.weights, rest[number : 2 * number]),
+    }
+    return {
+        **shown,
+        "method": method,
+        "digits": digits,
+        "digits_used": found.digits_used,
+        "digits_reason": found.reason,
+        "agreement_digits": found.agreement,
+        "difference_from_secular": found.difference_from_secular,
+        **outward.record(),
+    }
+
+
+def _finite(
+    inputs: _Inputs,
+    N: int,
+    learning_rate: float,
+    deviation: float,
+    trainable: int | None,
+    answer: LinearAnswer,
+    times: list[float],
+) -> dict[str, Any]:
+    from symderiv.analysis.linear.error_curve import finite_dimension, finite_stability_limit
+    from symderiv.analysis.linear.whole_answer import departure
+
+    component = inputs.model().single()
+    if N < 1 or (inputs.source is None and N % component.eigenvalue.size):
+        raise InputError(
+            f"{N} is not a multiple of the number of eigenvalues", argument="dimension"
+        )
+    rho, counts = component.eigenvalue, component.weight * N
+    curve = finite_dimension(rho, counts, learning_rate, deviation, trainable)
+    exact = curve.after(np.rint(np.array(times) * N))
+    kept = slice(trainable)
+    return {
+        "finite_dimension": exact.tolist(),
+        "finite_stability_limit": finite_stability_limit(rho[kept], counts[kept], N),
+        "departure": departure(exact, answer.generalization_error),
+    }

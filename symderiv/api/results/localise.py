@@ -1,0 +1,343 @@
+"""Receptive fields that learning two classes of inputs on a ring gives rise to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from symderiv_models.localisation.receptive import (
+    LOCALISED,
+    centre,
+    is_localised,
+    participation_ratio,
+    width,
+)
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.foundation.limits import check_memory
+from symderiv.foundation.outputs import Output, as_output
+from symderiv.foundation.progress import Progress, Tell, progress_bar
+from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses, RingInputs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.inputs.ring import Floats
+
+__all__ = ["Localisation", "localise"]
+
+# Change of participation ratios, of themselves, over the last quarter of the time.
+_SETTLED = 0.05
+# Times that are kept along learning.
+_POINTS = 40
+
+
+class Localisation(Answer):
+    """Receptive fields of a mean of K units, over runs.
+
+    Attributes:
+        participation_ratio: Σ w⁴/(Σ w²)²: ``mean`` and ``standard_error`` over runs, of the mean
+            over units, and ``runs``, all of them (runs × units). 1/D is flat, 1.5/D a wave, 1 a
+            single site.
+        centre, width: of w² on the ring in sites (runs × units); the circular standard deviation.
+        outcomes: in how many of the fields a run localises, by the threshold (``threshold`` =
+            9/D), and how many runs do so in all, in some, or in none of their units.
+        converged: the flow is at rest; or participation ratios change by less than 5 % over the
+            last quarter of the time.
+        loss: mean loss at the end, ½ (f − y)² or the cross-entropy, per run.
+        time: times (n,); ``weights``: fields along learning (n, runs, K, D); ``biases``.
+    """
+
+    _title = "Receptive fields"
+    _first = ("inputs", "method", "participation_ratio", "outcomes", "converged", "loss")
+
+    def __init__(
+        self, record: dict[str, Any], time: Floats, weights: Floats, biases: Floats
+    ) -> None:
+        super().__init__(record, _text(record))
+        self.time, self.weights, self.biases = time, weights, biases
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the receptive fields at the end, shifted to a common centre if they have one."""
+        axes: Axes = drawing("symderiv_models.localisation_plots").field_axes(self, ax)
+        return axes
+
+    def animate(self, output: Output | str | PathLike[str]) -> None:
+        """Write the fields of the first run in time as an animation: a page that stands alone.
+
+        Raises:
+            InputError: nothing may be written there.
+        """
+        target = as_output(output, "html")
+        target.write_text(drawing("symderiv_models.localisation_plots").animation(self))
+
+
+def localise(
+    *,
+    lengths: Sequence[Any],
+    gain: float | None = None,
+    inputs: Literal["nlgp", "single-pulse", "gaussian"] = "nlgp",
+    sites: int = 40,
+    units: int = 1,
+    activation: str = "relu",
+    loss: Literal["squared", "cross-entropy"] = "squared",
+    biases: bool = False,
+    method: Literal["flow", "sgd"] = "sgd",
+    runs: int = 8,
+    steps: int = 3000,
+    batch: int = 200,
+    learning_rate: float = 0.1,
+    initial_std: float = 0.01,
+    sample: int = 4000,
+    seed: int = 0,
+    convention: str = "erf(u/sqrt(2))",
+    progress: Progress = None,
+) -> Localisation:
+    """Receptive fields of a mean of K units that is taught two classes of inputs on a ring.
+
+    The output is f(x) = (1/K) Σ g(w_k·x + b_k), the label 1 for inputs of the first length and 0
+    for those of the second; inputs have unit variance.
+
+    Args:
+        lengths: correlation lengths ξ of label 1 and label 0 in sites, in exp(−d²/ξ²) of the
+            Gaussian beneath; for single pulses their lengths, ``(least, most)`` or numbers.
+        gain: of nonlinear Gaussian processes, > 0, ``inf`` for signs. With ``inputs="gaussian"``
+            the surrogate has the covariance of that process, or without it exp(−d²/ξ²) itself.
+        inputs: nonlinear Gaussian processes, single pulses, or the Gaussian surrogate.
+        sites: D, at least 2.
+        units: K.
+        activation: a name or a formula in x.
+        loss: ½ (f − y)², or the cross-entropy, whose outputs must lie in (0, 1).
+        biases: learn them, from 0.
+        method: ``"sgd"``, every example seen once; ``"flow"``, the population's: exact for
+            Gaussian inputs, on ``sample`` examples of each run for the others. Without biases
+            and with the squared loss it is followed to its steady state. The flow of ReLU
+            with biases is closed too; the flow of smooth activations without closed means, of
+            those with biases, and of the cross-entropy goes by quadrature over at most two units.
+        runs: initial weights (and data) of so many seeds; the flow needs at least 1.
+        steps, batch, learning_rate: of gradient descent; time is the number of steps times the
+            rate.
+        initial_std: standard deviation of initial weights.
+        sample: examples of each run for a flow that is not exact.
+        seed: of the first run.
+        convention: the function of g z, see :class:`symderiv.NLGP`.
+        progress: None shows a bar where somebody watches, True always, False never, or a function
+            of the task and the fraction that is done.
+
+    Raises:
+        InputError: an argument is not acceptable, or there is no exact flow with these.
+        ToleranceError: the weights ran away, or the flow could not be followed.
+
+    >>> import symderiv as sd
+    >>> found = sd.localise(gain=3, lengths=(2, 1), inputs="gaussian", method="flow", runs=1)
+    >>> round(found.participation_ratio["mean"], 4)
+    0.025
+    """
+    from symderiv_models.localisation.training import LOSSES, Learner
+
+    for name, value, least in (
+        ("units", units, 1),
+        ("runs", runs, 1),
+        ("steps", steps, 1),
+        ("batch", batch, 2),
+        ("sample", sample, 2),
+        ("seed", seed, 0),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{value!r} is not a whole number >= {least}", argument=name)
+    for name, number in (("learning_rate", learning_rate), ("initial_std", initial_std)):
+        if not (math.isfinite(number) and number > 0.0):
+            raise InputError(f"{number!r} is not a positive number", argument=name)
+    if batch % 2:
+        raise InputError(f"{batch} is odd; half of a batch has each label", argument="batch")
+    for name, text, known in (("loss", loss, LOSSES), ("method", method, ("flow", "sgd"))):
+        if text not in known:
+            raise InputError(f"{text!r} is not {' or '.join(known)}", argument=name)
+    chosen = _inputs(inputs, gain, lengths, sites, convention)
+    learner = Learner(chosen, units, activation, loss, biases, learning_rate, batch, initial_std)
+    examples = max(batch, sample if method == "flow" else 0)
+    check_memory(
+        8.0 * runs * sites * (3 * examples + 2 * _POINTS * units),
+        f"{runs} runs with {examples} examples of {sites} sites",
+        argument="runs",
+    )
+    with progress_bar(progress) as tell:
+        if method == "flow" and isinstance(chosen, GaussianRing):
+            exact = _exact if learner.has_closed_flow else _exact_fields
+            time, weights, thresholds, error, settled, measured = exact(learner, runs, seed, tell)
+        else:
+            learn = learner.sampled_flow if method == "flow" else learner.sgd
+            extra = {"sample": sample} if method == "flow" else {}
+            found = learn(steps, runs, seed, points=_POINTS, tell=tell, **extra)
+            time, weights, thresholds = found.time, found.weights, found.biases
+            error, settled = found.loss[-1], _settled(found.time, found.weights)
+            measured = f"{steps} steps of {sample if method == 'flow' else batch} examples"
+    record = {
+        "inputs": _words(inputs, gain, lengths),
+        "sites": sites,
+        "units": units,
+        "activation": activation,
+        "method": f"{method}: {measured}",
+        **_measures(weights[-1]),
+        "converged": settled,
+        "loss": error.tolist(),
+        "warnings": _warnings(weights[-1], settled),
+    }
+    return Localisation(record, time, weights, thresholds)
+
+
+def _inputs(
+    kind: str, gain: float | None, lengths: Sequence[Any], sites: int, convention: str
+) -> RingInputs:
+    if kind == "single-pulse":
+        if gain is not None:
+            raise InputError("single pulses have no gain; leave it out", argument="gain")
+        return Pulses(lengths=tuple(lengths), sites=sites)
+    if kind == "nlgp":
+        if gain is None:
+            raise InputError("missing; the gain of the nonlinear process", argument="gain")
+        return NonlinearProcess(gain, tuple(lengths), sites, convention)
+    if kind != "gaussian":
+        raise InputError(f"{kind!r} is not nlgp, single-pulse or gaussian", argument="inputs")
+    if gain is not None:
+        return NonlinearProcess(gain, tuple(lengths), sites, convention).surrogate()
+    from symderiv.inputs.ring import gaussian_kernel
+    from symderiv.inputs.ring_inputs import check_sites, two_lengths
+
+    check_sites(sites)
+    first, second = (tuple(gaussian_kernel(sites, each)) for each in two_lengths(lengths))
+    return GaussianRing((first, second))
+
+
+def _exact(
+    learner: Any, runs: int, seed: int, tell: Tell
+) -> tuple[Floats, Floats, Floats, Floats, bool, str]:
+    """The closed flow of Gaussian inputs without biases from each initial state, to rest."""
+    from symderiv_models.localisation.flow import PopulationFlow
+
+    flow = PopulationFlow(learner.inputs, learner.units, learner.activation)
+    times = _flow_times()
+    paths, losses, at_rest = [], [], True
+    for index, start in enumerate(learner.initial(runs, seed)):
+        path = flow.run(start, float(times[-1]), times=times).weights
+        try:
+            largest = float(np.max(np.abs(flow.rate(start))))
+            path[-1], _ = flow.steady_state(path[-1], largest=largest)
+        except ToleranceError:
+            at_rest = False
+        paths.append(path)
+        losses.append(flow.loss(path[-1]))
+        tell("Flowing", (index + 1) / runs)
+    measured = f"to time {times[-1]:g}, then the steady state"
+    weights = np.stack(paths, axis=1)
+    return times, weights, np.zeros(weights.shape[:3]), np.array(losses), at_rest, measured
+
+
+def _exact_fields(
+    learner: Any, runs: int, seed: int, tell: Tell
+) -> tuple[Floats, Floats, Floats, Floats, bool, str]:
+    """The flow of Gaussian inputs by means over fields, to rest or to an end."""
+    from symderiv_models.localisation.field_flow import FieldFlow, ShiftedReLU, field_means
+
+    means = field_means(learner.activation, learner.loss, learner.units)
+    flow = FieldFlow(learner.inputs, means, biases=learner.biases)
+    times = _flow_times()
+    found = []
+    for index, start in enumerate(learner.initial(runs, seed)):
+        found.append(flow.run(start, np.zeros(learner.units), times))
+        tell("Flowing", (index + 1) / runs)
+    losses = [flow.loss(each.weights[-1], each.biases[-1]) for each in found]
+    weights = np.stack([each.weights for each in found], axis=1)
+    thresholds = np.stack([each.biases for each in found], axis=1)
+    how = "closed means" if isinstance(means, ShiftedReLU) else "means by quadrature"
+    at_rest = all(each.at_rest for each in found) or _settled(times, weights)
+    measured = f"to time {times[-1]:g}, {how}"
+    return times, weights, thresholds, np.array(losses), at_rest, measured
+
+
+def _flow_times() -> Floats:
+    return np.concatenate([[0.0], np.geomspace(1e-1, 1e4, _POINTS - 1)])
+
+
+def _measures(weights: Floats) -> dict[str, Any]:
+    """What --json says of the fields at the end, shape (runs, K, D)."""
+    ratios = participation_ratio(weights)
+    of_runs = np.mean(ratios, axis=1)
+    count = of_runs.size
+    spread = float(np.std(of_runs, ddof=1) / math.sqrt(count)) if count > 1 else None
+    local = is_localised(weights)
+    every, some = np.all(local, axis=1), np.any(local, axis=1)
+    return {
+        "participation_ratio": {
+            "mean": float(np.mean(of_runs)),
+            "standard_error": spread,
+            "runs": ratios.tolist(),
+        },
+        "centre": centre(weights).tolist(),
+        "width": width(weights).tolist(),
+        "outcomes": {
+            "all units localised": int(every.sum()),
+            "some units localised": int((some & ~every).sum()),
+            "no unit localised": int((~some).sum()),
+            "threshold": LOCALISED * 3.0 / weights.shape[-1],
+        },
+    }
+
+
+def _settled(time: Floats, weights: Floats) -> bool:
+    """Whether participation ratios have come to an end."""
+    late = participation_ratio(weights[time >= 0.75 * time[-1]])
+    change = np.max(late, axis=0) - np.min(late, axis=0)
+    return bool(np.all(change <= _SETTLED * late[-1]))
+
+
+def _warnings(weights: Floats, settled: bool) -> list[str]:
+    found = []
+    if not settled:
+        found.append("the fields still change at the end; learn for longer (steps)")
+    some = np.any(is_localised(weights), axis=1)
+    if 0 < some.sum() < some.size:
+        found.append(
+            f"several outcomes: {int(some.sum())} of {some.size} runs localise; their mean is "
+            "that of no run"
+        )
+    return found
+
+
+def _words(kind: str, gain: float | None, lengths: Sequence[Any]) -> str:
+    names = {"nlgp": "nonlinear Gaussian process", "single-pulse": "single pulses"}
+    name = names.get(kind, "Gaussian surrogate")
+    with_gain = "" if gain is None else f" of gain {gain:g}"
+    first, second = (f"{each:g}" if isinstance(each, float) else str(each) for each in lengths)
+    return f"{name}{with_gain}, lengths {first} (label 1) and {second} (label 0)"
+
+
+def _text(record: dict[str, Any]) -> str:
+    ratio = record["participation_ratio"]
+    error = ratio["standard_error"]
+    sites = record["sites"]
+    lines = [
+        f"inputs      {record['inputs']}, {sites} sites on a ring",
+        f"network     mean of {record['units']} units {record['activation']}",
+        f"method      {record['method']}",
+        f"participation ratio  {ratio['mean']:.4g}"
+        + (f" ± {error:.2g}" if error else "")
+        + f"   (1/D = {1 / sites:.3g} flat, {1.5 / sites:.3g} a wave, 1 a single site)",
+    ]
+    outcomes = {name: n for name, n in record["outcomes"].items() if name != "threshold" and n}
+    lines.append("runs        " + ", ".join(f"{n} with {name}" for name, n in outcomes.items()))
+    lines.append("")
+    lines.append("run  unit  participation ratio  centre  width")
+    for run, of_units in enumerate(ratio["runs"]):
+        for unit, value in enumerate(of_units):
+            place, spread = record["centre"][run][unit], record["width"][run][unit]
+            # a field that is the same everywhere has no centre
+            where = f"{place:6.2f}  {spread:5.2f}" if spread < sites else "     –      –"
+            lines.append(f"{run:3}  {unit:4}  {value:19.4g}  {where}")
+    lines += [f"warning     {warning}" for warning in record["warnings"]]
+    return "\n".join(lines) + "\n"

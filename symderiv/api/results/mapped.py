@@ -1,0 +1,111 @@
+"""Maps as they are asked for: a quantity by its name or as a function, keys with their ends."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.problem.study import Study
+from symderiv.show.plots.run_quantities import measured, quantity_of
+from symderiv.sweeps.study_map import Measure, StudyMap, map_of
+from symderiv.sweeps.system_grid import SweptSystem
+
+__all__ = ["Quantity", "ends_of", "mapped"]
+
+#: A name, or a function of the times and errors of a run that gives a number or the name of a kind.
+Quantity = str | Callable[[np.ndarray, np.ndarray], float | str]
+
+
+def mapped(
+    study: Study | SweptSystem,
+    quantity: Quantity,
+    over: Mapping[str, Sequence[Any]],
+    progress: Progress,
+    *,
+    curve: str = "generalization_error",
+    **options: Any,
+) -> StudyMap:
+    """:func:`~symderiv.sweeps.study_map.map_of` of a quantity by its name, read off a curve.
+
+    Raises:
+        InputError: there is no such quantity, or a function's values are to be kept; see there for
+            others.
+    """
+    if callable(quantity) and options.get("checkpoint") is not None:
+        raise InputError(
+            "keeps quantities that have a name: of a function nobody can tell whether it is the "
+            "same later",
+            argument="checkpoint",
+        )
+    asked = study.time if isinstance(study, Study) else study.wanted
+    measure = _measure(quantity, asked.relative_tolerance, options.pop("kinds", None))
+    words = measure.words.replace("generalisation error", curve.replace("_", " "))
+    if isinstance(study, Study):
+        words = measure.words
+    measure = replace(measure, words=words, curve=curve)
+    with progress_bar(progress) as tell:
+        return map_of(study, measure, over, tell=tell, **options)
+
+
+def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """``key=low:high`` and ``key=log:low:high`` as keys with their ends.
+
+    Raises:
+        InputError: a text is neither.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    for text in over:
+        key, equals, ends = text.partition("=")
+        scale = ("log",) if ends.startswith("log:") else ()
+        parts = ends.removeprefix("log:").split(":")
+        if not equals or len(parts) != 2:
+            raise InputError(
+                f"{text!r} must have the form key=low:high or key=log:low:high", argument="over"
+            )
+        try:
+            values = tuple(tomllib.loads(f"value = {part}")["value"] for part in parts)
+        except tomllib.TOMLDecodeError:
+            raise InputError(f"{text!r}: its ends must be numbers", argument="over") from None
+        found[key.strip()] = (*values, *scale)
+    return found
+
+
+def _measure(quantity: Quantity, tolerance: float, kinds: bool | None) -> Measure:
+    if callable(quantity):
+        own: Callable[..., Any] = quantity
+        name = getattr(quantity, "__name__", "quantity")
+        return Measure(
+            name, name.replace("_", " "), lambda a, e, s: own(*_reached(a, e)), bool(kinds)
+        )
+    if quantity == "status":
+        return Measure("status", "end of the integration", lambda a, e, s: s, kinds=True)
+    if quantity == "stable":
+        words = "does learning stay bounded"
+        return Measure(
+            "stable", words, lambda a, e, s: "stable" if s == "done" else "unstable", kinds=True
+        )
+    one = quantity_of(quantity)
+    if quantity == "plateau":
+        return Measure(
+            "plateau",
+            "plateau or none",
+            lambda a, e, s: "plateau" if measured(one, a, e, tolerance) else "none",
+            kinds=True,
+        )
+    return Measure(
+        one.name,
+        one.words,
+        lambda a, e, s: measured(one, a, e, tolerance),
+        logarithmic=one.logarithmic,
+    )
+
+
+def _reached(alpha: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    there = np.isfinite(error)
+    return alpha[there], error[there]

@@ -1,0 +1,237 @@
+"""One gradient step on a Gaussian mixture with spikes, then ridge: network and equivalents."""
+
+from __future__ import annotations
+
+import tomllib
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from symderiv_models.one_step.setting import Setting
+from symderiv_models.one_step_text import one_step_summary
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import read_file
+from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.foundation.showing import Shown, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from symderiv_models.one_step.comparison import Comparison
+    from symderiv_models.one_step.ridge_equations import RidgeErrors
+
+__all__ = ["OneStep", "OneStepErrors"]
+
+
+class OneStepErrors(Answer):
+    """Errors E(y - ŷ)² of the models, without the factor ½ of some figures.
+
+    Attributes:
+        errors, training_errors: per model ``mean`` and ``standard_error`` over trials.
+        paired_difference: per model but the network, its error less that of the network on the
+            same data: ``mean``, ``standard_error`` and ``relative`` (to the network's error).
+        degree: highest degree ℓ of the Hermite model; ``window_degree`` is that of the window of β.
+        coefficients: ``b``, ``h`` (h_0 … h_ℓ), ``remainder`` (h*), texts with ``error_bounds``.
+        conditional: ``order`` P of the covariances' series and ``error_bound`` of what it leaves
+            out, relative to the largest variance beyond that order.
+        setting: all keys.
+    """
+
+    _title = "One gradient step: E(y − ŷ)², no ½"
+
+    def _summary(self) -> Summary:
+        return one_step_summary(self._title, self._record)
+
+    def to_text(self) -> str:
+        """What the command prints for people."""
+        return Shown.to_text(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the error of each model with its standard error.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+        """
+        axes: Axes = drawing("symderiv_models.one_step_plots").models_axes(self._record, ax)
+        return axes
+
+
+class OneStep(Setting):
+    """One gradient step on the first layer and ridge on the second, on a mixture with spikes.
+
+    Inputs are of two components of covariance I + Σ_i θ γ_i γ_iᵀ with θ = n^(β(1-α)); the step has
+    the learning rate η = n^(βα). Compared on the same data are the network, the conditional
+    Gaussian map and the Hermite model. Each trial draws spikes, teacher, weights and data.
+
+    Args:
+        n: dimension of the inputs.
+        m: examples of the gradient step, and as many others of ridge; n by default.
+        k: neurons; m by default.
+        alpha, beta: weighting and strength, 0 to 1.
+        ridge: λ > 0.
+        activation: a name or a formula in ``x`` that does not jump.
+        task: labels max(0, ξ·x), or -1 and 1 by component.
+        mixture_weight: share of the first component.
+        alignment: γ_1·γ_2, -1 to 1.
+        rank: spikes per component.
+        spikes: "equal" strengths, or "uniform" ones on (0, n^(β(1-α))) with equal traces.
+        mean: ‖μ_1‖; μ_2 = -μ_1.
+        trials, seed: independent draws.
+        degree: highest degree of the Hermite model; by default that of the window of β, at most 4.
+        test_samples: fresh examples; 5 m by default.
+        models: which are compared; "network", "conditional_gaussian" and "hermite" by default.
+            "ridge_equations" is the error of ridge on the conditional map by its asymptotic
+            equations, without samples (rank at most 2); "asymptotic" is its average over first
+            layers, of a trial only the strengths are drawn (rank at most 10, mean = 0).
+
+    >>> import symderiv as sd
+    >>> sd.OneStep(n=50, beta=0.6, trials=2).hermite_degree
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        m: int | None = None,
+        k: int | None = None,
+        alpha: float = 0.5,
+        beta: float = 0.74,
+        ridge: float = 1e-4,
+        activation: str = "relu",
+        task: Literal["regression", "classification"] = "regression",
+        mixture_weight: float = 0.5,
+        alignment: float = 0.0,
+        rank: int = 1,
+        spikes: Literal["equal", "uniform"] = "equal",
+        mean: float = 0.0,
+        trials: int = 20,
+        seed: int = 0,
+        degree: int | None = None,
+        test_samples: int | None = None,
+        models: Sequence[str] = ("network", "conditional_gaussian", "hermite"),
+    ) -> None:
+        given = {**locals(), "models": list(models)}
+        fields = Setting.model_fields.items()
+        self._fill({name: given[name] for name, f in fields if given[name] != f.default})
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_toml(cls, source: str | PathLike[str]) -> OneStep:
+        """The setting that a file states, or the text of one.
+
+        Args:
+            source: the path of a file, or a text of several lines; its keys are the arguments.
+
+        Raises:
+            InputError: the file cannot be read, or a key or value is not acceptable.
+        """
+        inline = isinstance(source, str) and "\n" in source
+        name = "" if inline else Path(source).name
+        try:
+            text = str(source) if inline else read_file(Path(source)).decode("utf-8")
+            return cls._made(tomllib.loads(text))
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8 text").inside(name) from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{name or 'text'}: not a TOML file: {error}") from None
+        except InputError as error:
+            raise (error.inside(name) if name else error) from None
+
+    def quick(self) -> OneStep:
+        """A version that takes seconds: n at most 200 with its ratios, at most 8 trials."""
+        return self._made(self.shortened())
+
+    def asymptotic(self) -> RidgeErrors:
+        """The error of ridge by equations alone: ``test`` and ``training``, E(y - ŷ)².
+
+        Deterministic in all keys: nothing is drawn, and "uniform" strengths are averaged over.
+        Left out are terms of relative order 1/n; ``docs/notes/one-step.md`` has the measured
+        differences.
+
+        Raises:
+            InputError: components have means, there are more than 10 spikes in each, or the
+                activation has no slope.
+            ToleranceError: the fixed point was not reached.
+
+        >>> import symderiv as sd
+        >>> round(sd.OneStep(n=1000, activation="tanh").asymptotic().test, 4)
+        0.0704
+        """
+        from symderiv_models.one_step.asymptotic import asymptotic_errors
+
+        return asymptotic_errors(self)
+
+    def run(self, progress: Progress = None) -> OneStepErrors:
+        """All trials.
+
+        Args:
+            progress: None for a bar if somebody watches, True, False, or a function.
+
+        Raises:
+            InputError: the activation has no slope, or its Gaussian means do not exist.
+        """
+        from symderiv_models.one_step.comparison import compare
+
+        with progress_bar(progress) as tell:
+            return OneStepErrors(_record(compare(self, tell)))
+
+
+def _record(found: Comparison) -> dict[str, Any]:
+    setting, first = found.setting, found.trials[0]
+    others = [name for name in setting.models if name != "network"]
+    network = found.error("network").mean
+    differences = {}
+    for name in others:
+        difference = found.difference(name)
+        differences[name] = {**difference.to_dict(), "relative": difference.mean / network}
+    record: dict[str, Any] = {
+        "errors": {name: found.error(name).to_dict() for name in setting.models},
+        "training_errors": {
+            name: found.error(name, training=True).to_dict() for name in setting.models
+        },
+        "paired_difference": differences,
+        "error": "E(y - yhat)^2, without 1/2",
+        "setting": {
+            **setting.model_dump(),
+            "m": setting.samples,
+            "k": setting.neurons,
+            "test_samples": setting.tests,
+            "degree": setting.hermite_degree,
+        },
+        "learning_rate": setting.learning_rate,
+        "spike": setting.spike,
+    }
+    if first.hermite is not None:
+        record |= _hermite(found)
+    truncations = [trial.truncation for trial in found.trials if trial.truncation is not None]
+    if truncations:
+        record["conditional"] = {
+            "order": max(each.order for each in truncations),
+            "error_bound": max(each.error_bound for each in truncations),
+        }
+    return record
+
+
+def _hermite(found: Comparison) -> dict[str, Any]:
+    """Degree and coefficients, of the first trial where traces differ."""
+    from symderiv_models.one_step.setting import window_degree
+
+    model = found.trials[0].hermite
+    assert model is not None
+    return {
+        "degree": found.setting.hermite_degree,
+        "window_degree": window_degree(found.setting.beta),
+        "coefficients": {
+            "b": model.scale,
+            "h": [value.value for value in model.coefficients],
+            "remainder": model.remainder.value,
+            "error_bounds": [v.error_bound for v in (*model.coefficients, model.remainder)],
+            "certified": model.certified,
+        },
+    }

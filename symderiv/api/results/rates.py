@@ -1,0 +1,120 @@
+"""The right-hand side of the order-parameter equations at one state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.problem.flat_layout import sizes_of, split_flat
+from symderiv.problem.initial import Initial
+from symderiv.problem.study import Study
+from symderiv.problem.study_tables import keys_acting
+from symderiv.storage.study_kernel import kernel_for
+
+__all__ = ["Rates", "rates_at"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Rates(Shown):
+    """Time derivatives of the order parameters, per unit of α = examples / N.
+
+    Attributes:
+        dQ, dR, dv: shapes (K, K), (K, M), (K,).
+        generalization_error: E[(noiseless student − teacher)²]/2 at the state.
+        d_student_overlap, d_cross_overlap: of Q_k and r_k per eigenvalue, shapes (L, K, K),
+            (L, K, M).
+        db: of trained biases, shape (K,); None without.
+        dP, dW, dC: of the overlaps of velocities, which are at rest; None without momentum.
+    """
+
+    dQ: np.ndarray
+    dR: np.ndarray
+    dv: np.ndarray
+    generalization_error: float
+    d_student_overlap: np.ndarray
+    d_cross_overlap: np.ndarray
+    db: np.ndarray | None = None
+    dP: np.ndarray | None = None
+    dW: np.ndarray | None = None
+    dC: np.ndarray | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested lists under the names of the attributes that there are."""
+        present = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: np.asarray(value).tolist() for name, value in present.items()}
+
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, object]] = [
+            (name, getattr(self, name)) for name in ("dQ", "dR", "dv", "generalization_error")
+        ]
+        return Summary("Rates per unit of α", rows)
+
+
+def rates_at(study: Study, start: Initial) -> Rates:
+    """The right-hand side at the state of a start, as the integration uses it."""
+    if study.rule_keys:
+        return _rates_of_rule(study, start)
+    state = start.state
+    K, M, L = state.K, state.M, state.L
+    kernel = kernel_for(study)
+    if start.data is not None and start.data.latent is not None and start.data.latent.no_equations:
+        raise InputError(start.data.latent.no_equations, argument="inputs")
+    if start.data is not None and len(start.data.components) > 1:
+        from symderiv.integrate.flows.components import rates_of_components
+
+        d_students, d_cross, dv, error = rates_of_components(study, kernel, state, start.data)
+    else:
+        parameters = flat_parameters(study, state)
+        flat = state.flat()
+        slope = np.empty_like(flat)
+        kernel.right_hand_side_for(K, M)(0.0, flat, sizes_of(K, M, L), parameters, slope)
+        d_students, d_cross, dv = (np.ascontiguousarray(a) for a in split_flat(slope, K, M, L))
+        fields = state.Q, state.R, state.T.copy()
+        weights = state.student_weights.copy(), state.teacher_weights.copy()
+        error = float(kernel.module.generalization_error(*fields, *weights))
+    variance = state.weight * state.eigenvalue
+    return Rates(
+        dQ=np.einsum("k,kij->ij", variance, d_students),
+        dR=np.einsum("k,kin->in", state.weight, d_cross),
+        dv=dv,
+        generalization_error=error,
+        d_student_overlap=d_students,
+        d_cross_overlap=d_cross,
+    )
+
+
+def _rates_of_rule(study: Study, start: Initial) -> Rates:
+    """The same under a learning rule; velocities are at rest."""
+    from symderiv.integrate.rules.solving import flow_of
+
+    for key in ("task", *keys_acting("time", "steps")):
+        if key in study.rule_keys:
+            raise InputError("its rates depend on more than a state; use solve", argument=key)
+    state = start.state
+    flow = flow_of(study, start)(state)
+    slope = np.empty_like(flow.begin)
+    rhs = flow.kernel.right_hand_side_for(state.K, state.M)
+    rhs(0.0, flow.begin, flow.sizes, flow.parameters, slope)
+    fields = flow.packing("state").views(slope)
+    variance = state.weight * state.eigenvalue
+    shares = {"P": ("overlap", variance), "W": ("square", variance), "C": ("cross", state.weight)}
+    momentum = {
+        f"d{name}": fields[f"momentum_{field}"] @ share
+        for name, (field, share) in shares.items()
+        if f"momentum_{field}" in fields
+    }
+    return Rates(
+        dQ=fields["student_overlap"] @ variance,
+        dR=fields["cross_overlap"] @ state.weight,
+        dv=fields["v"].copy(),
+        generalization_error=flow.error_at(flow.begin, flow.parameters),
+        d_student_overlap=np.ascontiguousarray(np.moveaxis(fields["student_overlap"], -1, 0)),
+        d_cross_overlap=np.ascontiguousarray(np.moveaxis(fields["cross_overlap"], -1, 0)),
+        db=fields["b"].copy() if "b" in fields else None,
+        **momentum,
+    )

@@ -1,0 +1,131 @@
+"""What one starts with: study files from templates, and their schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
+
+__all__ = [
+    "QUESTIONS",
+    "study_from_template",
+    "study_schema",
+    "templates",
+]
+
+
+class Question(NamedTuple):
+    """A key of a study file that ``symderiv init`` asks for."""
+
+    key: str
+    words: str
+
+
+QUESTIONS: Final = (
+    Question("network.activation", "Activation (a name, or a formula in x)"),
+    Question("network.students", "Number of students K"),
+    Question("network.teachers", "Number of teachers M"),
+    Question("data.dimension", "Input dimension N"),
+    Question("training.learning_rate", "Learning rate"),
+    Question("time.end", "Last time alpha (examples / N)"),
+)
+
+
+def templates() -> dict[str, str]:
+    """The first line of every template of a study, by its name."""
+    folder = resources.files("symderiv.api").joinpath("templates")
+    found = {}
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        name, _, ending = file.name.rpartition(".")
+        if ending == "toml":
+            first = file.read_text(encoding="utf-8").partition("\n")[0]
+            found[name] = first.removeprefix("# ")
+    return found
+
+
+def study_from_template(
+    template: str | None = None,
+    output: str | PathLike[str] | None = None,
+    *,
+    ask: Callable[[str, str], str] | None = None,
+    force: bool = False,
+) -> Answer:
+    """A commented study file.
+
+    Args:
+        template: one of :func:`templates`; two-units when left out.
+        output: the file; None writes nothing.
+        ask: called with the words of each of :data:`QUESTIONS` and what stands in the template;
+            gives what shall stand there.
+        force: replace a file that is there, whoever wrote it.
+
+    Raises:
+        InputError: there is no such template, the file is there, or an answer is not acceptable.
+    """
+    from symderiv.problem.study import parse_study
+
+    known = templates()
+    template = template or "two-units"
+    if template not in known:
+        raise InputError(f"{template!r} is not one of {', '.join(known)}", argument="template")
+    target = None
+    if output is not None:
+        if Path(output).exists() and not force:
+            raise InputError(f"{output}: is there already; choose another name", argument="output")
+        target = Output(output, "toml", force=force)
+    folder = resources.files("symderiv.api").joinpath("templates")
+    text = folder.joinpath(f"{template}.toml").read_text(encoding="utf-8")
+    if ask is not None:
+        for question in QUESTIONS:
+            text = _answered(text, question, ask)
+    parse_study(text)
+    if target is not None:
+        # a file to be edited has no seal
+        target.write_text(text, seal=False)
+    record = {"template": template, "path": str(target.path) if target else "", "study": text}
+    said = f"{target.path}\n" if target else text
+    return Answer(record, said)
+
+
+def _answered(text: str, question: Question, ask: Callable[[str, str], str]) -> str:
+    """The text with the answer in the place of what stands there; comments stay."""
+    table, _, key = question.key.partition(".")
+    pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found is not None, question.key
+    quoted = found[2].startswith('"')
+    answer = ask(question.words, found[2].strip('"')).strip()
+    if not answer or "\n" in answer or (quoted and ('"' in answer or "\\" in answer)):
+        raise InputError(f"{answer!r} is not acceptable", argument=question.key)
+    given = f'"{answer}"' if quoted else answer
+    return text[: found.start(2)] + given + text[found.end(2) :]
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON schema of study files, for editors: tables, keys, types, ranges and defaults.
+
+    It is made from the tables that check a study; what one key means for another is checked when
+    the study is read.
+    """
+    from pydantic.json_schema import GenerateJsonSchema
+
+    from symderiv.problem.study import Study
+
+    class Schema(GenerateJsonSchema):
+        def function_plain_schema(self, schema: Any) -> dict[str, Any]:
+            """Files of arrays: in a study file their names."""
+            return {"type": "string", "description": "a file, relative to the study"}
+
+    found = Study.model_json_schema(schema_generator=Schema, mode="validation")
+    found["$schema"] = GenerateJsonSchema.schema_dialect
+    found["title"] = "symderiv study"
+    found["properties"]["task"]["description"] = "[[task]]: a sequence of tasks."
+    found["properties"]["sweep"]["description"] = "[sweep]: keys of the study and their values."
+    return found

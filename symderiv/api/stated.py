@@ -1,0 +1,146 @@
+"""``System`` with what rooms above the statement do for it: sweeps and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Progress
+from symderiv.system import stated_system
+from symderiv.system.stated_system import asked_times
+
+if TYPE_CHECKING:
+    from symderiv.api.results.mapped import Quantity
+    from symderiv.sweeps.study_map import StudyMap
+    from symderiv.sweeps.sweep_result import Sweep
+    from symderiv.sweeps.system_grid import SweptSystem
+
+__all__ = ["System"]
+
+
+class System(stated_system.System):
+    __doc__ = stated_system.System.__doc__
+
+    def sweep(
+        self,
+        over: Mapping[str, Sequence[Any] | str],
+        end: float | None = None,
+        *,
+        initial: Mapping[str, Any],
+        output: str | PathLike[str] = "system-sweep.zarr",
+        scheduler: str | None = None,
+        workers: int | None = None,
+        force: bool = False,
+        fresh: bool = False,
+        progress: Progress = None,
+        notice: Any = None,
+        **solving: Any,
+    ) -> Sweep:
+        """Solve a grid of runs into one store; what the store holds is not solved again.
+
+        The store is a Zarr group that xarray opens, with the JSON of the statement; swept keys are
+        dimensions. More values and more keys widen it.
+
+        Args:
+            over: Values of what varies: a parameter ("eta"), an initial value ("initial.w.B") or an
+                argument of an input model ("inputs.x.exponent"); a text "low:high:count" or
+                "log:low:high:count" is a range.
+            end: As in ``solve``.
+            initial: The state at α = 0, as in ``rates``.
+            output: The store.
+            scheduler, workers, force, fresh, progress, notice: See :meth:`symderiv.Problem.sweep`.
+            solving: ``alpha``, ``relative_tolerance``, ``absolute_tolerance`` as in ``solve``, and
+                values of parameters that differ from the defaults.
+
+        Raises:
+            InputError: A run of the grid cannot start, or the output is something else.
+            SymderivError: The disk is full or the scheduler is gone; what is whole is kept.
+        """
+        from symderiv.sweeps.sweep import run_sweep
+
+        return run_sweep(
+            self._swept(end, initial, solving),
+            over,
+            Path(output),
+            scheduler=scheduler,
+            workers=workers,
+            fresh=fresh,
+            force=force,
+            progress=progress,
+            notice=notice,
+        )
+
+    def map(
+        self,
+        quantity: Quantity,
+        *,
+        over: Mapping[str, Sequence[Any]],
+        initial: Mapping[str, Any],
+        end: float | None = None,
+        observable: str | None = None,
+        resolution: int = 128,
+        coarse: int = 8,
+        change: float | None = None,
+        kinds: bool | None = None,
+        check: int = 0,
+        checkpoint: Any = None,
+        progress: Progress = None,
+        **solving: Any,
+    ) -> StudyMap:
+        """A number or a kind of a run over two keys, solved where it changes.
+
+        Args:
+            quantity: See :meth:`symderiv.Problem.map`, read off an observable; or a function of its
+                times and values.
+            over: Two keys as in ``sweep``, each with its ends (low, high) or (low, high, "log").
+            initial, end: As in ``solve``.
+            observable: Its name; the first that was observed when left out.
+            resolution, coarse, change, kinds, check, checkpoint, progress: See
+                :meth:`symderiv.Problem.map`.
+            solving: As in ``sweep``.
+
+        Raises:
+            InputError: There is no such quantity or observable, or an end is not acceptable.
+        """
+        from symderiv.api.results.mapped import mapped
+
+        swept = self._swept(end, initial, solving)
+        observables = tuple(self.statement.observables)
+        if not observables:
+            raise InputError("a map is of an observable: say what to observe first")
+        curve = observables[0] if observable is None else observable
+        if curve not in observables:
+            raise InputError(
+                f"{curve!r} is not one of {', '.join(observables)}", argument="observable"
+            )
+        keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
+        return mapped(
+            swept,
+            quantity,
+            keyed,
+            progress,
+            curve=curve,
+            resolution=resolution,
+            coarse=coarse,
+            change=change,
+            kinds=kinds,
+            check=check,
+            checkpoint=checkpoint,
+        )
+
+    def _swept(
+        self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]
+    ) -> SweptSystem:
+        """Return what runs have in common, from what ``solve`` would be told."""
+        from symderiv.sweeps.system_grid import SweptSystem
+        from symderiv.system.system_ensembles import Wanted
+
+        told = dict(solving)
+        times = asked_times(end, told.pop("alpha", None))
+        names = ("relative_tolerance", "absolute_tolerance")
+        wanted = Wanted(times, **{name: told.pop(name) for name in names if name in told})
+        self.solver.layout.known_parameters(told)
+        return SweptSystem(self, initial, told, wanted)

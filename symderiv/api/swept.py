@@ -1,0 +1,89 @@
+"""Sweeps as they are typed: texts of keys and values, and what is written beside the store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symderiv.api.problem import Problem
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output, check_apart
+from symderiv.foundation.progress import Progress
+from symderiv.sweeps.swept_keys import parse_over
+
+if TYPE_CHECKING:
+    from symderiv.show.pages.grid import GridResult
+    from symderiv.sweeps.sweep_result import Sweep
+
+__all__ = ["swept"]
+
+
+def swept(
+    problem: Problem,
+    over: Sequence[str],
+    *,
+    output: Path | None,
+    scheduler: str | None,
+    workers: int | None,
+    page: Path | None,
+    netcdf: Path | None,
+    files: bool,
+    checkpoint_every: float,
+    fresh: bool,
+    force: bool,
+    progress: Progress,
+    notice: Callable[[str], None],
+) -> Sweep | GridResult:
+    """:meth:`Problem.sweep` of texts ``key=values``, with a page and a netCDF file of it.
+
+    Args:
+        problem: what is swept.
+        over: ``key=v1,v2`` or ``key=low:high:count``.
+        page, netcdf: also written.
+        files: a folder of RUN files instead of a store.
+        output, scheduler, workers, checkpoint_every, fresh, force, progress, notice: see
+            :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
+
+    Raises:
+        InputError: a text is no key with values, or nothing may be written there.
+    """
+    grid = dict(parse_over(text) for text in over)
+    # refused before anything is computed
+    formats = ((page, "html"), (netcdf, "nc"))
+    others = [
+        None if path is None else Output(path, kind, inputs=problem.files, force=force)
+        for path, kind in formats
+    ]
+    check_apart(*others)
+    if files and (page or netcdf):
+        raise InputError(
+            "is made of a store; leave --files out", argument="page" if page else "netcdf"
+        )
+    if files:
+        notice("--files is deprecated: without it the sweep is one store, which --netcdf exports")
+        return problem.sweep_files(
+            grid,
+            output=output,
+            checkpoint_every=checkpoint_every,
+            fresh=fresh,
+            force=force,
+            progress=progress,
+            notice=notice,
+        )
+    found = problem.sweep(
+        grid,
+        output=output,
+        scheduler=scheduler,
+        workers=workers,
+        fresh=fresh,
+        force=force,
+        progress=progress,
+        notice=notice,
+    )
+    for path, write in ((page, found.page), (netcdf, found.to_netcdf)):
+        if path is not None:
+            write(os.fspath(path), force=force)
+            notice(f"wrote {path}")
+    return found

@@ -1,0 +1,113 @@
+"""A generated solver that is checked: its texts run as they stand, and how far it may be off."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+
+from symderiv.checking.plain_functions import Functions
+from symderiv.foundation.errors import SymderivError
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
+from symderiv.lowering.solver_files import SolverText
+
+
+class GeneratedError(SymderivError):
+    """A generated module gives numbers that cannot be right; it was not written."""
+
+
+@dataclass(frozen=True)
+class CheckedModule:
+    """A solver and what it is judged by.
+
+    Attributes:
+        names: Of the readable module, as plain Python.
+        fast: The same of the fast one, which runs use.
+        functions: The activations on examples.
+        quadrature: Whether its means are rules of quadrature.
+        stated: Error of any mean of factors of order one, as the module states it.
+        stated_of_two: The same of the means of two factors, from which errors and drifts are made.
+        work: How often the innermost loop of the largest sum over a mixture turns.
+    """
+
+    names: SimpleNamespace
+    fast: SimpleNamespace
+    functions: Functions
+    quadrature: bool
+    stated: float
+    stated_of_two: float
+    work: int
+
+
+def checked_module(
+    text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None
+) -> CheckedModule:
+    """A solver that can be run.
+
+    Args:
+        text: Its modules.
+        problem: What it was derived for.
+        compiled: Its means by quadrature, where it has any.
+
+    Raises:
+        GeneratedError: Its means by quadrature are not those that were compiled, of which the error
+            was searched for.
+    """
+    fast = _run(text.fast, compiled)
+    names = _run(text.readable, compiled, fast)
+    method = getattr(names, "ACTIVATION_METHOD", "closed form")
+    stated = of_two = 0.0
+    if method != "closed form":
+        stated = float(names.ACTIVATION_ERROR) + float(names.ACTIVATION_DERIVATIVE_ERROR)
+        of_two = float(getattr(names, "ACTIVATION_PAIR_ERROR", stated))
+    rules = method == "quadrature"
+    work = _work(text.readable, names)
+    return CheckedModule(names, fast, Functions(problem), rules, stated, of_two, work)
+
+
+def _run(
+    text: str, compiled: CompiledMeans | None, fast: SimpleNamespace | None = None
+) -> SimpleNamespace:
+    names = uncompiled(text, NO_OVERFLOW)
+    if compiled is None:
+        return names
+    _same_rules(text, names, compiled, fast)
+    return uncompiled(text, {**NO_OVERFLOW, **compiled.functions})
+
+
+def _same_rules(
+    text: str, names: SimpleNamespace, compiled: CompiledMeans, fast: SimpleNamespace | None
+) -> None:
+    """The module has what was compiled; a readable one may write functions of x in its own way."""
+    wrong = [
+        name
+        for name in compiled.differing(text)
+        if fast is None or name.startswith("_") or not _same_values(name, names, fast)
+    ]
+    if compiled.kinks is not None and not all(
+        np.array_equal(names.quadrature_kinks(kind), compiled.kinks(kind)) for kind in range(5)
+    ):
+        wrong.append("quadrature_kinks")
+    if wrong:
+        raise GeneratedError(
+            f"{wrong[0]} is not what the error of the means by quadrature was searched for"
+        )
+
+
+def _same_values(name: str, names: SimpleNamespace, fast: SimpleNamespace) -> bool:
+    """Whether a function of x has the same values in both modules, up to rounding."""
+    x = np.linspace(-8.0, 8.0, 161)
+    here, there = (np.array([getattr(each, name)(t) for t in x]) for each in (names, fast))
+    return bool(np.all(np.abs(here - there) <= 1e-13 * (1 + np.abs(there))))
+
+
+def _work(text: str, module: SimpleNamespace) -> int:
+    loops = re.findall(r"for k(\d+)\w* in range\((\w+)\)", text)
+    depth = max((int(number) for number, _ in loops), default=0)
+    # A mean of waves and signs is itself a sum.
+    inner = 32 if depth and "_tilted_signs(" in text else 1
+    return inner * int(max((getattr(module, size) for _, size in loops), default=0) ** depth)

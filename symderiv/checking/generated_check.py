@@ -1,0 +1,169 @@
+"""What is checked of a generated solver before it is written: that it does what was stated.
+
+The texts are executed uncompiled. Every scalar function is compared with the mean that its
+docstring states; the right-hand sides, errors and losses of both modules with one step of the rule
+as it is stated in :mod:`symderiv.learning.rule.stated_rule`, averaged over points. No formula of a
+rule stands here. ``docs/notes/generation-check.md`` says what size of error is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from symderiv.checking.checked_means import check_activations, check_derivatives, check_means
+from symderiv.checking.checked_module import CheckedModule, GeneratedError, checked_module
+from symderiv.checking.field_points import Floats
+from symderiv.checking.stated_trial import LABEL_NOISE, Trial, expected_of
+from symderiv.foundation.packing import Packing
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.force_fields import ForceFields, along_lattice, over_fields
+from symderiv.lowering.solver_files import SolverText
+
+__all__ = ["GeneratedError", "check_generated"]
+
+MOST_WORK = 300
+"""Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
+ROUNDING = 1e-9
+"""Of rates, in parts of the largest one."""
+
+
+def check_generated(
+    text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None = None
+) -> None:
+    """Nothing, if the functions of a solver's modules are what they say.
+
+    Args:
+        text: The modules.
+        problem: What it was derived for.
+        compiled: Its means by quadrature; plain Python would take minutes.
+
+    Raises:
+        GeneratedError: They are not; the message says which and where.
+    """
+    module = checked_module(text, problem, compiled)
+    with np.errstate(all="ignore"):
+        try:
+            check_activations(module)
+            check_means(module)
+            check_derivatives(module)
+            for trial in _trials(module, problem):
+                _Comparison(module, problem, trial).made()
+        except (ZeroDivisionError, ValueError, OverflowError) as error:
+            raise GeneratedError(f"the generated module cannot be evaluated: {error}") from error
+
+
+def _trials(module: CheckedModule, problem: LearningProblem) -> Iterator[Trial]:
+    """States, as many as plain Python can be asked for."""
+    if over_fields(problem):
+        found = ForceFields(problem)
+        slow = found.kinked or along_lattice(found.flags, 1, 1, True)
+        yield Trial(1, 1, noise=0.0 if slow else LABEL_NOISE)
+        if not slow and not along_lattice(found.flags, 2, 1, False):
+            yield Trial(2, 1, (("fast", 1.0),), noise=0.0)
+    elif module.quadrature:
+        yield Trial(2, 1)
+        yield Trial(1, 2)
+    elif module.work > MOST_WORK:
+        yield Trial(2, 1, (("fast", 1.0),))
+        yield Trial(1, 2, (("fast", 0.0), ("readable", 1.0)))
+        yield Trial(2, 3, (("fast", 0.0), ("readable", 0.0)))
+    elif module.work > 1:
+        yield Trial(2, 3)
+        yield Trial(2, 3, (("fast", 0.0), ("readable", 0.0)), drawn=True)
+    else:
+        yield Trial(2, 3)
+        yield Trial(3, 1)
+        yield Trial(2, 3, (("fast", 1.0), ("readable", 1.0)), drawn=True)
+
+
+class _Comparison:
+    """A module and the statement of its rule at a state."""
+
+    def __init__(self, module: CheckedModule, problem: LearningProblem, trial: Trial) -> None:
+        self._checked, self._trial = module, trial
+        layout = module.names.LAYOUT
+        names = tuple(layout["state"]), tuple(layout["parameters"])
+        self._expected = expected_of(problem, trial, *names)
+        sizes = {"K": trial.K, "M": trial.M, "L": len(self._expected.known["weight"])}
+        self._sizes = np.array([sizes[name] for name in layout["sizes"]])
+        self._packings = {
+            name: Packing.of(layout, name, **sizes) for name in ("state", "parameters")
+        }
+
+    def made(self) -> None:
+        """Compare.
+
+        Raises:
+            GeneratedError: The module does something else.
+        """
+        known = self._expected.known
+        state = self._packed("state", known)
+        others: dict[float, Floats] = {}
+        for which, order in self._trial.calls:
+            module = self._checked.fast if which == "fast" else self._checked.names
+            parameters = self._packed("parameters", {**known, "full_order": order})
+            change = np.zeros_like(state)
+            module.flat_right_hand_side(0.0, state, self._sizes, parameters, change)
+            for name, found in self._packings["state"].views(change).items():
+                what = f"right_hand_side ({which}): {name} {self._trial.where}"
+                self._agree(what, found, *self._expected.increments[name, order])
+            # two forms of one program, whatever the error of its means
+            apart = np.abs(change - others.setdefault(order, change)).max()
+            if not apart <= ROUNDING * np.abs(change).max():
+                raise GeneratedError(
+                    f"right_hand_side {self._trial.where}: differs from that of the fast module"
+                )
+        self._shown(known, state)
+        self._parts(known)
+
+    def _packed(self, vector: str, known: Mapping[str, Any]) -> Floats:
+        packing = self._packings[vector]
+        return packing.packed(**{name: known[name] for name in packing.shapes})
+
+    def _shown(self, known: Mapping[str, Any], state: Floats) -> None:
+        """Covariances, error and loss as modules show them."""
+        module, where = self._checked.names, self._trial.where
+        averages = self._expected.increments
+        Q, R = np.zeros_like(known["Q"]), np.zeros_like(known["R"])
+        parameters = self._packed("parameters", {**known, "full_order": 1.0})
+        error = module.flat_observables(state, self._sizes, parameters, Q, R)
+        none = np.zeros(())
+        self._agree(f"flat_observables: Q {where}", Q, known["Q"], none)
+        self._agree(f"flat_observables: R {where}", R, known["R"], none)
+        self._agree(f"generalization_error {where}", np.array(error), *averages["error", 1.0])
+        if hasattr(module, "mean_loss"):
+            (loss,) = self._called("mean_loss", {**known, "Q": known["seen"]})
+            self._agree(f"mean_loss {where}", loss, *averages["loss", 1.0])
+
+    def _parts(self, known: Mapping[str, Any]) -> None:
+        """What is given all at once is what right-hand sides take piece by piece."""
+        K, M = self._trial.K, self._trial.M
+        A, B, dv = np.zeros((K, K)), np.zeros((K, M)), np.zeros(K)
+        pieces = self._called("first_layer_gradients", known, A, B)
+        pieces += self._called("second_layer_gradient", known, dv)
+        whole = self._called("gradients", known, A.copy(), B.copy(), dv.copy())
+        for name, found, piece in zip(("A", "B", "dv"), whole, pieces, strict=True):
+            self._agree(f"gradients: {name} {self._trial.where}", found, piece, np.zeros(()))
+
+    def _called(self, name: str, known: Mapping[str, Any], *outputs: Floats) -> list[Floats]:
+        """A function at a state, its inputs by their names; what it gives, or its outputs."""
+        function = getattr(self._checked.names, name)
+        inputs = list(signature(function).parameters)[: -len(outputs) or None]
+        result = function(*(known[each] for each in inputs), *outputs)
+        return list(outputs) or [np.array(result)]
+
+    def _agree(self, what: str, found: Floats, expected: Floats, error: Floats) -> None:
+        """Two arrays within the points' error, the module's and rounding."""
+        allowed = 3 * error + 10 * self._checked.stated + ROUNDING * np.abs(expected).max()
+        far = ~(np.abs(found - expected) <= allowed)
+        if far.any():
+            place = tuple(int(n) for n in np.argwhere(far)[0])
+            raise GeneratedError(
+                f"{what}{list(place) if place else ''} = {found[place]:.9g}, but what is stated "
+                f"gives {expected[place]:.9g} ± {np.broadcast_to(error, found.shape)[place]:.1g}"
+            )

@@ -1,0 +1,70 @@
+"""The activations of a problem at arrays of numbers, from their formulas: no mean is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from symderiv.formula import Activation
+from symderiv.foundation.errors import NotYetError
+from symderiv.gaussian import derivative
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.numeric_activation import NumericActivation
+
+Floats = NDArray[np.float64]
+_STEP = 6e-6
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The activations at arrays of numbers."""
+
+    problem: LearningProblem
+
+    def value(self, teacher: bool, order: int) -> Callable[[Floats], Floats]:
+        """An activation (order 0) or its slope (order 1), as a central difference."""
+        function = self._pair[teacher]
+        if order == 0:
+            return function
+        return lambda x: (function(x + _STEP) - function(x - _STEP)) / (2 * _STEP)
+
+    def exists(self, teacher: bool, order: int) -> bool:
+        """Whether :meth:`value` gives that derivative: slopes of jumps are no functions."""
+        if order == 0:
+            return True
+        activation = self.problem.teacher if teacher else self.problem.student
+        return order == 1 and not derivative(activation.expression).has(sp.DiracDelta)
+
+    def kinks(self, teacher: bool) -> tuple[float, ...]:
+        """Where an activation is not smooth, as far as that is known."""
+        return self._kinks[teacher]
+
+    @cached_property
+    def _kinks(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return _known_kinks(self.problem.student), _known_kinks(self.problem.teacher)
+
+    @cached_property
+    def _pair(self) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+        return _evaluated(self.problem.student.expression), _evaluated(
+            self.problem.teacher.expression
+        )
+
+
+def _known_kinks(activation: Activation) -> tuple[float, ...]:
+    try:
+        return NumericActivation(activation.expression, activation.text).kinks
+    except NotYetError:
+        return ()
+
+
+def _evaluated(expression: sp.Expr) -> Callable[[Floats], Floats]:
+    x = sp.Symbol("x", real=True)
+    # Almost everywhere: no point of a sample is a jump.
+    regular = expression.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
+    function = sp.lambdify(x, regular.xreplace(dict.fromkeys(regular.free_symbols, x)), "scipy")
+    return lambda values: np.broadcast_to(function(values), values.shape)

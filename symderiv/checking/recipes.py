@@ -1,0 +1,140 @@
+"""Solver modules as text: any activation on demand, and the ones that are kept in the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+from symderiv_codegen import PrinterError
+
+from symderiv.checking.generated_check import check_generated
+from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.files import write_whole
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.admissible import check_power, check_range
+from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
+from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
+from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.force_fields import over_fields
+from symderiv.lowering.means.loss_means import LossMeans
+from symderiv.lowering.programs.loss_program import loss_program
+from symderiv.lowering.programs.program import solver_program
+from symderiv.lowering.solver_files import LAYOUT, SolverText, layout_text, solver_of
+
+RECIPES = MappingProxyType(
+    {
+        "erf": ("erf", "erf"),
+        "linear": ("linear", "linear"),
+        "relu": ("relu", "relu"),
+        "gelu": ("gelu", "gelu"),
+        "erf_sign": ("erf", "sign"),
+        "quadratic": ("quadratic", "quadratic"),
+    }
+)
+"""The modules of ``symderiv_kernels``: name, student's activation, teacher's activation."""
+
+
+def solver_text(
+    name: str,
+    student: str,
+    teacher: str | None = None,
+    tolerance: float | None = None,
+    limited: bool = False,
+    rule: LearningRule = PLAIN,
+) -> SolverText:
+    """The texts of a solver, derived from the update rule; the same bytes in every run.
+
+    Args:
+        name: Name of the module, a Python identifier.
+        student: Activation of the student, a name or an expression in ``x``.
+        teacher: Activation of the teacher; the student's when left out.
+        tolerance: Bound on the error of what has no closed form; None for a default that depends
+            on the method. Activations of the closed class do not depend on it.
+        limited: Take the finest affordable quadrature where the tolerance is out of its reach.
+        rule: How the student learns.
+
+    Raises:
+        FormulaError: An activation is outside the allow-list, not real, or too large or too small
+            for double precision.
+        DivergentError: The student's activation is too rough for gradient descent.
+        NotYetError: An activation has properties that no method can treat, with the reason.
+        ToleranceError: The tolerance is out of reach; the message says what can be had.
+        GeneratedError: A text was derived and fails its check, which would be an error of ours.
+    """
+    problem = learning_problem(student, teacher, rule)
+    for argument, each in (
+        ("activation", problem.student),
+        ("teacher_activation", problem.teacher),
+    ):
+        check_range(each, argument)
+        check_power(each, argument)
+    if over_fields(problem):
+        means = LossMeans(problem, tolerance, limited)
+        found = solver_of(loss_program(derive_equations(problem), name, means))
+        check_generated(found, problem)
+        return found
+    text, compiled = unchecked(name, problem, tolerance, limited)
+    check_generated(text, problem, compiled)
+    return text
+
+
+def generate(
+    name: str,
+    student: str,
+    teacher: str | None = None,
+    tolerance: float | None = None,
+    limited: bool = False,
+) -> str:
+    """The readable one of the texts that :func:`solver_text` gives, with the same arguments."""
+    return solver_text(name, student, teacher, tolerance, limited).readable
+
+
+def unchecked(
+    name: str, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
+) -> tuple[SolverText, CompiledMeans | None]:
+    """The texts of a solver before their check, and its means by quadrature if it has any.
+
+    See :func:`solver_text`.
+    """
+    equations = derive_equations(problem)
+    if not has_holes(problem):
+        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        try:
+            return solver_of(solver_program(equations, name, found)), None
+        except (NotYetError, PrinterError):
+            pass  # there is another way
+    try:
+        rules = quadrature(problem, tolerance, limited)
+        return solver_of(solver_program(equations, name, rules)), rules.search.compiled
+    except PrinterError as error:
+        raise NotYetError(
+            f"not yet: no solver module for {problem.student.text!r}: {error}"
+        ) from error
+
+
+def write_checked_in(directory: Path, check: bool = False) -> list[str]:
+    """Brings the modules of :data:`RECIPES` up to date, or only compares them.
+
+    Args:
+        directory: Where the modules are, e.g. ``generated/symderiv_kernels``.
+        check: Write nothing.
+
+    Returns:
+        The names of the modules that were missing or differed in any byte from what their recipe
+        gives (and that now are as they should be, unless ``check``); ``layout`` is one of them.
+    """
+    modules = {LAYOUT.removesuffix(".py"): {LAYOUT: layout_text()}}
+    for name, (student, teacher) in RECIPES.items():
+        modules[name] = solver_text(name, student, teacher).files(name)
+    differing = []
+    for name, files in modules.items():
+        contents = {directory / place: text.encode() for place, text in files.items()}
+        if all(path.is_file() and path.read_bytes() == text for path, text in contents.items()):
+            continue
+        differing.append(name)
+        if not check:
+            for path, text in contents.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, text)
+    return differing

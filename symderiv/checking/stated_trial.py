@@ -1,0 +1,249 @@
+"""What a rule does at a state, by its statement: what modules are compared with.
+
+The numbers, the states and the names are chosen here; what they do is said by
+:mod:`symderiv.learning.rule.stated_rule` alone, and averaged over points.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.checking.field_points import LIMIT, Floats, lattice_points, plane_points
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.stated_rule import LETTERS, RuleNumbers, state_rule
+from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState
+from symderiv.statement.language import Language
+
+__all__ = ["Call", "Expected", "Trial", "expected_of"]
+
+NODES = (14, 12)
+"""In the panels of a plane; twice, so that the difference says how good the points are."""
+EXAMPLES = 1024
+"""Points of a lattice, in each of its randomisations."""
+LABEL_NOISE = 0.5
+_NUMBERS = {
+    "learning_rate": 0.7,
+    "second_layer_learning_rate": 0.4,
+    "bias_learning_rate": 0.3,
+    "weight_decay": 0.2,
+    "second_layer_weight_decay": 0.1,
+    "label_noise": LABEL_NOISE,
+    "label_flip": 0.15,
+    "keep": 0.7,
+    "evaluation_scale": 0.8,
+    "input_noise": 0.6,
+    "update_noise": 0.35,
+    "momentum_rate": 0.9,
+    "batch_ratio": 0.6,
+    **{name: 0.4 + 0.3 * n for n, name in enumerate(LETTERS)},
+}
+_SCALARS = ("v", "b", "v_velocity", "b_velocity")
+_WEIGHT = np.array([0.5, 0.3, 0.2])
+_EIGENVALUE = np.array([0.6, 1.5, 0.9])
+
+
+Call = tuple[str, float]
+"""A module, and whether terms of second order are asked for."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A state at which a module is compared with the statement.
+
+    Attributes:
+        K, M: Units.
+        calls: What is asked for.
+        drawn: A state of general position, averaged over a lattice; else fields lie in a plane.
+        noise: The label noise.
+    """
+
+    K: int
+    M: int
+    calls: tuple[Call, ...] = (("fast", 1.0), ("fast", 0.0), ("readable", 1.0))
+    drawn: bool = False
+    noise: float = LABEL_NOISE
+
+    @property
+    def where(self) -> str:
+        """The state for messages."""
+        return f"(K = {self.K}, M = {self.M})"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the statement of a rule says of a trial.
+
+    Attributes:
+        known: All arguments of functions of modules by their names.
+        increments: Of fields of the state, with (1) and without (0) terms of second order, and
+            the averages ``"error"`` and ``"loss"``; each with the error of the points.
+    """
+
+    known: Mapping[str, Any]
+    increments: Mapping[tuple[str, float], tuple[Floats, Floats]]
+
+
+@lru_cache(maxsize=8)
+def expected_of(
+    problem: LearningProblem, trial: Trial, state: tuple[str, ...], given: tuple[str, ...]
+) -> Expected:
+    """Return what is expected of modules of a rule; kept for texts that are checked one by one.
+
+    Args:
+        problem: The rule.
+        trial: The state and the numbers.
+        state: Names of fields of the modules' state.
+        given: The same of their parameters.
+    """
+    numbers, reading = _stated(problem, trial.K, trial.M, trial.noise, given)
+    with_fields = tuple(name for name in reading.statement.families if name != "U")
+    names = _Names(problem, trial, numbers, state, with_fields)
+    return names.expected(Frame(reading, _state(problem, trial, with_fields)))
+
+
+@lru_cache(maxsize=8)
+def _stated(
+    problem: LearningProblem, K: int, M: int, noise: float, given: tuple[str, ...]
+) -> tuple[RuleNumbers, Reading]:
+    """The statement of a rule with numbers of some names."""
+    sizes: dict[str, Any] = {name: _NUMBERS[name] for name in given if name in _NUMBERS}
+    if "batch_ratio" in sizes:
+        sizes = {name: size for name, size in sizes.items() if not name.endswith("decay")}
+    rng = np.random.default_rng(K + 10 * M)
+    biases = rng.uniform(-0.6, 0.6, K + M) * problem.rule.biases
+    trained = problem.rule.trained_biases
+    plain = RuleNumbers(
+        K=K,
+        M=M,
+        teacher_weights=rng.uniform(0.4, 1.0, M) * (-1.0) ** np.arange(M),
+        teacher_biases=biases[K:],
+        student_biases=None if trained else biases[:K],
+        input_variance=float(_WEIGHT @ _EIGENVALUE),
+    )
+    numbers = replace(plain, **{**sizes, "label_noise": noise})
+    P = Language()
+    state_rule(P, problem, numbers, None)
+    return numbers, Reading(P.statement)
+
+
+def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
+    """Vectors whose fields lie in a plane, or of general position and almost aligned."""
+    K, M = trial.K, trial.M
+    rng = np.random.default_rng(7 + K + 10 * M)
+    if trial.drawn:
+        rows = rng.normal(size=(K + M, 3, K + M + 3)) / (K + M + 3) ** 0.5
+        for first, second, distance in ((0, 2, 1e-3), (1, 0, 1e-5)):
+            rows[first] = rows[second] + (2 * distance) ** 0.5 * rows[first]
+    else:
+        places = rng.normal(size=(K + M, 2)) / 1.5
+        if problem.rule.input_noise:  # which acts on one more variable if students are parallel
+            places[:K] = (
+                places[:1] * rng.uniform(0.6, 1.2, (K, 1)) * (-1.0) ** np.arange(K)[:, None]
+            )
+        rows = np.einsum("ab,kbc->akc", places, 0.7 * rng.normal(size=(3, 2, 2)))
+        rows = np.concatenate([rows, np.zeros((K + M, 3, 1))], axis=2)
+    names = [f"J{i + 1}" for i in range(K)] + [f"B{n + 1}" for n in range(M)]
+    vectors = dict(zip(names, rows, strict=True))
+    vectors |= {f"U{i + 1}": rng.normal(size=rows.shape[1:]) / 2 for i in range(K)}
+    for family in set(families) - {"J", "B"}:
+        mixed = rng.normal(size=(K, K + M)) / (K + M) ** 0.5
+        vectors |= {f"{family}{i + 1}": each for i, each in enumerate(np.tensordot(mixed, rows, 1))}
+    numbers = {
+        f"{name}{i + 1}": size * (-1.0) ** i
+        for name in _SCALARS
+        for i, size in enumerate(rng.uniform(0.3, 0.9, K))
+    }
+    return SlowState(vectors, _WEIGHT, {"x": _EIGENVALUE}, numbers)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Increments and numbers as modules hold them."""
+
+    problem: LearningProblem
+    trial: Trial
+    numbers: RuleNumbers
+    fields: tuple[str, ...]
+    families: tuple[str, ...]
+
+    def expected(self, frame: Frame) -> Expected:
+        """Everything of a statement at a state."""
+        return Expected(self._known(frame.state), self._increments(frame))
+
+    def _increments(self, frame: Frame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
+        """What the statement says of fields of the state, with errors, and of averages."""
+        cuts = None if self.trial.drawn else frame.kinks()
+        if cuts is None:
+            clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
+        else:
+            polynomial = frame.polynomial(2)
+            clouds = (plane_points(frame.dimension, polynomial, cuts, n) for n in NODES)
+        found = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
+        if cuts is None:
+            values = {name: np.array([each[name] for each in found]) for name in found[0]}
+            size = LIMIT / len(found) ** 0.5
+            return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
+        fine, coarse = found
+        return {name: (fine[name], np.abs(fine[name] - coarse[name])) for name in fine}
+
+    def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:
+        """Increments as modules hold them, with and without terms of second order."""
+        found: dict[tuple[str, float], Floats] = {}
+        for order, step in ((1.0, full), (0.0, small)):
+            for name in self.fields:
+                if name in _SCALARS:
+                    found[name, order] = self._scalars(name, step.scalars)
+                else:
+                    found[name, order] = self._held(name, step.overlap_rate)
+            found["error", order] = np.array(step.observables["error"])
+            found["loss", order] = np.array(step.observables["loss"])
+        return found
+
+    def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
+        """Overlaps as a state holds them: those with teachers times ρ_k for each."""
+        first, second = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
+        power = (first, second).count("B")
+        return np.asarray(self._overlaps(first, second, of) * _EIGENVALUE**power)
+
+    def _overlaps(self, first: str, second: str, of: Callable[[str, str], Floats]) -> Floats:
+        sizes = {"B": self.trial.M}
+        one, other = (
+            [f"{family}{n + 1}" for n in range(sizes.get(family, self.trial.K))]
+            for family in (first, second)
+        )
+        return np.array([[of(a, b) for b in other] for a in one])
+
+    def _scalars(self, name: str, of: Mapping[str, float]) -> Floats:
+        return np.array([of.get(f"{name}{i + 1}", 0.0) for i in range(self.trial.K)])
+
+    def _known(self, state: SlowState) -> dict[str, Any]:
+        """All arguments of the functions of modules by their names."""
+        numbers, overlap = self.numbers, state.overlap
+        w, rho = _WEIGHT, _EIGENVALUE
+        known: dict[str, Any] = {"teacher_overlap": self._held("teacher_overlap", overlap)}
+        known |= {name: self._held(name, overlap) for name in self.fields if name not in _SCALARS}
+        for first, second in itertools.combinations_with_replacement(self.families, 2):
+            names = s.in_order(first, second)
+            each = self._overlaps(*names, overlap)
+            known[str(s.product(*names).label)] = each @ w
+            known[str(s.covariance(*names).label)] = each @ (w * rho)
+        known |= {name: self._scalars(name, state.numbers) for name in _SCALARS}
+        known |= {name: float(getattr(numbers, name) or 0.0) for name in _NUMBERS}
+        biases = known["b"] if numbers.student_biases is None else numbers.student_biases
+        return known | {
+            "eigenvalue": rho,
+            "weight": w,
+            "v_teacher": numbers.teacher_weights,
+            "student_biases": biases,
+            "teacher_biases": numbers.teacher_biases,
+            # fields of what the student sees, noise on inputs included
+            "seen": known["Q"] + known["input_noise"] ** 2 * known["product_J_J"],
+        }

@@ -1,0 +1,71 @@
+"""A typed way to ask numba for a compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.experimental.function_type import _get_wrapper_address
+
+from symderiv.compiled_code.code_cache import kept_code
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+VECTOR = types.float64[::1]
+MATRIX = types.float64[:, ::1]
+CUBE = types.float64[:, :, ::1]
+INTEGERS = types.int64[::1]
+
+#: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
+RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS, VECTOR, VECTOR))
+
+
+class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A right-hand side whose address is looked up once, not at every call."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        return RIGHT_HAND_SIDE.signature
+
+
+def as_argument(right_hand_side: Callable[..., None]) -> Any:
+    """A compiled right-hand side as an argument for compiled code that is called many times."""
+    if not isinstance(right_hand_side, Dispatcher):
+        return right_hand_side
+    return _RightHandSide(_get_wrapper_address(right_hand_side, RIGHT_HAND_SIDE.signature))
+
+
+def records(fields: np.dtype) -> Any:
+    """The type of a one-dimensional array of records, for a signature."""
+    return numba.from_dtype(fields)[::1]
+
+
+def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
+    """Return numba's decorator, kept on disk, with divisions by zero giving infinities.
+
+    Sums are made in the order in which they are written, unless ``fastmath`` says otherwise: what
+    is not said numba takes from whichever function calls first. The functions are not values for
+    other compiled code.
+
+    An explicit signature makes the function compile (or load) at import, so that a later call does
+    not depend on what was passed first.
+    """
+    given = {"error_model": "numpy", "fastmath": False, "nogil": True, "no_cfunc_wrapper": True}
+    decorator: Callable[[Function], Function] = numba.njit(
+        *signature, cache=True, **{**given, **options}
+    )
+
+    def decorate(function: Function) -> Function:
+        with kept_code():
+            return decorator(function)
+
+    return decorate

@@ -1,0 +1,230 @@
+"""Compiled code from the user's cache that runs without its compiler.
+
+Importing numba takes longer than most integrations do. :mod:`symderiv.compiled_code.object_code`
+keeps what numba made of some functions as one file; here it is read and linked by LLVM alone, and
+called as numba's own code calls it. It is the very code that numba runs, so the numbers are the
+same to the last bit.
+
+Nothing is run that is not certain: the file is named by a digest of everything the code depends on
+(sources, numba, LLVM, Python, the processor with its features), carries the mark of
+:mod:`symderiv.foundation.seals`, belongs to the user and can be written by nobody else, and names
+all that the code may call, each of which is on the list below. Anything else, and any system but
+Linux, leaves it to numba. ``SYMDERIV_CACHE=off`` neither reads nor writes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import itertools
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from symderiv.foundation import kept
+from symderiv.foundation.seals import is_sealed
+
+__all__ = ["CALLED", "UNUSED", "MachineCode", "code_path", "is_possible", "load"]
+
+#: Functions of the C library that compiled code may call.
+CALLED: Final = frozenset(
+    (
+        *("memcpy", "memset", "memmove", "pow", "exp", "exp2", "expm1", "log", "log1p", "log2"),
+        *("log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "erf", "erfc", "hypot", "sqrt", "cbrt", "fma", "fmod"),
+        *("floor", "ceil"),
+    )
+)
+
+#: What numba's wrappers for Python need beside Python itself. They are not used here: what the
+#: code finds under these names ends the process.
+UNUSED: Final = frozenset(
+    (
+        *("numba_gil_ensure", "numba_gil_release", "numba_unpickle", "numba_do_raise", "NRT_Free"),
+        *("numba_runtime_build_excinfo_struct", "NRT_adapt_ndarray_from_python"),
+        "NRT_MemInfo_call_dtor",
+    )
+)
+
+_numbers = itertools.count()
+
+
+class MachineCode:
+    """A compiled function, called with numbers, arrays and other such functions.
+
+    Args:
+        address: where it is.
+        arguments: what it takes: "double", "int64", "function", or the type of a C-contiguous
+            array and its number of axes, as "<f8 2".
+        returns: "none", "double" or "int64".
+        owner: what must live as long as the function.
+    """
+
+    def __init__(self, address: int, arguments: list[str], returns: str, owner: object) -> None:
+        self.address = address
+        self._arguments = [_Argument(kind) for kind in arguments]
+        results: dict[str, Any] = {"none": ctypes.c_void_p, "double": ctypes.c_double}
+        self._returns = results.get(returns, ctypes.c_int64)
+        self._has_result = returns != "none"
+        types = [each for argument in self._arguments for each in argument.types]
+        # a place for the result and one for the exception come first
+        pointers = ctypes.c_void_p, ctypes.c_void_p
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *types)(address)
+        self._owner = owner
+
+    def __call__(self, *values: Any) -> Any:
+        """What the function returns; arrays are changed in place.
+
+        Raises:
+            TypeError: an argument is not what the code was compiled for.
+            RuntimeError: the code gave up.
+        """
+        flat: list[Any] = []
+        for argument, value in zip(self._arguments, values, strict=True):
+            flat += argument.flat(value)
+        result, raised = self._returns(), ctypes.c_void_p()
+        code = self._call(ctypes.addressof(result), ctypes.addressof(raised), *flat)
+        if code not in (0, -2):  # -2 is numba's None
+            raise RuntimeError(f"compiled code ended with status {code}")
+        return result.value if self._has_result else None
+
+
+class _Argument:
+    """How an argument is handed over: an array as owner (none), number of entries, bytes of each,
+    address, lengths and strides.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        word, _, axes = kind.partition(" ")
+        self._axes = int(axes or 0)
+        self._dtype = word
+        simple: dict[str, list[Any]] = {"double": [ctypes.c_double], "int64": [ctypes.c_int64]}
+        words = 3 if kind == "function" else 5 + 2 * self._axes
+        self.types = simple.get(kind, [ctypes.c_ssize_t] * words)
+
+    def flat(self, value: Any) -> tuple[Any, ...]:
+        if self._kind == "double":
+            return (float(value),)
+        if self._kind == "int64":
+            return (int(value),)
+        if self._kind == "function":
+            if not isinstance(value, MachineCode):
+                raise TypeError("a function without its compiler takes another such function")
+            # numba calls the last one, the function itself, where it is given
+            return (value.address, 0, value.address)
+        known = isinstance(value, np.ndarray) and value.flags.c_contiguous and value.flags.writeable
+        if not known or (value.dtype.str, value.ndim) != (self._dtype, self._axes):
+            raise TypeError(f"an array {self._kind} was expected, not {type(value).__name__}")
+        address = value.__array_interface__["data"][0]
+        return (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides)
+
+
+def is_possible() -> bool:
+    """Whether code is kept and read on this system, as things are set."""
+    return sys.platform == "linux" and sys.maxsize > 2**32 and kept.is_on()
+
+
+def code_path(name: str, sources: Iterable[str]) -> Path:
+    """The file of compiled functions.
+
+    Args:
+        name: what they are for, with their sizes.
+        sources: digests or texts of all that they are compiled from.
+    """
+    digest = hashlib.sha256()
+    for part in (name, *sources, *_surroundings()):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return kept.cache_folder() / "code" / f"code_{digest.hexdigest()[:32]}.bin"
+
+
+@cache
+def _surroundings() -> tuple[str, ...]:
+    """What compiled code depends on beside its sources."""
+    from llvmlite import binding
+
+    versions = []
+    for package in ("numba", "llvmlite"):
+        found = importlib.util.find_spec(package)
+        places = [] if found is None else found.submodule_search_locations or []
+        versions += [(Path(place) / "_version.py").read_text() for place in places]
+    features = binding.get_host_cpu_features()
+    chosen = sorted(f"{key}={value}" for key, value in os.environ.items() if key[:6] == "NUMBA_")
+    return (
+        *versions,
+        sys.version,
+        np.__version__,
+        binding.get_host_cpu_name(),
+        " ".join(sorted(f"{name}{has}" for name, has in features.items())),
+        *(Path(__file__).with_name(name).read_text() for name in (Path(__file__).name, _WRITER)),
+        *chosen,
+    )
+
+
+_WRITER: Final = "object_code.py"
+
+
+def load(path: Path) -> dict[str, MachineCode] | None:
+    """The functions kept in a file by their names; None if there are none that can be trusted."""
+    try:
+        if not is_possible() or not _is_own(path):
+            return None
+        content = path.read_bytes()
+        if not is_sealed(content):
+            return None
+        head, _, rest = content.partition(b"\n")
+        said = json.loads(head)
+        if said["file"] != path.name:
+            return None
+        found: dict[str, MachineCode] = {}
+        for name, entry in said["functions"].items():
+            code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
+            found[name] = _linked(entry, code)
+    except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
+        # numba does what cannot be done here
+        return None
+    return found
+
+
+def _is_own(path: Path) -> bool:
+    """Whether nobody but the user can have written the file."""
+    for place in (path, path.parent):
+        found = place.stat()
+        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return False
+    return True
+
+
+@cache
+def _linker() -> Any:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name()
+    )
+    return binding.create_lljit_compiler(machine)
+
+
+def _linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
+    from llvmlite import binding
+
+    library = ctypes.CDLL(None)
+    builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(entry["symbol"])
+    for name in entry["imports"]:
+        # what wrappers need is never called
+        wanted = name if name in CALLED else "abort"
+        address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
+        builder.import_symbol(name, address)
+    linked = builder.link(_linker(), f"symderiv_{next(_numbers)}")
+    return MachineCode(linked[entry["symbol"]], entry["arguments"], entry["returns"], linked)

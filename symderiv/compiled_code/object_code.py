@@ -1,0 +1,147 @@
+"""What numba made of some functions, kept as a file for :mod:`symderiv.compiled_code.machine_code`.
+
+numba keeps the object code of each function in its own cache. Here it is taken from there, with
+the names that it leaves open. Code that needs more than the C library, such as memory of numba's
+own or Python, is not kept: :data:`~symderiv.compiled_code.machine_code.CALLED` is all that it may
+call.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core import types
+
+from symderiv.compiled_code.machine_code import CALLED, UNUSED, is_possible
+from symderiv.foundation.files import replace_file
+from symderiv.foundation.seals import sealed
+
+__all__ = ["keep"]
+
+_PRIVATE = 0o700
+_SYMBOLS = 2  # the type of a section of ELF
+
+
+def keep(path: Path, functions: Mapping[str, Any]) -> bool:
+    """Write a file of compiled functions; returns whether it was possible.
+
+    Args:
+        path: of :func:`symderiv.compiled_code.machine_code.code_path`.
+        functions: by name; each decorated by numba with its cache on, and called or compiled.
+    """
+    if not is_possible():
+        return False
+    head: dict[str, Any] = {}
+    codes = []
+    for name, function in functions.items():
+        found = _entry(function)
+        if found is None:
+            return False
+        entry, code = found
+        head[name] = {**entry, "bytes": len(code)}
+        codes.append(code)
+    content = json.dumps({"file": path.name, "functions": head}).encode() + b"\n" + b"".join(codes)
+    with suppress(OSError):  # a cache that cannot be written to costs time only
+        path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+        replace_file(path, sealed(content, "pickle"))
+        return True
+    return False
+
+
+def _entry(function: Any) -> tuple[dict[str, Any], bytes] | None:
+    """A function's code and how to call it; None if it cannot be kept.
+
+    Of several that were compiled the first that can be kept: its arguments are checked at calls.
+    """
+    overloads = getattr(function, "overloads", {}).values()
+    entries = (_entry_of(function, compiled) for compiled in overloads)
+    return next((entry for entry in entries if entry is not None), None)
+
+
+def _entry_of(function: Any, compiled: Any) -> tuple[dict[str, Any], bytes] | None:
+    description = compiled.fndesc
+    arguments = [_kind(each) for each in description.argtypes]
+    returns = {"none": "none", "float64": "double", "int64": "int64"}.get(str(description.restype))
+    convention = compiled.target_context.call_conv
+    signature = convention.get_function_type(description.restype, description.argtypes)
+    expected = "pp" + "".join(_words(kind) for kind in arguments)
+    if returns is None or "".join(map(_word, signature.args)) != expected:
+        return None
+    code = _object_code(function, description.llvm_func_name)
+    if code is None:
+        return None
+    imports = sorted(set(_undefined(code)))
+    if not all(name in CALLED or name in UNUSED or _is_python(name) for name in imports):
+        return None
+    entry = {"symbol": description.llvm_func_name, "arguments": arguments, "returns": returns}
+    return {**entry, "imports": imports}, code
+
+
+def _is_python(name: str) -> bool:
+    return name.startswith(("Py", "_Py"))
+
+
+def _kind(argument: Any) -> str:
+    """Return the kind of an argument of machine code, or ``""`` if it cannot be one."""
+    if isinstance(argument, types.FunctionType):
+        return "function"
+    if isinstance(argument, types.Array) and argument.layout == "C" and argument.mutable:
+        inner = {types.float64: "<f8", types.int64: "<i8"}.get(argument.dtype, "")
+        if isinstance(argument.dtype, types.Record):
+            inner = f"|V{argument.dtype.size}"
+        return f"{inner} {argument.ndim}" if inner else ""
+    return {types.float64: "double", types.int64: "int64"}.get(argument, "")
+
+
+def _words(kind: str) -> str:
+    """An argument in LLVM's types: p pointer, i integer, d double, ? unknown."""
+    if kind in ("double", "int64", "function"):
+        return {"double": "d", "int64": "i", "function": "ppp"}[kind]
+    return "ppiip" + "ii" * int(kind.split()[1]) if kind else "?"
+
+
+def _word(llvm_type: Any) -> str:
+    text = str(llvm_type)
+    if text.endswith("*") or text == "ptr":
+        return "p"
+    return {"i64": "i", "double": "d"}.get(text, "x")
+
+
+def _object_code(function: Any, symbol: str) -> bytes | None:
+    """From numba's cache; None if it is not there."""
+    # what these are called is numba's own affair
+    with suppress(AttributeError, OSError, TypeError, IndexError):
+        file = function._cache._cache_file
+        for key in file._load_index():
+            found = file.load(key)
+            if found is not None and found[1].llvm_func_name == symbol:
+                _, how, parts = found[0]
+                return bytes(parts[0]) if how == "object" else None
+    return None
+
+
+def _undefined(code: bytes) -> Iterator[str]:
+    """The names that an object file of 64-bit ELF leaves open.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if code[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("not an object file of 64-bit ELF")
+    (table,) = struct.unpack_from("<Q", code, 0x28)
+    size, count = struct.unpack_from("<HH", code, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", code, table + n * size) for n in range(count)]
+    for _, kind, _, _, offset, length, names, _, _, each in sections:
+        if kind != _SYMBOLS:
+            continue
+        texts = sections[names][4]
+        for place in range(offset, offset + length, each):
+            name, _, _, section = struct.unpack_from("<IBBH", code, place)
+            begin = texts + name
+            if name and section == 0:
+                yield code[begin : code.index(b"\0", begin)].decode()

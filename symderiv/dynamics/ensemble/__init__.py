@@ -1,6 +1,0 @@
-"""Many runs in one process: studies that share a solver module, integrated side by side."""
-
-from symderiv.dynamics.ensemble.chunk import Chunk
-from symderiv.dynamics.ensemble.chunks import group_points, integrate_chunk
-
-__all__ = ["Chunk", "group_points", "integrate_chunk"]

@@ -1,1 +1,0 @@
-"""Other learning rules than plain descent: integrated and simulated."""

@@ -1,1 +1,0 @@
-"""One-pass stochastic gradient descent, simulated."""

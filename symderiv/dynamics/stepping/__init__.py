@@ -1,1 +1,0 @@
-"""The order-parameter equations, integrated."""

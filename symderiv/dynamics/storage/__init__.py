@@ -1,1 +1,0 @@
-"""What outlives a process: solver modules, checkpoints, result files."""

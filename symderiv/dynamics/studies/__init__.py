@@ -1,1 +1,0 @@
-"""Study files, input models, states and where a run starts."""

@@ -1,0 +1,1 @@
+"""SGD at finite N, from the statement of a learning problem."""

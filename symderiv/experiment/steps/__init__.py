@@ -1,0 +1,1 @@
+"""One step of SGD read off from a statement, and the compiled loop over such steps."""

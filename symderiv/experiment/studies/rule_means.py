@@ -1,0 +1,160 @@
+"""Means over examples at given weights, from sampled fields: errors, losses, sizes of steps.
+
+Fields are Gaussian with the covariances of the weight vectors; all errors follow from Q, R, T, the
+output weights and the biases. Where no closed function serves
+(:class:`~symderiv.integrate.rules.plain_errors.PlainErrors`) they are computed from the definition,
+at 2^14 points of a scrambled Sobol sequence that is the same for all runs and times: means of
+squares keep their relative accuracy however small they are. Largest relative error found over 40
+random states of two students and three teachers, some close to perfect: 7e-4, median 1e-4; with
+signs of sums of teachers 3e-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from symderiv.experiment.studies.rule_tasks import Tasks
+from symderiv.integrate.rules.rule_functions import Values
+
+_POINTS = 14
+_SEED = 20
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """How targets are made.
+
+    Args:
+        activation: g̃ of arrays.
+        biases: c, shape (M,).
+        tasks: the tasks.
+        sign: t is the sign of the teacher's sum.
+        flip, noise, input_noise: label_flip, σ and σ_x.
+        keep: probability with which a unit of the student is kept.
+    """
+
+    activation: Values
+    biases: np.ndarray
+    tasks: Tasks
+    sign: bool
+    flip: float
+    noise: float
+    input_noise: float
+    keep: float
+
+    def sums(self, y: np.ndarray) -> np.ndarray:
+        """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
+        outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
+        found: np.ndarray = np.sign(outputs) if self.sign else outputs
+        return found
+
+
+@dataclass(frozen=True)
+class Student:
+    """One student at one time: covariances of its fields, output weights, biases.
+
+    Args:
+        Q, R: shapes (K, K), (K, M).
+        seen: covariance of the fields of what it sees, Q without noise on the inputs, (K, K).
+        v: heads, shape (H, K).
+        b: shape (K,).
+    """
+
+    Q: np.ndarray
+    R: np.ndarray
+    seen: np.ndarray
+    v: np.ndarray
+    b: np.ndarray
+
+
+class Means:
+    """Means over examples.
+
+    Args:
+        teaching: how targets are made.
+        K: units of the student.
+        T: covariance of the teachers' fields, shape (M, M).
+        activation, derivative: g, g'.
+        loss, loss_slope: ℓ, None where its mean is not wanted, and ∂ℓ/∂s.
+        scale: what multiplies the output weights in errors.
+        plain: a function of Q, R, v and the teachers' weights that gives errors, if there is one.
+    """
+
+    def __init__(
+        self,
+        teaching: Teaching,
+        K: int,
+        T: np.ndarray,
+        activation: Values,
+        derivative: Values,
+        loss: Values | None,
+        loss_slope: Values,
+        scale: float,
+        plain: Callable[..., float] | None = None,
+    ) -> None:
+        self.teaching, self.T, self.scale = teaching, T, scale
+        self.activation, self.derivative = activation, derivative
+        self.loss, self.loss_slope, self.plain = loss, loss_slope, plain
+        self.K, M = K, len(T)
+        uniform = qmc.Sobol(2 * K + M + 3, scramble=True, seed=_SEED).random_base2(_POINTS)
+        self._normal = ndtri(uniform[:, : K + M])
+        # of each example: masks, label noise, flip, task
+        self._masks = (uniform[:, K + M : -3] < teaching.keep).astype(np.float64)
+        self._noise = teaching.noise * ndtri(uniform[:, -3])
+        self._flip = np.where(uniform[:, -2] < teaching.flip, -1.0, 1.0)
+        self._task = uniform[:, -1]
+
+    def of_tasks(self, student: Student) -> dict[str, np.ndarray]:
+        """The errors of a student in every task, shapes (tasks,).
+
+        ``generalization_error`` at clean inputs, ``noisy_error`` at those that the student sees,
+        both against clean targets; ``mean_loss`` where the loss is another one.
+        """
+        found = {"generalization_error": self._half_squares(student, student.Q)}
+        if self.teaching.input_noise > 0.0:
+            found["noisy_error"] = self._half_squares(student, student.seen)
+        if self.loss is not None:
+            found["mean_loss"] = np.mean(self.loss(*self._outputs(student, student.Q)), axis=0)
+        return found
+
+    def root_mean_square(self, student: Student, phase: int) -> float:
+        """Of Σ_i F_i² over examples of a phase, with all noise of training."""
+        tasks = self.teaching.tasks
+        x, t = self._fields(student, student.seen)
+        task = np.searchsorted(tasks.cumulative[phase], self._task, side="right")
+        t = np.take_along_axis(t, task[:, None], axis=1)[:, 0] * self._flip + self._noise
+        v = student.v[tasks.head[task]] * self._masks
+        s = np.sum(v * self.activation(x), axis=1)
+        forces = v * self.derivative(x) * self.loss_slope(s, t)[:, None]
+        return float(np.sqrt(np.mean(np.sum(forces**2, axis=1))))
+
+    def _half_squares(self, student: Student, covariance: np.ndarray) -> np.ndarray:
+        """E(s - t)²/2 in all tasks, shape (tasks,)."""
+        tasks = self.teaching.tasks
+        if self.plain is not None:
+            heads = self.scale * student.v[tasks.head]
+            pairs = zip(heads, tasks.teachers, strict=True)
+            return np.array([self.plain(covariance, student.R, v, w) for v, w in pairs])
+        s, t = self._outputs(student, covariance)
+        found: np.ndarray = 0.5 * np.mean((s - t) ** 2, axis=0)
+        return found
+
+    def _outputs(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs and clean targets in all tasks, shapes (points, tasks)."""
+        x, t = self._fields(student, covariance)
+        v = self.scale * student.v[self.teaching.tasks.head]
+        return self.activation(x) @ v.T, t
+
+    def _fields(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fields with their biases, and clean targets in all tasks."""
+        whole = np.block([[covariance, student.R], [student.R.T, self.T]])
+        values, axes = np.linalg.eigh(whole)
+        # the first coordinates of the sequence are the most even ones: they get what varies most
+        factor = (axes * np.sqrt(np.clip(values, 0.0, None)))[:, ::-1]
+        fields = self._normal @ factor.T
+        return fields[:, : self.K] + student.b, self.teaching.sums(fields[:, self.K :])

@@ -1,0 +1,314 @@
+"""Simulation of a study at finite N, whatever its rule: its statement's steps, run after run.
+
+All runs share the teacher and the initial student of the integration and differ in their examples.
+Nothing of what is derived for a rule is used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from symderiv.experiment.steps.step_chain import Space, space_of
+from symderiv.experiment.studies.simulated_runs import SimulatedRuns, SimulationProgress, run_all
+from symderiv.experiment.studies.simulation import Simulation
+from symderiv.experiment.studies.study_chain import StudyChain
+from symderiv.experiment.studies.study_measures import PlainMeasures, RuleMeasures
+from symderiv.experiment.studies.study_steps import StudySteps
+from symderiv.formula import activation
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.limits import check_memory
+from symderiv.inputs.blas_threads import one_blas_thread
+from symderiv.inputs.latent_teacher import Sampler
+from symderiv.inputs.spectra import MAX_SIMULATED
+from symderiv.integrate.rules.task_inputs import inputs_of_tasks
+from symderiv.problem.initial import (
+    Initial,
+    LatentVectors,
+    Vectors,
+    coordinates_of,
+    initial,
+    require_linear_teacher,
+    vectors_with_overlaps,
+)
+from symderiv.problem.study import Study
+from symderiv.storage.checkpoint import Checkpoint, identity
+from symderiv.storage.kernels import Kernel
+from symderiv.storage.study_kernel import kernel_for
+
+__all__ = ["recorded_chain", "simulate", "with_sampler"]
+
+
+def simulate(
+    study: Study,
+    *,
+    runs: int | None = None,
+    kernel: Kernel | None = None,
+    start: Initial | None = None,
+    workers: int | None = None,
+    progress: SimulationProgress | None = None,
+    notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Simulation:
+    """Simulate a study at finite N, several times.
+
+    The result depends on the study's seed only, not on the number of workers. With
+    ``method = "auto"`` vectors are used where they are cheaper than their span.
+
+    Args:
+        study: a study without [sweep].
+        runs: instead of [simulation] runs.
+        kernel, start: see :func:`~symderiv.integrate.flows.integrate.solve`; the same start may
+            be given to both. The kernel's error of plain descent is recorded.
+        workers: threads; None for one per processor.
+        progress: called a few times a second.
+        notice: see :func:`~symderiv.storage.kernels.load_kernel`.
+        checkpoint: see :func:`~symderiv.integrate.flows.integrate.solve`.
+
+    Raises:
+        InputError: the study cannot be simulated as it is.
+    """
+    count = _checked_runs(study, runs)
+    start = start or initial(study)
+    _check(study, start)
+    steps = StudySteps(study, start)
+    space, vectors, eigenvalues = _where(steps)
+    if study.rule_keys:
+        kernel = None
+    elif kernel is None:
+        kernel = kernel_for(study, notice=notice)
+    if checkpoint is not None:
+        digests = "none" if kernel is None else kernel.digests
+        checkpoint.open(identity(study, digests, command="simulate", runs=count))
+    started = time.perf_counter()
+    made = np.rint(study.simulation_alpha * (steps.dimension / steps.batch)).astype(np.int64)
+    examples = made * steps.batch
+    wide = np.repeat(eigenvalues, np.diff(space.bounds), axis=1)
+    rms = None
+    measured: Any
+    if kernel is None:
+        measured = RuleMeasures(steps, wide, vectors[steps.places("B")])
+        if study.training.normalise == "gradient":
+            rms = measured.root_mean_square
+    else:
+        measured = PlainMeasures(steps, wide, kernel)
+    most = int(examples[-1])
+
+    def chain(index: int) -> StudyChain:
+        return StudyChain(steps, space, vectors, eigenvalues, index, most, rms)
+
+    # errors and samplers take products of matrices
+    with one_blas_thread():
+        work = SimulatedRuns(chain, measured, examples, count, steps.dimension, checkpoint)
+        interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
+    reached = min(run.recorded for run in work.runs)
+    cause, message = _ending(work, interrupted)
+    results = {name: values[:, :reached] for name, values in work.results.items()}
+    return Simulation(
+        alpha=study.simulation_alpha[:reached].copy(),
+        examples=examples[:reached],
+        Q=results.pop("Q"),
+        R=results.pop("R"),
+        v=results.pop("v"),
+        generalization_error=results.pop("generalization_error"),
+        further=results,
+        T=start.state.T,
+        teacher_weights=start.state.teacher_weights,
+        initial=start.state,
+        dimension=steps.dimension,
+        runs=count,
+        method="gram" if space.span else "vectors",
+        alpha_end=min(run.made for run in work.runs) / steps.dimension,
+        cause=cause,
+        message=message,
+        wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
+        warnings=start.warnings,
+        study_text=study.text,
+        student_activation=activation(study.student_activation).text,
+        teacher_activation=activation(study.teacher_activation).text,
+        kernel_sha256="none" if kernel is None else kernel.sha256,
+        kernel_name="none" if kernel is None else kernel.path.name,
+    )
+
+
+def recorded_chain(study: Study, start: Initial, block: int) -> tuple[StudyChain, PlainMeasures]:
+    """Return a run of plain descent to which examples are handed, and what is recorded of it.
+
+    Args:
+        study, start: what is simulated.
+        block: how many examples are handed to it at a time, at most.
+    """
+    steps = StudySteps(study, start)
+    space, vectors, eigenvalues = _where(steps)
+    wide = np.repeat(eigenvalues, np.diff(space.bounds), axis=1)
+    chain = StudyChain(steps, space, vectors, eigenvalues, 0, block)
+    return chain, PlainMeasures(steps, wide, kernel_for(study))
+
+
+def with_sampler(start: Initial, sampler: Sampler) -> Initial:
+    """A start whose simulated runs draw their inputs from a sampler, for ``simulate(start=...)``.
+
+    The equations, and Q, R and the error that runs record, stay those of the covariances of the
+    start; so a generator's own outputs are compared with their Gaussian equivalent.
+
+    Args:
+        start: of a study of structured inputs, with drawn vectors.
+        sampler: random generator and count to centred inputs (count, N) and latent vectors
+            (count, D), see :func:`symderiv.inputs.generator_sampler`; called from several threads.
+
+    Raises:
+        InputError: the start has no vectors of a latent teacher.
+    """
+    vectors = start.vectors
+    if not isinstance(vectors, LatentVectors):
+        raise InputError(
+            "a sampler needs vectors drawn for a data.model with a latent teacher, "
+            "hidden-manifold or generator",
+            argument="initial",
+        )
+    latent = replace(vectors.latent, sampler=sampler)
+    return replace(start, vectors=replace(vectors, latent=latent))
+
+
+def _checked_runs(study: Study, runs: int | None) -> int:
+    """How many runs to make, if they can be."""
+    if study.sweep:
+        raise InputError(
+            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
+            argument="sweep",
+        )
+    count = study.simulation.runs if runs is None else runs
+    if count < 1:
+        raise InputError(f"{count} is below 1", argument="simulation.runs")
+    points = study.simulation_alpha.size
+    check_memory(
+        8.0 * count * points * (study.K * (study.K + study.M + 1) + 1) * 2,
+        f"{count} runs of {points} points",
+        argument="simulation.runs",
+    )
+    return count
+
+
+def _check(study: Study, start: Initial) -> None:
+    """Refuse what is not simulated together, by name."""
+    data, training = start.data, study.training
+    latent = data is not None and data.latent is not None
+    several = data is not None and len(data.components) > 1
+    if study.rule_keys and (latent or several):
+        raise NotYetError(
+            f"inputs of this model are not simulated together with {study.rule_keys[0]}; "
+            "Gaussian inputs that the teacher sees itself are",
+            argument="data.model",
+        )
+    if latent and study.simulation.method == "gram":
+        raise InputError(
+            '"gram" is for Gaussian inputs that the teacher sees itself; '
+            "inputs of this data.model need vectors",
+            argument="simulation.method",
+        )
+    if latent and not isinstance(start.vectors, LatentVectors):
+        raise InputError(
+            "a simulation of this data.model needs drawn vectors; use "
+            'draw = "sampled" and no state file, and data.dimension instead of the limit',
+            argument="initial",
+        )
+    if several and not latent and data is not None and data.dimension is not None:
+        # their average would be simulated, which is another problem
+        raise InputError(
+            f"inputs of several components are simulated up to {MAX_SIMULATED} "
+            "coordinates; lower it, or use solve",
+            argument="data.dimension",
+        )
+    if training.normalise == "gradient" and study.stated:
+        raise NotYetError(
+            f"the size of steps is not measured in simulations with {study.stated[0]}; use solve, "
+            "or simulate problem.system",
+            argument="training.normalise",
+        )
+    if training.normalise == "sphere" and np.min(np.diag(start.state.Q)) <= 0.0:
+        raise InputError("a student of length 0 has no sphere", argument="training.normalise")
+
+
+def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
+    """The coordinates of runs, where vectors start in them, eigenvalues as in measures."""
+    start, state = steps.start, steps.start.state
+    counts = coordinates_of(start.data)
+    if isinstance(start.vectors, LatentVectors):
+        whole = np.array([start.vectors.variance.size])
+        return space_of(steps.program, whole), _rows(steps, start.vectors), np.ones((2, 1))
+    own = inputs_of_tasks(steps.study, state)
+    phases = range(max(1, len(steps.study.task)))
+    usual = state.eigenvalue
+    eigenvalues = np.array([*(own[n].eigenvalue if n in own else usual for n in phases), usual])
+    method = steps.study.simulation.method
+    alive = state.eigenvalue > 0.0
+    space = space_of(steps.program, counts, steps.batch)
+    span = replace(space, counts=counts[alive], silent=int(np.sum(counts[~alive])))
+    # without room for a frame of all vectors, given overlaps are a matter for the span
+    crowded = start.vectors is None and counts.min() < state.K + state.M
+    asked = "gram" if method == "auto" and crowded else method
+    if method == "auto" and not crowded and 0.9 * space.cost <= span.chosen("auto").cost:
+        asked = "vectors"
+    try:
+        span = span.chosen(asked)
+        if span.span:
+            if steps.study.rule_keys and not np.all(alive):
+                raise NotYetError(
+                    '"gram" does not know eigenvalues of 0 together with '
+                    f'{steps.study.rule_keys[0]}; use "vectors"',
+                    argument="method",
+                )
+            return span, _in_span(steps, span, alive), np.ascontiguousarray(eigenvalues[:, alive])
+    except (InputError, NotYetError) as error:
+        name = {"method": "simulation.method", "dimension": "data.dimension"}
+        raise error.renamed(name.get(str(error.argument), error.argument)) from None
+    vectors = start.vectors
+    if not isinstance(vectors, Vectors):
+        vectors = vectors_with_overlaps(state, start.data, steps.study.initial.seed)
+    return space, _rows(steps, vectors), eigenvalues
+
+
+def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
+    """All vectors as they start: averages of students begin as the students."""
+    found = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
+    for place, vector in enumerate(steps.program.members.values()):
+        if vector.family != "B":
+            found[place] = vectors.student[vector.index]
+        elif isinstance(vectors, Vectors):
+            found[place] = vectors.teacher[vector.index]
+    return found
+
+
+def _in_span(steps: StudySteps, span: Space, alive: np.ndarray) -> np.ndarray:
+    """Vectors with the overlaps of the state, in the coordinates of their span."""
+    state = steps.start.state
+    require_linear_teacher(state)
+    rho = state.eigenvalue[alive][:, None, None]
+    Q, R = state.student_overlap[alive], state.cross_overlap[alive] / rho
+    T = state.teacher_overlap[alive] / rho**2
+    whole = np.block([[Q, R], [np.swapaxes(R, 1, 2), T]])
+    units = [
+        vector.index + (state.K if vector.family == "B" else 0)
+        for vector in steps.program.members.values()
+    ]
+    return span.drawn_vectors(whole[:, units][:, :, units], np.random.default_rng(0))
+
+
+def _ending(work: SimulatedRuns, interrupted: bool) -> tuple[str, str]:
+    """How the runs ended, as a cause and in one line."""
+    N = work.dimension
+    diverged = [index for index, run in enumerate(work.runs) if run.diverged]
+    if diverged:
+        first = min(diverged, key=lambda index: work.runs[index].made)
+        return "not-a-number", (
+            f"run {first + 1} of {len(work.runs)} diverged at alpha = "
+            f"{work.runs[first].made / N:.6g}; the learning rate may be too large"
+        )
+    if interrupted:
+        return "interrupted", "interrupted"
+    return "done", f"reached alpha = {work.examples[-1] / N:.10g}"

@@ -1,0 +1,130 @@
+"""The result of a simulation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Summary
+from symderiv.problem.state import State
+from symderiv.storage.learning_curves import Curves, lengths
+from symderiv.storage.run_files import Contents, write
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Simulation(Curves):
+    """Learning curves of simulated runs and their mean.
+
+    Args:
+        alpha: times asked for and reached by all runs, shape (P,).
+        examples: the whole numbers of examples nearest to N alpha, where the runs reported, (P,).
+        Q, R, v, generalization_error: of every run, shapes (runs, P, K, K), (runs, P, K, M),
+            (runs, P, K), (runs, P); the error is computed from Q, R, T, v, not from examples.
+        T, teacher_weights: shapes (M, M), (M,); shared by all runs.
+        further: of every run, with an axis of the runs in front.
+        cause: "done", "not-a-number" or "interrupted".
+        message: one line that says how the runs ended.
+        output: the file it was written to, if any.
+    """
+
+    TITLE: ClassVar[str] = "Order parameters of online learning, simulated"
+
+    examples: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    v: np.ndarray
+    generalization_error: np.ndarray
+    T: np.ndarray
+    teacher_weights: np.ndarray
+    initial: State | None
+    dimension: int
+    runs: int
+    method: str
+
+    @property
+    def succeeded(self) -> bool:
+        return self.cause == "done"
+
+    def mean(self, name: str) -> np.ndarray:
+        """Mean over the runs of "Q", "R", "v", "generalization_error" or a name in ``further``."""
+        values: np.ndarray = np.mean(getattr(self, name), axis=0)
+        return values
+
+    def standard_error(self, name: str) -> np.ndarray:
+        """Standard error of :meth:`mean`; not a number for a single run."""
+        values = np.asarray(getattr(self, name))
+        if self.runs == 1:
+            return np.full(values.shape[1:], np.nan)
+        errors: np.ndarray = np.std(values, axis=0, ddof=1) / math.sqrt(self.runs)
+        return errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv simulate --json`` prints."""
+        mean = self.mean("generalization_error")
+        error = self.standard_error("generalization_error")
+        return {
+            "output": self.output,
+            "alpha_end": float(self.alpha_end),
+            "generalization_error_end": float(mean[-1]) if mean.size else None,
+            "generalization_error_end_standard_error": float(error[-1]) if mean.size else None,
+            "runs": self.runs,
+            "steps": int(self.examples[-1]) if self.examples.size else 0,
+            # no right-hand side is evaluated; the key is there because solve has it
+            "rhs_evaluations": 0,
+            "wall_seconds": self.wall_seconds,
+            "cause": self.cause,
+            "warnings": list(self.warnings),
+            "activation": self.student_activation,
+            "teacher_activation": self.teacher_activation,
+        }
+
+    def _summary(self) -> Summary:
+        K, M = self.R.shape[-2:]
+        mean = self.mean("generalization_error")
+        error = self.standard_error("generalization_error")
+        rows: list[tuple[str, object]] = [
+            ("activation", self.student_activation),
+            ("units", f"K = {K} students, M = {M} teachers, N = {self.dimension} inputs"),
+            ("runs", f"{self.runs} on {self.method}, {self.wall_seconds:.3g} s"),
+            ("alpha", f"{self.alpha.size} times to {self.alpha_end:.6g}; {self.message}"),
+        ]
+        if mean.size:
+            ends = f"{mean[0]:.6g} to {mean[-1]:.6g} ± {error[-1]:.2g}"
+            rows.append(("generalization_error", f"{ends} (mean, standard error)"))
+        return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
+
+    def contents(self) -> Contents:
+        """What ``SIM.nc`` holds; see :func:`write_simulation`."""
+        variables: dict[str, np.ndarray] = {"alpha": self.alpha, "examples": self.examples}
+        for name in ("Q", "R", "v", "generalization_error", *self.further):
+            variables[name] = self.mean(name)
+            variables[f"{name}_standard_error"] = self.standard_error(name)
+            variables[f"{name}_run"] = getattr(self, name)
+        variables["T"] = self.T
+        variables["teacher_weights"] = self.teacher_weights
+        kept: dict[str, Any] = {
+            **self._common_attributes(),
+            "runs": self.runs,
+            "method": self.method,
+            "dimension": self.dimension,
+            **self.attributes,
+        }
+        K, M = self.R.shape[-2:]
+        L = self.initial.L if self.initial else 1
+        axes = {**lengths(K, M, L, self.further), "run": self.runs}
+        return Contents(variables, axes, kept)
+
+
+def write_simulation(path: str | Path | Output, result: Simulation) -> Path:
+    """Write a simulation as ``SIM.nc``: means and, as ``…_standard_error``, their errors.
+
+    The axes are those of ``RUN.nc``; the single runs are kept as ``…_run`` with an axis ``run``
+    in front. See :func:`~symderiv.storage.run_files.write` for ``path`` and the errors
+    raised.
+    """
+    return write(path, result.contents())

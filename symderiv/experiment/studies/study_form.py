@@ -1,0 +1,51 @@
+"""What the compiled step of a study depends on; all other numbers are parameters of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from symderiv.problem.study_tables import STATED_KEYS
+
+__all__ = ["RATES", "SECOND_LAYER_DECAY", "SIZES", "Form"]
+
+RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
+"""Parameters that schedules multiply."""
+
+
+SECOND_LAYER_DECAY = "second_layer_weight_decay"
+
+SIZES = (
+    "weight_decay",
+    "label_noise",
+    "input_noise",
+    "update_noise",
+    *(name for key, others in STATED_KEYS.items() for name in (key, *others)),
+    SECOND_LAYER_DECAY,
+)
+"""Numbers of a rule that are parameters of its steps."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the program of a step depends on; all other numbers are its parameters.
+
+    Args:
+        activations: Of students and teachers, as typed.
+        loss, target: As typed.
+        heads: Their number.
+        present: Names of what is not zero, in order.
+        trains: Whether output weights and biases are trained.
+        comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
+            there are velocities.
+        sphere: Whether students keep their length.
+    """
+
+    activations: tuple[str, str]
+    loss: str
+    target: Literal["sum", "sign"]
+    heads: int
+    present: tuple[str, ...]
+    trains: tuple[bool, bool]
+    comes: tuple[bool, bool, bool, bool]
+    sphere: bool

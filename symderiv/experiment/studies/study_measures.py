@@ -1,0 +1,224 @@
+"""What is recorded of a simulated run: overlaps, weights, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.experiment.steps.step_chain import Chain
+from symderiv.experiment.studies.study_steps import StudySteps
+from symderiv.integrate.rules.plain_errors import PlainErrors
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
+from symderiv.problem.initial import LatentVectors
+from symderiv.storage.kernels import Kernel
+
+if TYPE_CHECKING:
+    from symderiv.experiment.studies.rule_means import Means, Student
+
+__all__ = ["PlainMeasures", "RuleMeasures"]
+
+_BEYOND = {"J", "B"}  # families of vectors that every study has
+
+
+@dataclass(frozen=True)
+class _Measures:
+    """What runs of all rules record.
+
+    Args:
+        steps: What a step is.
+        eigenvalues: Of every coordinate that is kept, in each phase, and those of the study behind,
+            shape (phases + 1, …).
+    """
+
+    steps: StudySteps
+    eigenvalues: np.ndarray
+
+    def covariances(self, chain: Chain, variance: np.ndarray) -> np.ndarray:
+        """Return those of the fields of all vectors where coordinates have these variances."""
+        found: np.ndarray = (chain.vectors * variance) @ chain.vectors.T / self.steps.dimension
+        return found
+
+    def block(self, covariance: np.ndarray, first: str, second: str) -> np.ndarray:
+        """Return the part of two families."""
+        return covariance[np.ix_(self.steps.places(first), self.steps.places(second))]
+
+    def heads(self, chain: Chain) -> np.ndarray:
+        """Return the output weights of all heads, shape (H, K)."""
+        steps = self.steps
+        if not steps.study.network.train_second_layer:
+            return np.repeat(steps.start.state.student_weights[None], steps.tasks.heads, axis=0)
+        names = (
+            ["v"]
+            if steps.tasks.heads == 1
+            else [f"head_weights{h + 1}_" for h in range(steps.tasks.heads)]
+        )
+        return np.array([chain.scalars[steps.scalar_places(name)] for name in names])
+
+
+@dataclass(frozen=True)
+class PlainMeasures(_Measures):
+    """What runs of plain descent record: the error is that of the equations, at measured overlaps.
+
+    Args:
+        kernel: Whose function it is.
+    """
+
+    kernel: Kernel
+
+    def __call__(self, chain: Chain) -> Mapping[str, Any]:
+        """Return what is recorded of a run."""
+        start, v = self.steps.start.vectors, self.heads(chain)[0]
+        if isinstance(start, LatentVectors):
+            return self._latent(chain, start, v)
+        covariance = self.covariances(chain, self.eigenvalues[-1])
+        Q, R = (np.ascontiguousarray(self.block(covariance, "J", other)) for other in ("J", "B"))
+        error = self._error(Q, R, self.steps.start.state.T, v)
+        return {"Q": Q, "R": R, "v": v, "generalization_error": error}
+
+    def _latent(self, chain: Chain, start: LatentVectors, v: np.ndarray) -> Mapping[str, Any]:
+        """Return overlaps as the equations have them: by the covariances of the data model."""
+        latent, N = start.latent, start.variance.size
+        assert latent.axes is not None
+        own = chain.vectors[self.steps.places("J")]
+        J = own @ latent.axes
+        Q = (J * start.variance) @ J.T / N
+        R = J @ start.teacher_axes.T / N
+        error = 0.0
+        for probability, variance in latent.spectra:
+            # a mean of errors: the error of averaged overlaps would be another number
+            B, scaled = start.teacher, own * variance
+            parts = scaled @ own.T / N, scaled @ B.T / N, (B * variance) @ B.T / N
+            error += probability * self._error(*parts, v)
+        if not latent.spectra:
+            error = self._error(Q, R, self.steps.start.state.T, v)
+        return {"Q": Q, "R": R, "v": v, "generalization_error": error}
+
+    def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray, v: np.ndarray) -> float:
+        # that of a problem with one eigenvalue 1; rates do not matter
+        one, weights = np.ones(1), self.steps.start.state.teacher_weights
+        parameters = pack_parameters(one, one, T[None], T, weights, {})
+        (K, M), flat = R.shape, pack_state(Q[None], R[None], v)
+        sizes = sizes_of(K, M, 1)
+        found = self.kernel.module.flat_observables(
+            flat, sizes, parameters, np.empty_like(Q), np.empty_like(R)
+        )
+        return float(found)
+
+
+@dataclass(frozen=True)
+class RuleMeasures(_Measures):
+    """What runs of other rules record: errors by their definition, from Q, R, T and the weights.
+
+    Args:
+        teachers: Their vectors, shape (M, …).
+    """
+
+    teachers: np.ndarray
+
+    @cached_property
+    def _means(self) -> Means:
+        return self._means_at(self.steps.start.state.T)
+
+    def _means_at(self, T: np.ndarray) -> Means:
+        # with SymPy and SciPy, which plain runs do without
+        from symderiv.experiment.studies.rule_means import Means, Teaching
+        from symderiv.integrate.rules.rule_functions import activation_functions, loss_functions
+
+        study, training = self.steps.study, self.steps.study.training
+        g, derivative = activation_functions(study.student_activation)
+        loss, slope = loss_functions(training.loss)
+        scale = training.keep if training.evaluation_scale is None else training.evaluation_scale
+        teaching = Teaching(
+            activation_functions(study.teacher_activation)[0],
+            study.teacher_biases,
+            self.steps.tasks,
+            training.target == "sign",
+            training.label_flip,
+            training.label_noise,
+            training.input_noise,
+            training.keep,
+        )
+        reported = None if training.loss == "squared" else loss
+        plain = PlainErrors(study, T) if PlainErrors.know(study) else None
+        return Means(teaching, study.K, T, g, derivative, reported, slope, scale, plain)
+
+    @cached_property
+    def _of_own_inputs(self) -> dict[int, tuple[Means, int]]:
+        """Of tasks with inputs of their own: means by place, and the phase."""
+        study = self.steps.study
+        numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
+        found, B = {}, self.teachers
+        for place, phase in enumerate(numbers):
+            if study.task[phase].data is not None:
+                scale = self.eigenvalues[phase]
+                found[place] = self._means_at((B * scale) @ B.T / self.steps.dimension), phase
+        return found
+
+    def _student(self, chain: Chain, phase: int = -1) -> Student:
+        from symderiv.experiment.studies.rule_means import Student
+
+        training, own = self.steps.study.training, self.steps.scalar_places("b")
+        covariance = self.covariances(chain, self.eigenvalues[phase])
+        Q = self.block(covariance, "J", "J")
+        Q = 0.5 * (Q + Q.T)
+        seen = Q
+        if training.input_noise > 0.0:
+            lengths = self.covariances(chain, np.ones(1))
+            seen = Q + training.input_noise**2 * self.block(lengths, "J", "J")
+        b = chain.scalars[own] if own else self.steps.study.student_biases
+        R = self.block(covariance, "J", "B")
+        return Student(Q, R, seen, self.heads(chain), b)
+
+    def root_mean_square(self, chain: Chain) -> float:
+        """Return that of the length of a step over √N: sqrt(E Σ_i F_i² |ξ|²/N)."""
+        steps, state = self.steps, self.steps.start.state
+        phase = int(steps.tasks.phase_of(np.array(chain.made), steps.dimension))
+        power = state.weight @ state.eigenvalue + steps.study.training.input_noise**2
+        forces = self._means.root_mean_square(self._student(chain), phase)
+        return float(np.sqrt(power) * forces)
+
+    def __call__(self, chain: Chain) -> Mapping[str, Any]:
+        """Return what is recorded of a run."""
+        steps, training = self.steps, self.steps.study.training
+        student = self._student(chain)
+        values: dict[str, Any] = {"Q": student.Q, "R": student.R, "v": student.v[0]}
+        errors = self._means.of_tasks(student)
+        for place, (means, phase) in self._of_own_inputs.items():
+            for name, other in means.of_tasks(self._student(chain, phase)).items():
+                errors[name][place] = other[place]
+        last = np.array(max(chain.made - 1, 0))
+        share = steps.tasks.shares[int(steps.tasks.phase_of(last, steps.dimension))]
+        values |= {name: float(share @ each) for name, each in errors.items()}
+        if steps.study.task:
+            values["task_error"] = errors["generalization_error"]
+        if steps.tasks.heads > 1:
+            values["heads"] = student.v
+        if steps.study.network.train_biases:
+            values["b"] = student.b
+        covariance = self.covariances(chain, self.eigenvalues[-1])
+        if training.momentum_rate is not None:
+            N, U = steps.dimension, steps.program.velocities(steps.places("J"))
+            for name, places, scale in (
+                ("P", steps.places("J"), N),
+                ("W", U, N**2),
+                ("C", steps.places("B"), N),
+            ):
+                values[name] = scale * covariance[np.ix_(U, places)]
+        return values | self._further(covariance)
+
+    def _further(self, covariance: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the overlaps of families that only the statement has."""
+        families = list(dict.fromkeys(v.family for v in self.steps.program.members.values()))
+        # teachers stand last in names of pairs, as in curves of the equations
+        families.sort(key=lambda name: name == "B")
+        more = [name for name in families if name not in _BEYOND]
+        return {
+            f"{a}.{b}": self.block(covariance, a, b)
+            for n, a in enumerate(families)
+            for b in families[n:]
+            if a in more or b in more
+        }

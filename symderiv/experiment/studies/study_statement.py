@@ -1,0 +1,89 @@
+"""What a step of a study does, said in the language of statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
+from symderiv.formula import activation
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.rule.loss import loss
+from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
+from symderiv.statement.language import Language
+from symderiv.statement.stated_problem import Descent, Statement
+
+__all__ = ["stated_step"]
+
+_HALF = sp.Rational(1, 2)  # stands for any probability
+
+
+def stated_step(form: Form, units: tuple[int, int]) -> tuple[Statement, tuple[sp.Symbol, ...]]:
+    """Return the statement of one example, and what comes with every example."""
+    P, trained = Language(most=1000), form.trains[0]
+    (K, M), count = units, form.heads
+    heads, several = _named(P, "head", count), count > 1
+    v: Any = None if trained else _named(P, "v", K)
+    own: list[Any] = []
+    if trained and several:
+        own = [P.scalars(f"head_weights{h + 1}_", K) for h in range(count)]
+        v = sum(head * np.asarray(each) for head, each in zip(heads, own, strict=True))
+    sizes = {name: P.parameter(name, 1) for name in SIZES if name in form.present}
+    decay_v = sizes.get(SECOND_LAYER_DECAY, 0)
+    if several:
+        sizes.pop(SECOND_LAYER_DECAY, None)
+    rates = {name: P.parameter(name, 1) for name in RATES}
+    biases: dict[str, Any] = {
+        f"{who}_biases": _named(P, f"{who}_bias", n)
+        if f"{who}_bias" in form.present
+        else np.zeros(n)
+        for who, n in (("student", K), ("teacher", M))
+    }
+    if form.trains[1]:
+        biases["student_biases"] = None
+    g, h = (activation(each) for each in form.activations)
+    numbers = RuleNumbers(
+        K=K,
+        M=M,
+        teacher_weights=_named(P, "c", M),
+        student_weights=v,
+        label_flip=_HALF if "label_flip" in form.present else 0,
+        keep=_HALF if "keep" in form.present else 1,
+        **rates,
+        **sizes,
+        **biases,
+    )
+    rule = LearningRule(
+        loss=loss(form.loss), target=form.target, normalise="sphere" if form.sphere else "none"
+    )
+    state_rule(P, LearningProblem(g, h, rule), numbers, AnySpectrum())
+    if own:
+        example = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
+        for head, each in zip(heads, own, strict=True):
+            P.descend(example, {each: rates[RATES[1]]})
+            if decay_v != 0:
+                P.update({each: -decay_v * head * each})
+    return P.statement, _given(P, form, M)
+
+
+def _named(P: Language, name: str, count: int) -> np.ndarray:
+    """Declare parameters of a name, numbered."""
+    return np.array([P.parameter(f"{name}{n + 1}", 1) for n in range(count)], dtype=object)
+
+
+def _given(P: Language, form: Form, M: int) -> tuple[sp.Symbol, ...]:
+    """The numbers that come with every example, in order."""
+    varies, tasks, latent, _ = form.comes
+    named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
+    names = [*(RATES if varies else ())]
+    if tasks:
+        names += [f"c{n + 1}" for n in range(M)] + [f"head{h + 1}" for h in range(form.heads)]
+    found = [named[name] for name in names]
+    if latent:
+        vectors = {each.name: each for each in P.statement.vectors}
+        x = P.statement.inputs[0].atoms[0]
+        found += [P.statement.symbols.product(vectors[f"B{n + 1}"], x) for n in range(M)]
+    return tuple(found)

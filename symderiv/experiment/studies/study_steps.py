@@ -1,0 +1,204 @@
+"""What a step of a study is, at finite N: the statement of its rule, with its numbers.
+
+The statement is that of one example. What a run adds to it is not said in statements, which are
+about the limit of large N: batches are means over examples at one state, momentum is a velocity
+that remembers a part of itself. What changes in time (schedules, tasks, root mean squares) are
+numbers that come with every example.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from symderiv.experiment.steps.step_chain import Pace
+from symderiv.experiment.steps.step_program import StepForm, StepProgram
+from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
+from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
+from symderiv.foundation.kept import kept
+from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
+from symderiv.problem.study import Study
+
+__all__ = ["StudySteps"]
+
+_FOUND = importlib.util.find_spec("symderiv_codegen")  # which takes long to import
+
+# Rooms that the text of a step depends on.
+_ROOMS = ("formula", "numerics", "learning", "statement", "problem", "experiment")
+_CODEGEN = tuple(Path(each) for each in _FOUND.submodule_search_locations or ()) if _FOUND else ()
+
+# Probabilities, and what they are where nothing is drawn.
+_CHANCES = {"keep": 1.0, "label_flip": 0.0}
+
+
+@dataclass(frozen=True)
+class StudySteps:
+    """The steps of a study.
+
+    Args:
+        study: What is simulated.
+        start: Where it starts.
+    """
+
+    study: Study
+    start: Initial
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """What is taught when."""
+        return tasks_of(self.study, self.start.state.teacher_weights)
+
+    @property
+    def latent(self) -> bool:
+        """Whether the teacher sees something else than the inputs."""
+        return isinstance(self.start.vectors, LatentVectors)
+
+    @cached_property
+    def dimension(self) -> int:
+        """N."""
+        return int(coordinates_of(self.start.data).sum())
+
+    @cached_property
+    def batch(self) -> int:
+        """Examples of a step."""
+        ratio = self.study.training.batch_ratio
+        if ratio is not None:
+            return max(1, round(ratio * self.dimension))
+        return self.study.training.batch or 1
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How large steps are."""
+        training, N = self.study.training, self.dimension
+        # batches that grow with N take steps N times as large, velocities of rate γ/N add up N
+        size, noise, drift, memory = 1.0, 1.0, 1 / N, training.momentum
+        if training.batch_ratio is not None:
+            size, noise, drift = float(N), N**0.5, 1.0
+        if training.momentum_rate is not None:
+            size, memory = size / N, 1.0 - training.momentum_rate / N
+            noise /= N
+        root = N**-0.5
+        return Pace(size * root, noise * root, drift, size / N, 1 / N, self.batch, memory)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether there are velocities."""
+        training = self.study.training
+        return training.momentum > 0.0 or training.momentum_rate is not None
+
+    @property
+    def varies(self) -> bool:
+        """Whether the rates change."""
+        training = self.study.training
+        return training.schedule is not None or training.normalise == "gradient"
+
+    @cached_property
+    def form(self) -> Form:
+        """All that the program of a step depends on."""
+        study, training, network = self.study, self.study.training, self.study.network
+        present = [name for name in SIZES[:-1] if getattr(training, name)]
+        if study.second_layer_weight_decay and network.train_second_layer:
+            present.append(SECOND_LAYER_DECAY)
+        if np.any(study.teacher_biases):
+            present.append("teacher_bias")
+        if np.any(study.student_biases) and not network.train_biases:
+            present.append("student_bias")
+        present += [name for name, off in _CHANCES.items() if getattr(training, name) != off]
+        return Form(
+            (study.student_activation, study.teacher_activation),
+            training.loss,
+            training.target,
+            self.tasks.heads,
+            tuple(present),
+            (network.train_second_layer, network.train_biases),
+            (self.varies, bool(study.task), self.latent, self.remembers),
+            training.normalise == "sphere",
+        )
+
+    @cached_property
+    def program(self) -> StepProgram:
+        """The compiled step, one for all numbers."""
+        study, few = self.study, _few(self.form.heads)
+        form, letters = step_of(self.form, few), [f"U{count}" for count in few]
+        sizes = dict(zip(letters, (study.K, study.M), strict=True))
+        if not set(letters) <= set(form.counts):
+            # units that are not treated alike are written out, each by itself
+            form, sizes = step_of(self.form, (study.K, study.M)), {}
+        keep, flip = (Fraction(str(getattr(study.training, name))) for name in _CHANCES)
+        laws = {
+            "kept#": ((0.0, float(1 - keep)), (1.0, float(keep))),
+            "flip": ((-1.0, float(flip)), (1.0, float(1 - flip))),
+        }
+        own = {block: laws.get(block.parts[0], law) for block, law in form.laws.items()}
+        return StepProgram(replace(form, laws=own), {**form.counts, **sizes})
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The values of its parameters."""
+        study, training, state = self.study, self.study.training, self.start.state
+        eta_b = training.bias_learning_rate
+        found = {name: float(getattr(training, name) or 0.0) for name in SIZES[:-1]}
+        found |= {
+            SECOND_LAYER_DECAY: study.second_layer_weight_decay,
+            RATES[0]: training.learning_rate,
+            RATES[1]: study.second_layer_learning_rate,
+            RATES[2]: training.learning_rate if eta_b is None else eta_b,
+        }
+        for name, numbers in (
+            ("c", state.teacher_weights),
+            ("v", state.student_weights),
+            ("teacher_bias", study.teacher_biases),
+            ("student_bias", study.student_biases),
+            ("head", np.ones(self.tasks.heads)),
+        ):
+            found |= {f"{name}{n + 1}": float(each) for n, each in enumerate(numbers)}
+        return found
+
+    def places(self, family: str) -> list[int]:
+        """Return the rows of a family of vectors."""
+        members = self.program.members.values()
+        return [n for n, each in enumerate(members) if each.family == family]
+
+    def scalar_places(self, name: str) -> list[int]:
+        """Return the places of slow scalars under a name."""
+        units = {f"{name}{unit + 1}" for unit in range(self.study.K)}
+        return [n for n, each in enumerate(self.program.scalars) if each in units]
+
+    @cached_property
+    def scalars(self) -> np.ndarray:
+        """Where slow scalars start."""
+        found = np.zeros(len(self.program.scalars))
+        names = ["v", *(f"head_weights{h + 1}_" for h in range(self.tasks.heads))]
+        starts = dict.fromkeys(names, self.start.state.student_weights)
+        for name, weights in {**starts, "b": self.study.student_biases}.items():
+            if places := self.scalar_places(name):
+                found[places] = weights
+        return found
+
+    def roots(self, eigenvalue: np.ndarray) -> np.ndarray:
+        """Return roots of eigenvalues by input and eigenspace, (0, 0) for ones."""
+        if np.all(eigenvalue == 1.0):
+            return np.zeros((0, 0))
+        found = np.ones((len(self.program.atoms), eigenvalue.size))
+        found[self.program.atoms["x"]] = np.sqrt(eigenvalue)
+        return found
+
+
+def _few(heads: int) -> tuple[int, int]:
+    """Return so many students and teachers as stand for any number; heads are written out."""
+    K, M = [count for count in (4, 3, 5) if count != heads][:2]
+    return K, M
+
+
+@kept(*_ROOMS, also=_CODEGEN)
+def step_of(form: Form, units: tuple[int, int]) -> StepForm:
+    """Return the compiled step of a form, stated for so many students and teachers."""
+    from symderiv.experiment.steps.step_form import form_of
+    from symderiv.experiment.studies.study_statement import stated_step
+
+    return form_of(*stated_step(form, units), form.comes[-1])

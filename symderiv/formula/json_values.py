@@ -1,0 +1,51 @@
+"""JSON as people type it, its numbers left exact."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from symderiv.formula.reader import quoted
+from symderiv.foundation.errors import InputError
+
+__all__ = ["load_json"]
+
+
+def load_json(text: str, argument: str | None) -> Any:
+    """The JSON value of a text; its numbers stay texts, NaN and infinities too.
+
+    Args:
+        text: The text.
+        argument: What errors name, e.g. ``"--covariance"``.
+
+    Raises:
+        InputError: Not JSON, a key twice, nested too deeply.
+    """
+    try:
+        return json.loads(
+            text,
+            parse_float=str,
+            parse_int=str,
+            parse_constant=str,
+            object_pairs_hook=_without_duplicates,
+        )
+    except json.JSONDecodeError as error:
+        where = quoted(text[error.pos :]) if error.pos < len(text) else "the end"
+        raise InputError(
+            f"is not JSON near {where}: {error.msg.lower()} "
+            '(fractions and symbols are strings: "1/3", "c12")',
+            argument=argument,
+        ) from None
+    except InputError as error:
+        raise error.renamed(argument) from None
+    except RecursionError:
+        raise InputError("is nested too deeply", argument=argument) from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise InputError(f"the key {quoted(key)} occurs twice")
+        result[key] = value
+    return result

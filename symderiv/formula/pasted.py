@@ -1,0 +1,437 @@
+r"""Formulas as people paste them: LaTeX or text, with definitions, ready for SymPy.
+
+Either goes through a small parser of ours (:mod:`symderiv.formula.latex`,
+:mod:`symderiv.formula.reader`) into the same tree and through the same bounds on everything
+that SymPy would compute, so any text is read or refused within a fraction of a second.
+
+Beside the functions of the reader, formulas may contain ``asin``, ``acos``, ``SignMean4`` and
+``OwenT``, which occur in expectations but are no activations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from symderiv.formula.bounds import measure
+from symderiv.formula.definitions import MAX_SIZE, expanded
+from symderiv.formula.known_functions import CONSTANTS
+from symderiv.formula.latex import parse_latex
+from symderiv.formula.macros import Macro, expanded_macros, read_macro, taken_out
+from symderiv.formula.reader import (
+    MAX_BRACKETS,
+    MAX_LENGTH,
+    MAX_NESTING,
+    Apply,
+    Name,
+    Node,
+    Number,
+    quoted,
+    read,
+)
+from symderiv.formula.sheet import formulas
+from symderiv.foundation.errors import FormulaError
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+__all__ = ["Pasted", "build_formula", "read_definitions", "read_pasted"]
+
+#: Functions of closed forms that are no activations, and their number of arguments.
+SPECIAL: Final = {"asin": 1, "acos": 1, "SignMean4": 6, "OwenT": 2}
+MAX_TOTAL: Final = 4 * MAX_LENGTH
+MAX_DEPTH: Final = 2 * MAX_NESTING
+MAX_MEASURED: Final = 30_000
+
+_SPECIAL_ALIASES: Final = {"arcsin": "asin", "arccos": "acos"}
+
+_IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*", re.ASCII)
+_LATEX = re.compile(r"[\\{}^]")
+_SPECIAL_CALL = re.compile(
+    rf"(?<![\w.])({'|'.join((*SPECIAL, *_SPECIAL_ALIASES))})[ \t]*\(", re.ASCII
+)
+_DEFINED = re.compile(
+    r"(?:\\math(?:cal|rm|bf)\{[A-Za-z]+\}|\\?[A-Za-z]+)[0-9]*"
+    r"(?:_(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))?'*",
+    re.ASCII,
+)
+_EQUATION_NUMBER = re.compile(r"\(\s*[A-Z]?[0-9]+(?:\.[0-9]+)?[a-z]?\s*\)")
+
+
+# -- a formula with its definitions ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """A formula with its definitions, as it was understood.
+
+    Args:
+        definitions: Trees by name.
+        formula: The tree of the formula, definitions put in.
+        left: What stood left of its equals sign; empty without one.
+        notes: What was not read, in words.
+    """
+
+    definitions: dict[str, Node]
+    formula: Node
+    left: str
+    notes: tuple[str, ...]
+
+
+def read_definitions(
+    text: str, names: Mapping[str, str], where: Sequence[str] = ()
+) -> tuple[dict[str, Node], Node]:
+    """The definitions and the formula of :func:`read_pasted`."""
+    found = read_pasted(text, names, where)
+    return found.definitions, found.formula
+
+
+def read_pasted(
+    text: str,
+    names: Mapping[str, str],
+    where: Sequence[str] = (),
+    macros: Sequence[str] = (),
+    asked: str = "",
+) -> Pasted:
+    r"""The tree of a formula, and of its auxiliary definitions by name, all in the variables.
+
+    Args:
+        text: LaTeX as it stands in a paper (:mod:`symderiv.formula.sheet`) or text, at most
+            2000 characters per piece and 8000 in all: the formula, or definitions and the formula,
+            separated by semicolons, rows or "where", ``A_4 = ...; A_0 = ...; A_0/A_4``. Definitions
+            may use one another and come in any order. The formula is the piece without an equals
+            sign; if each piece has one, the one with the name that is asked, else the one whose
+            left side no other uses (of several: an integral I_k, else the last). Of several equal
+            sides the last is read; definitions that are not used are not.
+        names: What may occur, as written without subscript marks (``"C12"``), and the variable
+            that it stands for (``"c12"``).
+        where: More definitions, ``NAME=FORMULA``.
+        macros: LaTeX macros, ``\\erf=\\operatorname{erf}``; those that the text defines count too.
+        asked: The name of what the formula is to be, ``"I3"``, if it has one.
+
+    Returns:
+        Trees for :func:`build_formula`, and what stood beside them.
+
+    Raises:
+        FormulaError: Not readable; one line that names the token and its position in its piece.
+    """
+    for piece in (text, *where, *macros):
+        if not isinstance(piece, str):
+            raise FormulaError(f"a formula must be text, not {type(piece).__name__}")
+    total = len(text) + sum(map(len, where)) + sum(map(len, macros))
+    if total > MAX_TOTAL:
+        raise FormulaError(f"formula and definitions have {total} characters, over {MAX_TOTAL}")
+    text, own = taken_out(text)
+    known_macros = [*own, *map(read_macro, macros)]
+    pieces = _formulas(text, known_macros)
+    if len(pieces) > 1:
+        pieces = [piece for piece in pieces if not _EQUATION_NUMBER.fullmatch(piece.strip())]
+    if not pieces:
+        raise FormulaError("the formula is empty")
+    left, main, given = _main_piece(pieces, asked)
+    beside = [piece for definition in where for piece in _formulas(definition, known_macros)]
+    sources = _sources([*given, *beside])
+    for name in sources:
+        if name in names or name in CONSTANTS:
+            raise FormulaError(f"{quoted(name)} already has a meaning and cannot be defined")
+    known = {**names, **{name: name for name in sources}}
+    latex = bool(_LATEX.search(text))
+    sides = main.split("=")
+    tree = _read(sides[-1], known, latex)
+    trees: dict[str, Node] = {}
+    waiting = [tree]
+    while waiting:
+        for name in sorted(_names_in(waiting.pop()) & sources.keys() - trees.keys()):
+            trees[name] = _read(sources[name], known, latex)
+            waiting.append(trees[name])
+    if given and not left and not trees:
+        raise FormulaError(
+            f"there are two formulas, {quoted(given[-1].strip())} and {quoted(main.strip())}; the "
+            "second uses nothing of the first"
+        )
+    order = _ordered(trees)
+    done: dict[str, _Sized] = {}
+    for name in order:
+        done[name] = _substituted(trees[name], done)
+    notes = [f"not read: {' '.join(side.split())}" for side in sides[:-1]]
+    notes += [f"not used: {name}" for name in sources if name not in trees]
+    result = _substituted(tree, done)
+    return Pasted({name: done[name][0] for name in trees}, result[0], left, tuple(notes))
+
+
+def _formulas(text: str, macros: Sequence[Macro]) -> list[str]:
+    return formulas(expanded_macros(text, macros) if macros else text)
+
+
+def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
+    """Left side, the rest of the formula, and the definitions."""
+    bare = [i for i, piece in enumerate(pieces) if "=" not in piece]
+    if len(bare) > 1:
+        raise FormulaError(
+            f"there are two formulas, {quoted(pieces[bare[0]])} and {quoted(pieces[bare[1]])}; "
+            "all pieces but one must be definitions NAME = FORMULA"
+        )
+    index = bare[0] if bare else _root(pieces, asked)
+    left, _, main = pieces[index].rpartition("=") if bare else pieces[index].partition("=")
+    if not bare and not (left.strip() and all(side.strip() for side in main.split("="))):
+        raise FormulaError(f"{quoted(pieces[index])} is not a definition NAME = FORMULA")
+    return left.strip(), main, pieces[:index] + pieces[index + 1 :]
+
+
+def _root(pieces: list[str], asked: str) -> int:
+    """The piece that states the formula: it is called so, or nobody uses what is on its left."""
+    names = [_canonical(piece.partition("=")[0].strip()) for piece in pieces]
+    used = [_canonical(piece.partition("=")[2]) for piece in pieces]
+    free = [
+        i
+        for i, name in enumerate(names)
+        if not any(name and name in other for j, other in enumerate(used) if j != i)
+    ]
+    if asked in names:
+        return names.index(asked)
+    integrals = [i for i in free if re.match(r"I[234]", names[i])]
+    return (integrals or free or [len(pieces) - 1])[-1]
+
+
+def _sides(piece: str) -> tuple[str, str]:
+    left, sign, right = piece.partition("=")
+    if not sign or "=" in right or not right.strip() or not left.strip():
+        raise FormulaError(f"{quoted(piece.strip())} is not a definition NAME = FORMULA")
+    return left.strip(), right
+
+
+def _sources(definitions: Iterable[str]) -> dict[str, str]:
+    sources: dict[str, str] = {}
+    for piece in definitions:
+        left, right = _sides(piece)
+        if not _DEFINED.fullmatch(left):
+            raise FormulaError(f"{quoted(left)} is not a name that can be defined (such as A_0)")
+        name = _canonical(left)
+        if name in sources:
+            raise FormulaError(f"{quoted(left)} is defined twice")
+        sources[name] = right
+    return sources
+
+
+def _canonical(name: str) -> str:
+    """``A_{4}``, ``A_4`` and ``A4`` are one name."""
+    return re.sub(r"\\math(?:cal|rm|bf)|[\\_{} ,]", "", name)
+
+
+def _ordered(trees: Mapping[str, Node]) -> list[str]:
+    """The definitions, each after those that it uses."""
+    waiting = {name: _names_in(tree) & trees.keys() for name, tree in trees.items()}
+    order: list[str] = []
+    while waiting:
+        ready = [name for name, needs in waiting.items() if needs <= set(order)]
+        if not ready:
+            raise FormulaError(f"the definition of {quoted(min(waiting))} refers to itself")
+        order += ready
+        for name in ready:
+            del waiting[name]
+    return order
+
+
+def _names_in(node: Node) -> set[str]:
+    if isinstance(node, Name):
+        return {node.name}
+    if isinstance(node, Apply):
+        return set().union(*(_names_in(argument) for argument in node.arguments))
+    return set()
+
+
+_Sized = tuple[Node, int, int]  # a tree, its number of pieces written out, its depth
+
+
+def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
+    """The tree with definitions put in; they are shared, not copied."""
+    if isinstance(node, Name) and node.name in definitions:
+        return definitions[node.name]
+    if not isinstance(node, Apply):
+        return node, 1, 1
+    arguments = [_substituted(argument, definitions) for argument in node.arguments]
+    size = 1 + sum(argument[1] for argument in arguments)
+    depth = 1 + max(argument[2] for argument in arguments)
+    if size > MAX_SIZE:
+        raise FormulaError(f"the formula has more than {MAX_SIZE} pieces when written out")
+    if depth > MAX_DEPTH:
+        raise FormulaError(f"the formula is nested deeper than {MAX_DEPTH} when written out")
+    return Apply(node.operation, tuple(argument[0] for argument in arguments)), size, depth
+
+
+def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
+    """One formula; in a text of LaTeX, ``A B`` is a product although it has no marks of LaTeX."""
+    if len(text) > MAX_LENGTH:
+        raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
+    if _LATEX.search(text):
+        return parse_latex(text, names)
+    try:
+        return _read_text(text, names)
+    except FormulaError:
+        if not latex:
+            raise
+    return parse_latex(text, names)
+
+
+# -- plain text ------------------------------------------------------------------------------
+
+
+def _read_text(text: str, names: Mapping[str, str]) -> Node:
+    """The allow-list reader, with the functions of closed forms taken out of its sight."""
+    if _deepest(text) > MAX_BRACKETS:
+        raise FormulaError(f"brackets are nested deeper than {MAX_BRACKETS}")
+    aliases = {}
+    for word in _IDENTIFIER.findall(text):
+        if word.startswith("_"):
+            raise FormulaError(f"{quoted(word)} is not a name; names begin with a letter")
+        if _canonical(word) in names:
+            aliases[word] = names[_canonical(word)]
+    return _read_calls(text, aliases, sorted(set(names.values())))
+
+
+def _deepest(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _read_calls(text: str, aliases: Mapping[str, str], known: Sequence[str]) -> Node:
+    calls: dict[str, Node] = {}
+    outside, position = "", 0
+    while match := _SPECIAL_CALL.search(text, position):
+        typed = match.group(1)
+        name = _SPECIAL_ALIASES.get(typed, typed)
+        parts, end = _call_parts(text, match.end())
+        if len(parts) != SPECIAL[name]:
+            raise FormulaError(
+                f"{typed} takes {SPECIAL[name]} argument{'s' * (SPECIAL[name] > 1)}, "
+                f"not {len(parts)}"
+            )
+        label = f"_call{len(calls)}"
+        calls[label] = Apply(name, tuple(_read_calls(part, aliases, known) for part in parts))
+        # the blanks keep an operator that is missing before or after it missing
+        outside += f"{text[position : match.start()]} {label} "
+        position = end
+    tree = read(outside + text[position:], (*known, *aliases, *calls))
+    return _renamed(tree, {**{a: Name(v) for a, v in aliases.items()}, **calls})
+
+
+def _call_parts(text: str, start: int) -> tuple[list[str], int]:
+    """The arguments between a bracket that opened before ``start`` and the one that closes it."""
+    depth, parts = 1, [""]
+    for position in range(start, len(text)):
+        character = text[position]
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return parts, position + 1
+        if character == "," and depth == 1:
+            parts.append("")
+        else:
+            parts[-1] += character
+    raise FormulaError(f"a bracket is not closed: {quoted(text[start - 1 :])}")
+
+
+def _renamed(node: Node, replacements: Mapping[str, Node]) -> Node:
+    match node:
+        case Name(name=name):
+            return replacements.get(name, node)
+        case Apply(operation=operation, arguments=arguments):
+            return Apply(operation, tuple(_renamed(a, replacements) for a in arguments))
+    return node
+
+
+# -- from the tree to SymPy -------------------------------------------------------------------
+
+
+def build_formula(
+    node: Node, variables: Iterable[str], functions: Mapping[str, Any] | None = None
+) -> sp.Expr:
+    """The SymPy expression of a tree of :func:`read_definitions`, exact, in real symbols.
+
+    Args:
+        node: The tree.
+        variables: The names in it.
+        functions: The classes of ``SignMean4`` and ``OwenT``, from the room that defines them.
+
+    Raises:
+        FormulaError: It could become too large to handle, or is infinite or not real.
+    """
+    variables = tuple(variables)
+    node = expanded(node)
+    measure(_measurable(node)[0], dict.fromkeys(variables))
+
+    import sympy as sp
+
+    known = {"asin": sp.asin, "acos": sp.acos, **(functions or {})}
+    try:
+        expression = _built(node, variables, known)
+    except FormulaError:
+        raise
+    except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
+        # special functions refuse some constant arguments in their own ways
+        reason = type(error).__name__
+        raise FormulaError(f"SymPy cannot build the formula ({reason})") from None
+    if expression.has(sp.I, sp.zoo, sp.oo, -sp.oo, sp.nan):
+        raise FormulaError("the formula is infinite or not real for every covariance")
+    return expression
+
+
+def _built(node: Node, variables: tuple[str, ...], functions: Mapping[str, Any]) -> Any:
+    """Builds the calls of special functions apart: the builder of activations has none."""
+    import sympy as sp
+
+    from symderiv.formula.symbolic import build
+
+    calls: dict[str, Any] = {}
+
+    def lifted(node: Node) -> Node:
+        if not isinstance(node, Apply):
+            return node
+        if node.operation not in SPECIAL:
+            return Apply(node.operation, tuple(lifted(argument) for argument in node.arguments))
+        if node.operation not in functions:
+            raise FormulaError(f"the function {node.operation} is not known here")
+        name = f"_call{len(calls)}"
+        arguments = [_built(argument, variables, functions) for argument in node.arguments]
+        calls[name] = functions[node.operation](*arguments)
+        return Name(name)
+
+    tree = lifted(node)
+    expression = build(tree, (*variables, *calls))
+    return expression.xreplace({sp.Symbol(name, real=True): f for name, f in calls.items()})
+
+
+_TWO, _ONE = Number(Fraction(2)), Number(Fraction(1))
+
+
+def _measurable(node: Node) -> tuple[Node, int]:
+    """The tree with special functions through those whose bounds are known, and its size.
+
+    asin a = 2 atan(a/(1 + sqrt(1 - a²))), so constants get their right values.
+    """
+    if not isinstance(node, Apply):
+        return node, 1
+    pairs = [_measurable(argument) for argument in node.arguments]
+    arguments, size = tuple(pair[0] for pair in pairs), 1 + sum(pair[1] for pair in pairs)
+    if node.operation in ("asin", "acos"):
+        size = 3 * size + 10
+    if size > MAX_MEASURED:
+        # the argument is shared, but it is measured each time it occurs
+        raise FormulaError("inverse sines and cosines are nested too deeply")
+    if node.operation not in SPECIAL:
+        return Apply(node.operation, arguments), size
+    if node.operation not in ("asin", "acos"):
+        return Apply("atan", (Apply("+", arguments),)), size
+    (a,) = arguments
+    cosine = Apply("sqrt", (Apply("+", (_ONE, Apply("negative", (Apply("*", (a, a)),)))),))
+    ratio = Apply("*", (a, Apply("inverse", (Apply("+", (_ONE, cosine)),))))
+    angle = Apply("*", (_TWO, Apply("atan", (ratio,))))
+    if node.operation == "asin":
+        return angle, size
+    right = Apply("*", (Name("pi"), Apply("inverse", (_TWO,))))
+    return Apply("+", (right, Apply("negative", (angle,)))), size

@@ -1,0 +1,13 @@
+"""The one way from results down here to the room that draws, taken when something is drawn."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["drawing"]
+
+
+def drawing(module: str) -> Any:
+    """Return a module that draws, such as ``"axes"``, or, named in full, one beside the engine."""
+    return import_module(module if "." in module else f"symderiv.show.plots.{module}")

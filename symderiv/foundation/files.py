@@ -1,0 +1,192 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from symderiv.foundation.errors import InputError, SymderivError
+
+# What a killed process left of a file is removed by a later writer of the same file, but not so
+# soon that it might belong to one that is still writing.
+_STALE_SECONDS = 3600.0
+
+Content = bytes | memoryview | Callable[[BinaryIO], None]
+
+#: Given the path, what may be replaced there: its state, or None if nothing is there. It raises if
+#: what is there must stay.
+Replaceable = Callable[[Path], "os.stat_result | None"]
+
+#: Conditions of the machine rather than mistakes in what was asked for.
+MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE})
+
+# A file system that has no hard links says so in one of these ways.
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL})
+
+
+def write_whole(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
+    """Replace the file in one step, so that a reader, a crash or a full disk never sees half of it.
+
+    The content, or what a function given the open file writes, is on the disk before the name
+    points to it. Missing folders are made.
+
+    Args:
+        path: the file.
+        content: its bytes, or a function that writes them.
+        replaceable: asked when everything is ready; without it whatever is there is replaced.
+
+    Raises:
+        InputError: the folder is not writable, or what is there must stay.
+        SymderivError: anything else, such as a full disk; the old file, if any, is as it was.
+    """
+    try:
+        replace_file(path, content, replaceable)
+    except OSError as error:
+        kind = SymderivError if error.errno in MACHINE else InputError
+        raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
+    """As :func:`write_whole`, but with the operating system's own error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{_beginning(path)}{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            if callable(content):
+                content(file)
+            else:
+                file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if replaceable is None:
+            os.replace(temporary, path)
+        else:
+            _place(temporary, path, replaceable(path))
+    finally:
+        temporary.unlink(missing_ok=True)
+    remove_temporaries(path, older_than=_STALE_SECONDS)
+
+
+def _beginning(path: Path) -> str:
+    """How names of temporary files begin; a file system counts bytes, not letters."""
+    name = os.fsencode(path.name)
+    short = path.name if len(name) <= 200 else name[:200].decode(errors="ignore")
+    return f".{short}."
+
+
+def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
+    """Give the file its name, in the place of ``old`` or of nothing, and of nothing else."""
+    if old is not None:
+        if signature(os.lstat(path)) != signature(old):
+            raise FileExistsError(errno.EEXIST, "it was changed by another program meanwhile")
+        os.replace(temporary, path)
+        return
+    try:
+        # unlike a renaming, a link never replaces
+        os.link(temporary, path)
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, "another program wrote it meanwhile") from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "another program wrote it meanwhile") from None
+        os.replace(temporary, path)
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a regular file; what could be waited for or read for ever is refused.
+
+    Raises:
+        InputError: it is not there, not a file, or cannot be read.
+    """
+    try:
+        if kind := kind_of(path.stat()):
+            raise InputError(f"{path}: is a {kind}, not a file")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: is not a path") from None
+
+
+def set_aside(path: Path, word: str) -> Path:
+    """Give a file another name, ``NAME.word`` or with a number, that nothing has yet.
+
+    Returns:
+        The new path.
+
+    Raises:
+        SymderivError: the file system does not let us.
+    """
+    for number in ("", *range(2, 1000)):
+        aside = path.with_name(f"{path.name}.{word}{number}")
+        try:
+            os.link(path, aside, follow_symlinks=False)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise SymderivError(f"{path}: cannot be put aside: {error.strerror}") from None
+            if os.path.lexists(aside):
+                continue
+            os.replace(path, aside)
+            return aside
+        path.unlink()
+        return aside
+    raise SymderivError(f"{path}: there are 999 files put aside already; remove some")
+
+
+def signature(found: os.stat_result) -> tuple[int, int, int, int]:
+    """What tells whether a file is still the same one with the same content."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def kind_of(found: os.stat_result) -> str:
+    """What something is that is not a regular file; empty for a regular file."""
+    kinds = {
+        stat.S_IFDIR: "folder",
+        stat.S_IFIFO: "FIFO",
+        stat.S_IFSOCK: "socket",
+        stat.S_IFCHR: "device",
+        stat.S_IFBLK: "device",
+        stat.S_IFREG: "",
+    }
+    return kinds.get(stat.S_IFMT(found.st_mode), "special file")
+
+
+def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:
+    """Remove what killed writers of a file left beside it; never an error.
+
+    What belongs to a process that runs on this machine stays.
+    """
+    before = time.time() - older_than
+    ours = re.compile(re.escape(_beginning(path)) + r"(\d+)-[0-9a-f]{8}\.tmp")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path.parent):
+            match = ours.fullmatch(name)
+            if match is None or _runs(int(match[1])):
+                continue
+            leftover = path.parent / name
+            with contextlib.suppress(OSError):
+                if leftover.stat().st_mtime <= before:
+                    leftover.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True

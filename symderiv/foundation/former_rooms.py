@@ -1,0 +1,64 @@
+"""Rooms under the names that they had: imports of old code and of papers still find them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["FORMER_ROOMS", "install"]
+
+#: The modules that the manual named, with what holds their public names now.
+FORMER_ROOMS = {
+    "symderiv.inputs": ("symderiv.inputs",),
+    "symderiv.formula": ("symderiv.formula",),
+    "symderiv.api.questions": ("symderiv.api.questions",),
+    "symderiv_ledger": ("symderiv_ledger",),
+    "symderiv_ledger.claims.claim": ("symderiv_ledger.claims.claim",),
+    "symderiv.dynamics": (
+        "symderiv.integrate.flows.moment_check",
+        "symderiv.integrate.flows.trajectory",
+        "symderiv.integrate.rules.whichever",
+        "symderiv.experiment.studies.simulating",
+        "symderiv.experiment.studies.simulation",
+        "symderiv.problem.state",
+        "symderiv.problem.study",
+        "symderiv.storage.kernels",
+        "symderiv.storage.run_files",
+    ),
+}
+
+
+class _Former(MetaPathFinder, Loader):
+    """Make an empty module whose names are looked up where they stand now."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if fullname not in FORMER_ROOMS:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        former, homes = module.__name__, FORMER_ROOMS[module.__name__]
+        message = f"{former} will go; import from {homes[0]}"
+        if len(homes) > 1:
+            message = f"{former} will go; its names stand in {', '.join(homes)}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+
+        def looked_up(name: str) -> Any:
+            for home in homes:
+                found = import_module(home)
+                if not name.startswith("_") and hasattr(found, name):
+                    return getattr(found, name)
+            raise AttributeError(f"module {former!r} has no attribute {name!r}")
+
+        module.__getattr__ = looked_up  # type: ignore[method-assign]
+
+
+def install() -> None:
+    """Let imports of former rooms succeed, with a ``DeprecationWarning``."""
+    if not any(isinstance(each, _Former) for each in sys.meta_path):
+        sys.meta_path.append(_Former())

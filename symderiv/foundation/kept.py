@@ -1,0 +1,127 @@
+"""Derivations that are kept on disk: what was derived once is read when it is asked for again.
+
+A derivation depends on its arguments, its module, the sources of the rooms that make it, and the
+versions of SymPy and Python. The file's name is a digest of all of them, so nothing is ever out of
+date, and the file carries the mark of :mod:`symderiv.foundation.seals`: one that is damaged is
+derived anew. The folder is the user's own cache, as for compiled code; results are pickled there,
+so whoever can write to it could run code as that user. ``SYMDERIV_CACHE=off`` derives everything
+anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+from symderiv import __version__
+from symderiv.foundation.files import replace_file
+from symderiv.foundation.seals import is_sealed, sealed
+
+__all__ = ["cache_folder", "is_on", "kept", "sources_digest"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Processes that change the engine under test neither read nor write.
+enabled = True
+
+_ENGINE = Path(__file__).resolve().parents[1]
+
+
+def cache_folder() -> Path:
+    """Where derived things are kept: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    # the standard says that a relative path there is to be ignored
+    base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
+    return base / "symderiv"
+
+
+def is_on() -> bool:
+    """Whether anything is kept, or read from where it is kept."""
+    return enabled and os.environ.get("SYMDERIV_CACHE") != "off"
+
+
+@functools.lru_cache(maxsize=8)
+def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
+    """Return a digest of SymPy's version and of all Python files in rooms and folders.
+
+    Raises:
+        FileNotFoundError: if a room or folder does not exist.
+    """
+    from importlib.metadata import version
+
+    digest = hashlib.sha256(version("sympy").encode())
+    for folder in (*(_ENGINE / room for room in rooms), *also):
+        sources = sorted(folder.rglob("*.py"))
+        if not sources:
+            raise FileNotFoundError(f"no Python files in {folder}")
+        for path in sources:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def kept(*rooms: str, also: tuple[Path, ...] = ()) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep what a function returns, in this process and on disk.
+
+    Args:
+        rooms: of ``symderiv/``, whose sources the result depends on beside the function's module.
+        also: other folders of such sources.
+
+    The function's arguments must be hashable and be told apart by their ``repr``; what it returns
+    must survive pickling. Errors are not kept.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.lru_cache(maxsize=8)
+        def found(*args: P.args, **kwargs: P.kwargs) -> T:
+            if not is_on():
+                return function(*args, **kwargs)
+            path = _place(
+                function, sources_digest(*rooms, also=also), repr((args, sorted(kwargs.items())))
+            )
+            with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
+                content = path.read_bytes()
+                if is_sealed(content):
+                    name, stored = pickle.loads(content)
+                    if name == path.name:  # not a result of other arguments
+                        return cast("T", stored)
+            result = function(*args, **kwargs)
+            with suppress(OSError):  # a cache that cannot be written to costs time only
+                replace_file(path, sealed(pickle.dumps((path.name, result)), "pickle"))
+            return result
+
+        return cast("Callable[P, T]", functools.update_wrapper(found, function))
+
+    return decorate
+
+
+def _place(function: Callable[..., object], sources: str, arguments: str) -> Path:
+    digest = hashlib.sha256()
+    for part in (
+        "with its name",
+        __version__,
+        ".".join(map(str, sys.version_info[:3])),
+        sources,
+        _own_text(function),
+        f"{function.__module__}.{function.__qualname__}",
+        arguments,
+    ):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return cache_folder() / "derived" / f"{digest.hexdigest()[:32]}.pickle"
+
+
+def _own_text(function: Callable[..., object]) -> str:
+    """The module that a function stands in; empty for one that was typed."""
+    import inspect
+
+    with suppress(OSError, TypeError, UnicodeDecodeError):
+        return Path(inspect.getfile(inspect.unwrap(function))).read_text(encoding="utf-8")
+    return ""

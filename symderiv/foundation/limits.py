@@ -1,0 +1,91 @@
+"""What fits into this machine: sizes are refused before work starts, with the limit named."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from symderiv.foundation.errors import InputError
+
+__all__ = ["available_memory", "check_memory"]
+
+# Some is left for everything that is not counted.
+_SHARE = 0.9
+# What any process has; asking the machine would cost a short run a third of its time.
+_SMALL = 64 * 2**20
+_UNKNOWN = 2**62
+
+
+def available_memory() -> int:
+    """Bytes that this process may still use: of the machine, its container and its limits."""
+    found = [_machine(), *_containers()]
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        found.append(limit - _own_pages())
+    return max(0, min(found))
+
+
+def check_memory(needed: float, what: str, *, argument: str | None = None) -> None:
+    """Refuse what cannot fit.
+
+    Args:
+        needed: bytes, at least what will be used at once.
+        what: what needs them, "1000000000 eigenvalues".
+        argument: the argument or key that asks for it.
+
+    Raises:
+        InputError: there are not so many.
+    """
+    if needed <= _SMALL:
+        return
+    limit = _SHARE * available_memory()
+    if needed > limit:
+        raise InputError(
+            f"{what} would take {_shown(needed)} of memory; the limit is {_shown(limit)}, 90 % of "
+            "what is free on this machine",
+            argument=argument,
+        )
+
+
+def _shown(size: float) -> str:
+    return f"{size / 2**30:.3g} GB" if size >= 2**30 else f"{size / 2**20:.3g} MB"
+
+
+def _machine() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        # not Linux: all there is
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return _UNKNOWN
+
+
+def _containers() -> list[int]:
+    """What is left below the limit of a control group, where there is one."""
+    found = []
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
+    ):
+        try:
+            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _own_pages() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * resource.getpagesize()

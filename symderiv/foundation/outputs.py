@@ -1,0 +1,276 @@
+"""Where results may be written: never over an input, a device, or what somebody else made.
+
+Every file that a command or a ``save`` writes goes through :class:`Output`, which is made before
+anything is computed and refuses what must not be replaced:
+
+* a file that the same call reads, whatever name it has (symbolic and hard links, ``./``);
+* a folder, a device, a FIFO, a socket;
+* a file that is not, byte for byte, one that symderiv wrote (:mod:`symderiv.foundation.seals`),
+unless
+  ``force`` is given.
+
+A symbolic link is followed, and the file it leads to is replaced whole or not at all. Missing
+folders are made when the file is written. ``-`` is standard output, for text.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import kind_of, signature, write_whole
+from symderiv.foundation.seals import STREAMED, is_sealed, sealed
+
+__all__ = ["Output", "OutputFolder", "as_output", "check_apart", "check_names", "resolved"]
+
+STANDARD_OUTPUT = "-"
+
+
+class Output:
+    """One file to be written, or standard output.
+
+    Args:
+        path: the file; ``-`` for standard output.
+        format: its format, by which it is sealed (:func:`symderiv.foundation.seals.sealed`).
+        inputs: the files that the same call reads.
+        force: replace a regular file whoever wrote it.
+        ours: tells from its content whether an existing file may be replaced.
+
+    Raises:
+        InputError: nothing may be written there, in one line with the reason.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        format: str,
+        *,
+        inputs: Iterable[Path] = (),
+        force: bool = False,
+        ours: Callable[[bytes], bool] = is_sealed,
+    ) -> None:
+        self.path, self.format = Path(path), format
+        self.streams = os.fspath(path) == STANDARD_OUTPUT
+        self._inputs, self._force, self._ours = tuple(inputs), force, ours
+        self._known: tuple[int, int, int, int] | None = None
+        if self.path.name == os.fspath(path) and self.path.name.startswith("--"):
+            raise InputError(f"{path}: looks like an option; a file of this name is ./{path}")
+        if self.streams:
+            if format not in STREAMED:
+                raise InputError(f"-: a .{format} file does not go to standard output; name a file")
+            return
+        #: What is written: the path itself, or what it leads to as a symbolic link.
+        self.file = self.path
+        check_names(self.path)
+        self.real = resolved(self.path)
+        if self.path.is_symlink():
+            self.file = self.real
+        _check_special(self.path)
+        self._replaceable(self.file)
+        _check_folder(self.path, self.real.parent)
+
+    def write(self, content: bytes | memoryview, *, seal: bool = True) -> None:
+        """Write the file, whole or not at all.
+
+        Raises:
+            InputError: it became something that must not be replaced.
+            SymderivError: the disk is full or fails; what was there is as it was.
+        """
+        if self.streams:
+            sys.stdout.write(bytes(content).decode())
+            return
+        whole = sealed(content, self.format) if seal else content
+        write_whole(self.file, whole, self._replaceable)
+        self._known = None
+
+    def write_text(self, text: str, *, seal: bool = True) -> None:
+        """:meth:`write` of a text in UTF-8."""
+        self.write(text.encode("utf-8", "surrogateescape"), seal=seal)
+
+    def _replaceable(self, file: Path) -> os.stat_result | None:
+        """What is there now, if it may be replaced.
+
+        Raises:
+            InputError: it may not.
+        """
+        found = _state(self.path, file)
+        if found is None:
+            for one in self._inputs:
+                if resolved(one) == self.real:
+                    raise InputError(_IS_INPUT.format(self.path))
+            return None
+        _check_kind(self.path, found)
+        for one in self._inputs:
+            if _same(one, found):
+                raise InputError(_IS_INPUT.format(self.path))
+        if self._force or signature(found) == self._known:
+            return found
+        if not found.st_mode & 0o222:
+            raise InputError(f"{self.path}: is write-protected; {_OTHERWISE}")
+        try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            with open(os.open(file, flags), "rb") as opened:
+                found = os.fstat(opened.fileno())
+                _check_kind(self.path, found)
+                content = opened.read()
+        except OSError as error:
+            raise InputError(f"{self.path}: exists and cannot be read ({error.strerror})") from None
+        if not self._ours(content):
+            raise InputError(
+                f"{self.path}: exists and is not a file as symderiv wrote it; {_OTHERWISE}"
+            )
+        self._known = signature(found)
+        return found
+
+
+_IS_INPUT = "{}: is read by the same call, and would be lost; choose another name for the output"
+_OTHERWISE = "choose another name, or replace it with --force (force=True)"
+
+
+class OutputFolder:
+    """A folder that results are written to, made with the first of them.
+
+    Args:
+        path: the folder.
+        inputs, force: as those of :class:`Output`, for every file in it.
+        beside: bytes that names of files and folders beside it are longer, where there are some.
+
+    Raises:
+        InputError: the path is something else, or nothing can be written there.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        inputs: Iterable[Path] = (),
+        force: bool = False,
+        beside: int = 0,
+    ) -> None:
+        if os.fspath(path) == STANDARD_OUTPUT:
+            raise InputError("-: several files do not go to standard output; name a folder")
+        self.path = Path(path)
+        if beside and self.path.name in ("", ".."):
+            raise InputError(f"{str(path)!r}: is no name of its own; give one", argument="output")
+        check_names(self.path, beside=beside)
+        self._inputs, self._force = tuple(inputs), force
+        _check_folder(self.path, resolved(self.path))
+
+    def file(self, name: str, format: str, *, ours: Callable[[bytes], bool] = is_sealed) -> Output:
+        """An output in the folder."""
+        return Output(self.path / name, format, inputs=self._inputs, force=self._force, ours=ours)
+
+
+def as_output(path: str | os.PathLike[str] | Output, format: str) -> Output:
+    """An output as it is, or the one of a path."""
+    return path if isinstance(path, Output) else Output(path, format)
+
+
+def check_apart(*outputs: Output | None) -> None:
+    """Refuse outputs of one call that would replace one another.
+
+    Raises:
+        InputError: two of them are one file, or standard output.
+    """
+    seen: list[Path] = []
+    for one in outputs:
+        if one is None:
+            continue
+        file = Path(STANDARD_OUTPUT) if one.streams else one.real
+        if file in seen or any(_same(old, _state(file, file)) for old in seen):
+            raise InputError(f"{one.path}: two outputs of this call go there; choose another name")
+        seen.append(file)
+
+
+def check_names(path: Path, *, beside: int = 0) -> None:
+    """Refuse a path with a name that the file system does not take.
+
+    Args:
+        path: there or not, as are its folders.
+        beside: bytes that the last name must leave for names that are made of it.
+
+    Raises:
+        InputError: a name is too long.
+    """
+    there = next((place for place in path.absolute().parents if os.path.isdir(place)), Path("/"))
+    try:
+        most = os.pathconf(there, "PC_NAME_MAX")
+    except (OSError, ValueError):
+        return
+    for part in path.parts:
+        limit = most - beside if part == path.name else most
+        if (size := len(os.fsencode(part))) > limit:
+            raise InputError(f"{path}: a name of {size} bytes is too long; the limit is {limit}")
+
+
+def resolved(path: Path) -> Path:
+    """The file that a name leads to through symbolic links, whether it is there or not.
+
+    Raises:
+        InputError: it leads in a circle, or no path has such a name.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        # a circle is left as it is by realpath
+        circle = real.is_symlink()
+    except (OSError, ValueError) as error:
+        raise _refusal(path, error) from None
+    if circle:
+        raise InputError(f"{path}: is a symbolic link that leads nowhere; remove it")
+    return real
+
+
+def _state(path: Path, file: Path) -> os.stat_result | None:
+    """The state of the file that ``path`` leads to; None if it is not there."""
+    try:
+        return os.lstat(file)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise InputError(f"{path}: a part of it is a file, not a folder") from None
+    except (OSError, ValueError) as error:
+        raise _refusal(path, error) from None
+
+
+def _refusal(path: Path, error: OSError | ValueError) -> InputError:
+    return InputError(f"{path}: {getattr(error, 'strerror', None) or 'is not a path'}")
+
+
+def _same(path: Path, found: os.stat_result | None) -> bool:
+    try:
+        return found is not None and os.path.samestat(os.stat(path), found)
+    except (OSError, ValueError):
+        return False
+
+
+def _check_special(path: Path) -> None:
+    """Names of open files, such as /proc/self/fd/1, lead to what has no name of its own."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return
+    _check_kind(path, found)
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    kind = kind_of(found)
+    if kind == "folder":
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    if kind:
+        raise InputError(f"{path}: is a {kind}, not a file; give another name, or - for the screen")
+
+
+def _check_folder(path: Path, folder: Path) -> None:
+    """The nearest folder that exists must be one, and writable."""
+    for place in (folder, *folder.parents):
+        found = _state(path, place)
+        if found is None:
+            continue
+        if kind_of(found) != "folder":
+            raise InputError(f"{path}: {place.name} is a {kind_of(found) or 'file'}, not a folder")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise InputError(f"{path}: the folder {place} cannot be written to")
+        return

@@ -1,0 +1,169 @@
+"""Reading one matrix from an .npy or .npz file that nobody has checked before.
+
+The header is looked at before anything is read, so that a wrong or hostile file costs nothing:
+pickled objects are never loaded, and a shape that no memory could hold is refused unread.
+"""
+
+from __future__ import annotations
+
+import stat
+import tokenize
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.seals import is_broken
+from symderiv.inputs.given import Given, Source
+
+#: Largest array that is read, bytes.
+MAX_BYTES = 2 * 1024**3
+
+_NPY_MAGIC = b"\x93NUMPY"
+# what NumPy and zipfile raise for damaged files; KeyError: a member that is listed but not there
+_DAMAGED = (
+    ValueError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    RuntimeError,
+    KeyError,
+    SyntaxError,
+    tokenize.TokenError,
+)
+
+
+def read_matrix(
+    path: Source, names: Sequence[str], array: str | None = None, *, name: str | None = None
+) -> tuple[str | None, np.ndarray]:
+    """One matrix of a file, with the name it has there.
+
+    Args:
+        path: an .npy file (told by its content), an .npz archive, or arrays in place of them.
+        names: the names an array of an archive may have; exactly one of them must be there.
+        array: take the array of this name instead.
+        name: how the file is called in messages; its own name when None.
+
+    Returns:
+        The name, None for an .npy file, and the array as stored: two axes, at most
+        :data:`MAX_BYTES`, of bool, integer or float numbers that are not checked further.
+
+    Raises:
+        InputError: anything else; the message starts with ``file`` or ``array``.
+    """
+    name = name or path.name
+    if isinstance(path, Given):
+        if "" in path.arrays:
+            return None, path.arrays[""]
+        chosen = _choose([*path.arrays], names, array, name)
+        return chosen, path.arrays[chosen]
+    try:
+        # a device or a pipe would be read for ever
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{name}: is not a file", argument="file")
+        if is_broken(path):
+            raise InputError(
+                f"{name}: was changed since symderiv wrote it, or is damaged", argument="file"
+            )
+        with path.open("rb") as file:
+            start = file.read(len(_NPY_MAGIC))
+            file.seek(0)
+            if start == _NPY_MAGIC:
+                if array is not None:
+                    raise InputError(
+                        f"{printable(array)} is given, but {name} is an .npy file, "
+                        "which holds one array without a name; leave the key out",
+                        argument="array",
+                    )
+                return None, _read_array(file, path.stat().st_size, name)
+            if not zipfile.is_zipfile(file):
+                raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
+            file.seek(0)
+            with zipfile.ZipFile(file) as archive:
+                members = archive.namelist()
+                there = [m.removesuffix(".npy") for m in members if m.endswith(".npy")]
+                chosen = _choose(there, names, array, name)
+                member = archive.getinfo(f"{chosen}.npy")
+                with archive.open(member) as stream:
+                    return chosen, _read_array(stream, member.file_size, f"{name}: {chosen}")
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or 'cannot be read'}", argument="file") from None
+    except _DAMAGED as error:
+        reason = printable((str(error).splitlines() or [type(error).__name__])[0], 120)
+        raise InputError(f"{name}: is damaged ({reason})", argument="file") from None
+    except MemoryError:
+        raise InputError(
+            f"{name}: does not fit into the memory of this machine", argument="file"
+        ) from None
+
+
+def printable(text: str, most: int = 60) -> str:
+    """A text from outside as part of a message of one line."""
+    shown = text if text.isprintable() else repr(text)[1:-1]
+    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
+
+
+def _choose(there: Sequence[str], names: Sequence[str], array: str | None, name: str) -> str:
+    shown = ", ".join(printable(entry) for entry in there[:6]) or "nothing"
+    if array is not None:
+        if array not in there:
+            raise InputError(
+                f"{name} has no array {printable(array)}; it holds {shown}", argument="array"
+            )
+        return array
+    found = [candidate for candidate in names if candidate in there]
+    wanted = " or ".join(f'"{candidate}"' for candidate in names)
+    if not found:
+        raise InputError(
+            f"{name}: has no array {wanted}; it holds {shown}: name one of them with the key array",
+            argument="file",
+        )
+    if len(found) > 1:
+        raise InputError(f"{name}: holds both {wanted}; choose with the key array", argument="file")
+    return found[0]
+
+
+def _read_array(file: IO[bytes], size: int, name: str) -> np.ndarray:
+    with warnings.catch_warnings():
+        # headers of other versions of Python are read all the same
+        warnings.simplefilter("ignore")
+        return _read_checked(file, size, name)
+
+
+def _read_checked(file: IO[bytes], size: int, name: str) -> np.ndarray:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    else:
+        raise InputError(f"{name}: does not hold plain numbers", argument="file")
+    if dtype.hasobject or dtype.kind not in "biuf":
+        raise InputError(f"{name}: holds {dtype}, not real numbers", argument="file")
+    if len(shape) != 2:
+        raise InputError(
+            f"{name}: has shape {shape}, expected a matrix (a covariance of shape (N, N) or "
+            "samples of shape (P, N))",
+            argument="file",
+        )
+    if min(shape) < 1:
+        raise InputError(f"{name}: has shape {shape}, there is nothing in it", argument="file")
+    needed = shape[0] * shape[1] * dtype.itemsize
+    if needed > MAX_BYTES:
+        raise InputError(
+            f"{name}: an array of shape {shape} is larger than {MAX_BYTES >> 30} GiB",
+            argument="file",
+        )
+    if needed > size:
+        raise InputError(
+            f"{name}: is damaged (shorter than its shape {shape} says)", argument="file"
+        )
+    file.seek(0)
+    result: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    return result

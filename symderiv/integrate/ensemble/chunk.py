@@ -1,0 +1,167 @@
+"""Learning curves of many runs at the same times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from symderiv.foundation.limits import check_memory
+from symderiv.integrate.flows.flat_run import REASONS, FlatResult
+from symderiv.integrate.flows.lanes import LaneResults
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
+from symderiv.problem.flat_layout import split_flat, state_size
+from symderiv.problem.study import Study
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Learning curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
+
+    The sum of the estimated local errors says how accurate the steps are, not what their errors
+    grow to; that is measured where it is asked for.
+
+    Args:
+        alpha: shape (A,).
+        Q, R, v: shapes (n, A, K, K), (n, A, K, M), (n, A, K).
+        T: teacher covariances, shape (n, M, M).
+        generalization_error: shape (n, A).
+        status: shape (n,): "done", "not-a-number", "step-underflow", "cone-left", "step-limit",
+            "interrupted", or "failed: MESSAGE" for a study that cannot start.
+        alpha_end: time of the last accepted step, shape (n,).
+        error_sum: sum of the estimated local errors, relative, shape (n,).
+        tolerance_reached: largest error of Q, R, v as :class:`Trajectory` states it, shape (n,);
+            not a number where it was not measured.
+        steps, rhs_evaluations: shape (n,).
+        wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
+            evaluations.
+        further: what the learning rule adds, by its name in ``RUN.nc``, shapes (n, A, …).
+    """
+
+    alpha: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    v: np.ndarray
+    T: np.ndarray
+    generalization_error: np.ndarray
+    status: np.ndarray
+    alpha_end: np.ndarray
+    error_sum: np.ndarray
+    tolerance_reached: np.ndarray
+    steps: np.ndarray
+    rhs_evaluations: np.ndarray
+    wall_seconds: np.ndarray
+    further: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether any run was interrupted, or not begun."""
+        return bool(np.any(self.status == INTERRUPTED))
+
+    def fail(self, number: int, error: Exception) -> None:
+        """Note that a study cannot start."""
+        self.status[number] = f"failed: {error}"
+
+    def add(self, number: int, found: Trajectory) -> None:
+        """Take over one run."""
+        reached = found.alpha.size
+        self.T[number] = found.T
+        for name in ("Q", "R", "v", "generalization_error"):
+            getattr(self, name)[number, :reached] = getattr(found, name)
+        self._add_further(number, reached, found.further)
+        self.status[number] = found.cause
+        self.alpha_end[number] = found.alpha_end
+        measured = found.tolerance_method != LOCAL_SUM
+        (self.tolerance_reached if measured else self.error_sum)[number] = found.tolerance_reached
+        self.steps[number] = found.steps
+        self.rhs_evaluations[number] = found.rhs_evaluations
+        self.wall_seconds[number] = found.wall_seconds
+
+    def add_lanes(self, numbers: Sequence[int], flows: Sequence[Flow], found: LaneResults) -> None:
+        """Take over runs in lanes."""
+        rows = np.array(numbers)
+        state = flows[0].state
+        K, M, L = state.K, state.M, state.L
+        missing = np.arange(self.alpha.size) >= found.reached[:, None]
+        flat = found.states
+        flat[missing] = np.nan
+        students, cross, v = split_flat(flat[..., : state_size(K, M, L)], K, M, L)
+        variance = np.array([flow.state.weight * flow.state.eigenvalue for flow in flows])
+        weight = np.array([flow.state.weight for flow in flows])
+        self.Q[rows] = np.einsum("nalij,nl->naij", students, variance)
+        self.R[rows] = np.einsum("nalim,nl->naim", cross, weight)
+        self.v[rows] = v
+        self.T[rows] = [flow.state.T for flow in flows]
+        self.generalization_error[rows] = found.errors
+        self.status[rows] = [REASONS[code] for code in found.codes]
+        self.alpha_end[rows] = found.alpha_end
+        self.error_sum[rows] = found.error_sum
+        self.steps[rows] = found.steps
+        self.rhs_evaluations[rows] = found.evaluations
+        share = found.evaluations / max(1, int(found.evaluations.sum()))
+        self.wall_seconds[rows] = found.seconds * share
+        for place, (number, flow) in enumerate(zip(numbers, flows, strict=True)):
+            if flow.study.rule_keys:
+                reached = int(found.reached[place])
+                run = flat_result(found, place, reached)
+                self._add_further(number, reached, flow.further(run))
+
+    def _add_further(self, number: int, reached: int, further: Mapping[str, np.ndarray]) -> None:
+        for name, values in further.items():
+            if name not in self.further:
+                shape = (*self.generalization_error.shape, *values.shape[1:])
+                self.further[name] = np.full(shape, np.nan)
+            self.further[name][number, :reached] = values
+
+
+def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
+    """One of the runs as single runs give it."""
+    return FlatResult(
+        results=found.states[place, :reached],
+        reached=reached,
+        last_alpha=float(found.alpha_end[place]),
+        last_state=found.last_states[place],
+        code=int(found.codes[place]),
+        steps=int(found.steps[place]),
+        rejected=int(found.rejected[place]),
+        rhs_evaluations=int(found.evaluations[place]),
+        error_sum=float(found.error_sum[place]),
+    )
+
+
+def empty_chunk(points: Sequence[Study]) -> Chunk:
+    """A chunk without any results yet.
+
+    Raises:
+        InputError: it does not fit into memory.
+    """
+    n, first = len(points), points[0]
+    K, M, A = first.K, first.M, first.alpha.size
+    check_memory(
+        8.0 * n * (A * (K * K + K * M + K + 1) + M * M),
+        f"{n} runs with {A} points of {K} students and {M} teachers",
+        argument="time.points",
+    )
+
+    def missing(*shape: int) -> np.ndarray:
+        return np.full((n, *shape), np.nan)
+
+    return Chunk(
+        alpha=first.alpha.copy(),
+        Q=missing(A, K, K),
+        R=missing(A, K, M),
+        v=missing(A, K),
+        T=missing(M, M),
+        generalization_error=missing(A),
+        status=np.full(n, INTERRUPTED, dtype=object),
+        alpha_end=missing(),
+        error_sum=missing(),
+        tolerance_reached=missing(),
+        steps=np.zeros(n, dtype=np.int64),
+        rhs_evaluations=np.zeros(n, dtype=np.int64),
+        wall_seconds=np.zeros(n),
+    )

@@ -1,0 +1,154 @@
+"""Studies that share a solver module and their output times, integrated together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Literal
+
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.integrate.ensemble.chunk import Chunk, empty_chunk
+from symderiv.integrate.ensemble.lane_accuracy import lane_accuracy
+from symderiv.integrate.ensemble.lane_run import fits_in_lanes, run_in_lanes
+from symderiv.integrate.ensemble.single_runs import run_singly
+from symderiv.integrate.flows.integrate import check_equations
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.integrate.rules.whichever import rule_of_study, solver_module
+from symderiv.problem.initial import Initial, initial
+from symderiv.problem.study import Study
+from symderiv.storage.kernels import Kernel
+from symderiv.storage.study_kernel import activation_tolerance
+
+#: Called with the number of runs that have ended and the number of all.
+ChunkProgress = Callable[[int, int], None]
+
+# States at all times that are held at once besides the results made of them.
+_BYTES = 128 * 2**20
+
+
+def group_points(points: Iterable[Study]) -> list[list[int]]:
+    """The numbers of the points, in groups that :func:`integrate_chunk` takes together.
+
+    Groups come in the order of their first points, points in theirs.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for number, study in enumerate(points):
+        groups.setdefault(_shared(study), []).append(number)
+    return list(groups.values())
+
+
+def _shared(study: Study) -> Hashable:
+    """What the studies of a chunk have in common."""
+    rule: Hashable = None
+    try:
+        if study.rule_keys:
+            rule = rule_of_study(study)
+    except InputError as error:
+        rule = str(error)
+    return (
+        study.K,
+        study.M,
+        study.student_activation,
+        study.teacher_activation,
+        study.alpha.tobytes(),
+        activation_tolerance(study.time.relative_tolerance),
+        study.rule_keys,
+        rule,
+    )
+
+
+def integrate_chunk(
+    points: Sequence[Study],
+    *,
+    starts: Sequence[Initial] | None = None,
+    threads: int | None = None,
+    max_steps: int = 100_000_000,
+    progress: ChunkProgress | None = None,
+    notice: Callable[[str], None] | None = None,
+    check: Literal["auto", "never"] = "never",
+) -> Chunk:
+    """Integrate studies that :func:`group_points` puts into one group.
+
+    Runs of one piece go through compiled lanes, several at a time on each thread; others, and large
+    systems, one on each thread. The numbers of a run do not depend on which others there are. A run
+    that fails or escapes says so in its status and stops no other.
+
+    Args:
+        points: at least one.
+        starts: their initial states; made when left out.
+        threads: one per processor when left out.
+        max_steps: steps after which a run is given up.
+        progress: called with the number of runs that have ended and the number of all.
+        notice: called with a line when a solver has to be derived first.
+        check: "auto" measures the error of each run from one with a larger tolerance and a start
+            that differs by more than rounding, which takes up to twice the time.
+
+    Raises:
+        InputError: the results do not fit into memory.
+    """
+    chunk = empty_chunk(points)
+    workers = threads or len(os.sched_getaffinity(0))
+    told = _Told(progress, len(points))
+    lanes: dict[int, list[tuple[int, Flow]]] = {}
+    single: list[tuple[int, Study, Initial, Kernel]] = []
+    kernel: Kernel | None = None
+    for number, study in enumerate(points):
+        try:
+            start = initial(study) if starts is None else starts[number]
+            check_equations(start)
+            if kernel is None:
+                kernel = solver_module(study, notice=notice)
+            flow = _flow(study, start, kernel)
+        except SymderivError as error:
+            chunk.fail(number, error)
+            told.ended(1)
+            continue
+        if flow is not None and fits_in_lanes(flow):
+            lanes.setdefault(flow.begin.size, []).append((number, flow))
+        else:
+            single.append((number, study, start, kernel))
+    for flows in lanes.values():
+        size, times = flows[0][1].begin.size, chunk.alpha.size
+        most = max(64, int(_BYTES / (8.0 * size * times)))
+        for first in range(0, len(flows), most):
+            part = flows[first : first + most]
+            found = run_in_lanes(
+                [flow for _, flow in part],
+                threads=min(workers, -(-len(part) // 8)),
+                max_steps=max_steps,
+                progress=told.so_far,
+            )
+            chunk.add_lanes([number for number, _ in part], [flow for _, flow in part], found)
+            if check == "auto" and not found.interrupted:
+                errors = lane_accuracy([flow for _, flow in part], found, workers, max_steps)
+                chunk.tolerance_reached[[number for number, _ in part]] = errors
+            told.ended(len(part))
+            if found.interrupted:
+                return chunk
+    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
+    return chunk
+
+
+def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
+    """The flow of a study in one piece; None where inputs have several classes."""
+    if start.data is not None and len(start.data.components) > 1:
+        return None
+    if study.rule_keys:
+        return flow_of(study, start, kernel=kernel)(start.state)
+    return Flow(study, kernel, start.state)
+
+
+class _Told:
+    """Counts runs that have ended."""
+
+    def __init__(self, progress: ChunkProgress | None, total: int) -> None:
+        self._progress, self._total, self._count = progress, total, 0
+
+    def so_far(self, more: int) -> None:
+        if self._progress is not None:
+            self._progress(self._count + more, self._total)
+
+    def ended(self, more: int) -> None:
+        self._count += more
+        self.so_far(0)

@@ -1,0 +1,199 @@
+"""Activations that enter the equations approximately: how well, and what to say of it.
+
+Errors of means by quadrature are the largest that a search finds among fields up to a variance and
+a bias. A run tells by its own fields whether it stayed there; where it did not, the search is made
+anew, as far as the run went.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.storage.kernels import Kernel
+
+if TYPE_CHECKING:
+    from symderiv.learning.rule.learning_rule import LearningRule
+
+# Fields larger than these (variance, modulus of biases) are those of a run that escapes.
+_FARTHEST = 64.0, 16.0
+
+
+def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
+    """Attributes of results: the method and the errors of approximated activations, or nothing."""
+    method = getattr(kernel.module, "ACTIVATION_METHOD", "")
+    if not method:
+        return {}
+    found = {
+        "activation_method": method,
+        "activation_error": float(kernel.module.ACTIVATION_ERROR),
+        "activation_derivative_error": float(kernel.module.ACTIVATION_DERIVATIVE_ERROR),
+    }
+    for name in (
+        "ACTIVATION_PAIR_ERROR",
+        "ACTIVATION_LARGEST_VARIANCE",
+        "ACTIVATION_LARGEST_BIAS",
+    ):
+        if hasattr(kernel.module, name):
+            found[name.lower()] = float(getattr(kernel.module, name))
+    return found
+
+
+def activation_warnings(
+    kernel: Kernel, relative_tolerance: float, beyond: Beyond | None = None
+) -> list[str]:
+    """A line if the activation's error is not far below the tolerance of the run."""
+    known = activation_attributes(kernel)
+    if not known:
+        return []
+    error = max(float(known["activation_error"]), float(known["activation_derivative_error"]))
+    if beyond is not None and beyond.error > error:
+        error = beyond.error
+    if error <= 0.2 * relative_tolerance:
+        return []
+    what = {
+        "mixture": "the activation enters the equations with an error",
+        "quadrature": "the means in the equations are computed with an error (largest found)",
+    }
+    return [
+        f"activation: {what[str(known['activation_method'])]} of up to {error:.1e}, not far below "
+        f"time.relative_tolerance = {relative_tolerance:g}"
+    ]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What of a run lies outside of the range that the error of means is stated for.
+
+    Attributes:
+        since: The number of the first time at which something does.
+        variance, bias: The largest of the run, of students and teachers.
+        error: The largest error found as far as there; not a number where it was not searched for.
+    """
+
+    since: int
+    variance: float
+    bias: float
+    error: float = math.nan
+
+
+def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0) -> Beyond | None:
+    """What lies outside; None where all of the run is inside, or nothing is by quadrature.
+
+    Args:
+        kernel: The module of the run.
+        trajectory: The run; biases that are trained are in ``further``.
+        fixed_bias: The largest bias, in modulus, of those that are not.
+    """
+    known = activation_attributes(kernel)
+    if "activation_pair_error" not in known or not trajectory.alpha.size:
+        return None
+    allowed = [
+        float(known["activation_largest_variance"]),
+        float(known.get("activation_largest_bias", math.inf)),
+    ]
+    trained = getattr(trajectory, "further", {}).get("b")
+    biases = np.full(trajectory.alpha.size, fixed_bias)
+    if trained is not None:
+        biases = np.maximum(biases, np.abs(trained).max(axis=-1))
+    variances = np.maximum(
+        np.diagonal(trajectory.Q, axis1=-2, axis2=-1).max(axis=-1),
+        np.max(np.diagonal(trajectory.T, axis1=-2, axis2=-1)),
+    )
+    outside = np.flatnonzero((variances > allowed[0]) | (biases > allowed[1]))
+    if not outside.size:
+        return None
+    return Beyond(int(outside[0]), float(variances.max()), float(biases.max()))
+
+
+def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyond:
+    """The same with the error of the means as far as the run went, searched for anew.
+
+    Means of forces, whose search is another one, and runs that escape stay without.
+
+    Args:
+        kernel: The module of the run.
+        beyond: See :func:`beyond_range`.
+        rule: Of the module; None for plain descent.
+    """
+    module = kernel.module
+    numbers = tuple(
+        tuple(float(x) for x in getattr(module, name, ()))
+        for name in ("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE")
+    )
+    far = beyond.variance > _FARTHEST[0] or beyond.bias > _FARTHEST[1]
+    if far or not all(numbers):
+        return beyond
+    # here, because most runs stay inside and get along without SymPy
+    from symderiv.learning.rule.learning_rule import PLAIN
+    from symderiv.lowering.means.quadrature_means import error_within
+
+    known = activation_attributes(kernel)
+    # in powers of two, so that the next run need not search
+    variance, bias = (
+        max(2.0 ** math.ceil(math.log2(max(found, 1e-3))), float(known.get(name, 0.0)))
+        for found, name in (
+            (beyond.variance, "activation_largest_variance"),
+            (beyond.bias, "activation_largest_bias"),
+        )
+    )
+    found = error_within(
+        kernel.student_activation,
+        kernel.teacher_activation,
+        PLAIN if rule is None else rule,
+        (numbers[0], numbers[1]),
+        variance,
+        bias,
+    )
+    return Beyond(
+        beyond.since, beyond.variance, beyond.bias, max(found, float(known["activation_error"]))
+    )
+
+
+def range_warnings(
+    kernel: Kernel, trajectory: Trajectory, beyond: Beyond | None = None
+) -> list[str]:
+    """Lines where a run leaves what is known of means by quadrature.
+
+    That is where fields have larger variances or biases than the error is stated for, and where the
+    generalisation error comes down to the error of the means of two factors that it is a sum of.
+
+    Args:
+        kernel, trajectory: The run.
+        beyond: What of it is outside.
+    """
+    known = activation_attributes(kernel)
+    if "activation_pair_error" not in known or not trajectory.alpha.size:
+        return []
+    lines = []
+    if beyond is not None:
+        limits = f"variance up to {float(known['activation_largest_variance']):g}"
+        reached = f"variance {beyond.variance:.3g}"
+        if "activation_largest_bias" in known:
+            limits += f" and biases up to {float(known['activation_largest_bias']):g}"
+            reached += f" and bias {beyond.bias:.3g}"
+        tail = "for which it was not measured"
+        if not math.isnan(beyond.error):
+            tail = f"for which a wider search finds up to {beyond.error:.1e}"
+        lines.append(
+            f"activation: the error of the means, {float(known['activation_error']):.1e}, is that "
+            f"for fields of {limits}; {_from(trajectory, beyond.since)} there are larger ones, up "
+            f"to {reached}, {tail}"
+        )
+    weights = np.abs(trajectory.v).sum(axis=-1) + float(np.abs(trajectory.teacher_weights).sum())
+    uncertain = 0.5 * weights**2 * float(known["activation_pair_error"])
+    below = np.nonzero(trajectory.generalization_error < 10 * uncertain)[0]
+    if below.size:
+        lines.append(
+            f"generalization_error: {_from(trajectory, int(below[0]))} it is near the error of its "
+            f"means by quadrature, which changes it by up to {float(uncertain[below[0]]):.1e}"
+        )
+    return lines
+
+
+def _from(trajectory: Trajectory, number: int) -> str:
+    return f"from alpha = {trajectory.alpha[number]:.4g} on"

@@ -1,0 +1,336 @@
+"""Stiff problems: when the explicit steps are worth leaving, and the implicit ones of SciPy.
+
+Backward differentiation formulas of variable order (:class:`scipy.integrate.BDF`) take steps as
+long as the slow part of the solution allows, at the cost of linear systems.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.flat_run import EXPLICIT, FlatResult, Progress, integrate_flat
+from symderiv.integrate.steppers.walk import (
+    CONE_LEFT,
+    DONE,
+    INTERRUPTED,
+    NOT_A_NUMBER,
+    RUNNING,
+    STEP_LIMIT,
+    STEP_UNDERFLOW,
+    STIFF,
+)
+from symderiv.problem.flat_layout import places
+from symderiv.storage.checkpoint import Checkpoint
+
+IMPLICIT = "implicit"
+
+# The steps of order 8 become unstable where step times rate is about 6. A solution that allows
+# longer steps keeps them close to that; one that does not is not stiff.
+_STABILITY = 4.0
+# Rough costs in microseconds, of an evaluation and of an implicit run; they decide on speed only.
+# They are constants and not measured, so that results do not depend on the load of the machine.
+_PAYS = 1.5
+# An implicit step of the tolerance asked for is less accurate than an explicit one.
+_TIGHTER = 0.02
+_LEAST_RELATIVE = 3e-14
+#: The smallest tolerance that makes a difference: SciPy's steps keep no smaller ones.
+LEAST_TOLERANCE = _LEAST_RELATIVE / _TIGHTER
+_MOST_ENTRIES = 5 * 10**7
+_PROGRESS_SECONDS = 0.1
+
+
+def integrate(
+    method: str,
+    rhs: Callable[..., None],
+    state: np.ndarray,
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    asked: np.ndarray,
+    *,
+    relative_tolerance: float,
+    absolute_tolerance: float,
+    cone_tolerance: float,
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    advance: Callable[..., int] | None = None,
+) -> FlatResult:
+    """As :func:`~symderiv.integrate.flows.flat_run.integrate_flat`, by the method asked for.
+
+    Args:
+        method: "explicit", "implicit", or "auto": explicit steps until the problem is found to be
+            stiff and the rest of the way long enough for implicit ones to be faster.
+
+    Raises:
+        InputError: an implicit method was asked for and needs too much memory.
+    """
+    limits: dict[str, Any] = {
+        "relative_tolerance": relative_tolerance,
+        "absolute_tolerance": absolute_tolerance,
+        "cone_tolerance": cone_tolerance,
+    }
+    told: dict[str, Any] = {
+        "max_steps": max_steps,
+        "progress": progress,
+        "checkpoint": checkpoint,
+    }
+    explicit = partial(
+        integrate_flat, rhs, state, sizes, parameters, asked, **limits, **told, advance=advance
+    )
+    K, M, L = (int(size) for size in sizes)
+    size = K * (K + 1) // 2 + K * M
+    fits = L * size * size <= _MOST_ENTRIES and L * size * (K + size) <= _MOST_ENTRIES
+    first = FlatResult(
+        results=np.empty((0, state.size)),
+        reached=0,
+        last_alpha=0.0,
+        last_state=np.array(state, dtype=np.float64),
+        code=STIFF,
+        steps=0,
+        rejected=0,
+        rhs_evaluations=0,
+        error_sum=0.0,
+        method=IMPLICIT,
+    )
+    if method == "implicit" and not fits:
+        raise InputError(
+            f"the implicit method keeps {L} matrices of {size} x {size} numbers, "
+            'which is too much; use "auto", or compression = "on"',
+            argument="time.method",
+        )
+    if method != "implicit":
+        watch = None
+        if method == "auto" and fits:
+            watch = _Watch(rhs, sizes, parameters, float(asked[-1]), relative_tolerance)
+        first = explicit(watch=watch, stabilise=method == "auto")
+        if first.code != STIFF:
+            return first
+        first = replace(
+            first, method=f"{EXPLICIT} to alpha = {first.last_alpha:.4g}, then {IMPLICIT}"
+        )
+    result = _continue(
+        first, rhs, sizes, parameters, asked, limits, max_steps, progress, checkpoint
+    )
+    if method == "implicit" or result.code in (DONE, STEP_LIMIT, INTERRUPTED):
+        return result
+    # what implicit steps fail at, explicit ones may still do
+    slow = explicit(stabilise=False)
+    return replace(
+        slow,
+        steps=slow.steps + result.steps,
+        rejected=slow.rejected + result.rejected,
+        rhs_evaluations=slow.rhs_evaluations + result.rhs_evaluations,
+    )
+
+
+class _Watch:
+    """Tells, from time to time, whether to leave the explicit steps."""
+
+    def __init__(
+        self,
+        rhs: Callable[..., None],
+        sizes: np.ndarray,
+        parameters: np.ndarray,
+        end: float,
+        tolerance: float,
+    ) -> None:
+        self._problem = rhs, sizes, parameters
+        self._end = end
+        K, M, L = (int(size) for size in sizes)
+        size = K * (K + 1) // 2 + K * M
+        evaluation = 0.35 + 0.0006 * L * size
+        # formulas of order 5 at most, so tight tolerances cost many steps
+        steps = 300.0 * max(1.0, 1e-9 / tolerance) ** 0.5
+        self._explicit_step = 12.0 * evaluation
+        self._implicit = steps * (600.0 + 5.0 * evaluation + 0.026 * L * size**2)
+
+    def __call__(self, alpha: float, step: float, flat: np.ndarray) -> bool:
+        rest = (self._end - alpha) / step * self._explicit_step
+        if rest < _PAYS * self._implicit:
+            return False
+        # here, because most runs get along without SciPy
+        from symderiv.integrate.steppers.stiff import StiffEquations
+
+        return step * StiffEquations(*self._problem).fastest_rate(flat) > _STABILITY
+
+
+def _continue(
+    first: FlatResult,
+    rhs: Callable[..., None],
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    asked: np.ndarray,
+    limits: dict[str, Any],
+    max_steps: int,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+) -> FlatResult:
+    """Implicit steps from where ``first`` ended; a run that is resumed makes them again."""
+    run = _Implicit(first, rhs, sizes, parameters, asked, limits)
+    reported = time.perf_counter()
+    listening = nullcontext() if checkpoint is None else checkpoint.listening()
+    try:
+        # what overflows is found by its result
+        with listening, np.errstate(all="ignore"):
+            run.begin()
+            while run.code == RUNNING:
+                if checkpoint is not None and checkpoint.stop_asked:
+                    checkpoint.stop()
+                    run.code = INTERRUPTED
+                    break
+                if first.steps + first.rejected + run.steps >= max_steps:
+                    run.code = STEP_LIMIT
+                    break
+                if not run.step():
+                    break
+                now = time.perf_counter()
+                if progress is not None and now - reported > _PROGRESS_SECONDS:
+                    progress(run.alpha, first.steps + run.steps)
+                    reported = now
+    except KeyboardInterrupt:
+        run.code = INTERRUPTED
+    return run.result()
+
+
+class _Implicit:
+    """A run of implicit steps: where it is, and the results so far."""
+
+    def __init__(
+        self,
+        first: FlatResult,
+        rhs: Callable[..., None],
+        sizes: np.ndarray,
+        parameters: np.ndarray,
+        asked: np.ndarray,
+        limits: dict[str, Any],
+    ) -> None:
+        from symderiv.integrate.steppers.stiff import StiffEquations
+
+        self.equations = StiffEquations(rhs, sizes, parameters)
+        self.first, self.asked, self.limits = first, asked, limits
+        self.flat, self.alpha = first.last_state, first.last_alpha
+        self.results = np.empty((asked.size, self.flat.size))
+        self.results[: first.reached] = first.results
+        self.reached, self.steps, self.code = first.reached, 0, RUNNING
+        self._fill(lambda alpha: self.flat)
+        self._start = self.equations.pack(self.flat)
+        self._scale = self.equations.scale(self._start)
+        self._relative = max(_TIGHTER * limits["relative_tolerance"], _LEAST_RELATIVE)
+        self._covariance = np.zeros((int(sizes[0] + sizes[1]),) * 2)
+        self._layout = sizes, places(sizes), parameters
+
+    def begin(self) -> None:
+        """Make the solver, where there is anything to solve."""
+        from scipy.integrate import BDF
+
+        equations, start, relative = self.equations, self._start, self._relative
+        if not np.all(np.isfinite(equations.derivative(self.alpha, start))):
+            self.code = NOT_A_NUMBER
+        elif self.reached == self.asked.size:
+            self.code = DONE
+        else:
+            self._solver = BDF(
+                equations.derivative,
+                self.alpha,
+                start,
+                float(self.asked[-1]),
+                rtol=relative,
+                atol=np.maximum(
+                    _TIGHTER * self.limits["absolute_tolerance"], _unseen(relative) * self._scale
+                ),
+                # the blocks of a single mode cannot be told from the effect of its sums
+                jac=equations.jacobian if equations.separable else None,
+            )
+
+    def step(self) -> bool:
+        """Make a step and fill the results in it; whether there was one."""
+        equations, solver = self.equations, self._solver
+        try:
+            solver.step()
+        except (RuntimeError, ValueError):
+            # a singular matrix, or one with an entry that is not a number
+            self.code = STEP_UNDERFLOW
+            return False
+        if solver.status == "failed":
+            finite = np.all(np.isfinite(equations.derivative(solver.t, solver.y)))
+            self.code = STEP_UNDERFLOW if finite else NOT_A_NUMBER
+            return False
+        self.steps += 1
+        inside = solver.dense_output()
+        before, self.alpha = self.alpha, float(solver.t)
+        self.flat = equations.unpack(solver.y)
+        if not np.all(np.isfinite(self.flat)):
+            self.alpha, self.flat = before, equations.unpack(inside(before))
+            self.code = NOT_A_NUMBER
+        elif self._outside(self.flat):
+            # a step may be long: keep the part of it that is inside
+            self.alpha = _last_inside(
+                before, self.alpha, lambda alpha: self._outside(equations.unpack(inside(alpha)))
+            )
+            self.flat = equations.unpack(inside(self.alpha))
+            self.code = CONE_LEFT
+        elif solver.status == "finished":
+            self.code = DONE
+        self._fill(lambda alpha: equations.unpack(inside(alpha)))
+        return True
+
+    def result(self) -> FlatResult:
+        first, relative = self.first, self.limits["relative_tolerance"]
+        return replace(
+            first,
+            results=self.results[: self.reached],
+            reached=self.reached,
+            last_alpha=self.alpha,
+            last_state=self.flat,
+            code=self.code,
+            steps=first.steps + self.steps,
+            rhs_evaluations=first.rhs_evaluations + self.equations.evaluations,
+            # SciPy keeps its estimates to itself; each is at most the tolerance
+            error_sum=first.error_sum + self.steps * _TIGHTER * relative,
+        )
+
+    def _fill(self, state_at: Callable[[float], np.ndarray]) -> None:
+        """The results up to where the run is."""
+        while self.reached < self.asked.size and self.asked[self.reached] <= self.alpha:
+            self.results[self.reached] = state_at(self.asked[self.reached])
+            self.reached += 1
+
+    def _outside(self, state: np.ndarray) -> bool:
+        from symderiv.integrate.steppers.stepper import field_covariance, outside_cone
+
+        covariance = self._covariance
+        field_covariance(state, *self._layout, covariance)
+        # what the tolerances leave of a student that dies out may be below zero
+        largest = np.max(self._scale[-self.equations.size :])
+        students = np.arange(self.equations.K)
+        covariance[students, students] += 10.0 * self._relative * largest
+        return outside_cone(covariance, self.limits["cone_tolerance"])
+
+
+def _unseen(relative_tolerance: float) -> float:
+    """The relative absolute tolerance below which Newton's iterations would chase rounding errors.
+
+    SciPy ends them when a correction is below this part of the tolerances.
+    """
+    epsilon = float(np.finfo(float).eps)
+    part: float = max(10.0 * epsilon / relative_tolerance, min(0.03, relative_tolerance**0.5))
+    return 5.0 * epsilon / part
+
+
+def _last_inside(inside: float, outside: float, is_outside: Callable[[float], bool]) -> float:
+    """The last time found inside between one that is and one that is not."""
+    for _ in range(40):
+        middle = 0.5 * (inside + outside)
+        if is_outside(middle):
+            outside = middle
+        else:
+            inside = middle
+    return inside

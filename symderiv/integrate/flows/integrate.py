@@ -1,0 +1,258 @@
+"""From a study to its learning curves: the order-parameter equations, integrated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.activation_error import (
+    activation_attributes,
+    activation_warnings,
+    beyond_range,
+    range_warnings,
+    searched,
+)
+from symderiv.integrate.flows.compression import Compression, settle
+from symderiv.integrate.flows.flat_run import FlatResult, Progress
+from symderiv.integrate.flows.run_errors import (
+    COARSE,
+    Measured,
+    accuracy_warnings,
+    estimated,
+    repeated,
+)
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
+from symderiv.problem.flat_layout import fields_of
+from symderiv.problem.initial import Initial, initial
+from symderiv.problem.state import State
+from symderiv.problem.study import Study
+from symderiv.storage.checkpoint import Checkpoint, identity
+from symderiv.storage.kernels import Kernel
+from symderiv.storage.study_kernel import kernel_for
+
+# Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
+# the largest of them is above the mean that is controlled.
+_TIGHTER = 20.0
+
+Check = Literal["auto", "always", "never"]
+
+
+def solve(
+    study: Study,
+    *,
+    kernel: Kernel | None = None,
+    start: Initial | None = None,
+    check: Check = "auto",
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Trajectory:
+    """Integrate the order-parameter equations of a study.
+
+    A run that cannot reach its end is returned up to where it got, with ``cause`` and ``message``;
+    so is one interrupted from the keyboard.
+
+    Args:
+        study: a study without [sweep].
+        kernel: its solver module; None loads it.
+        start: its initial state; None makes it.
+        check: how the error is known. "always" compares with the same integration at smaller
+            tolerances, "never" adds up what is estimated step by step, and "auto" estimates it from
+            a run with a larger tolerance, and compares where that estimate is above what is asked.
+        max_steps: steps after which to give up.
+        progress: called about ten times a second with the time reached and the steps made.
+        notice: see :func:`~symderiv.storage.kernels.load_kernel`.
+        checkpoint: where to go on from, and where to keep what that needs; the numbers are those of
+            an undisturbed run. It is left for the caller to remove.
+
+    Raises:
+        InputError: the study cannot be run as it is.
+    """
+    if study.sweep:
+        raise InputError(
+            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
+            argument="sweep",
+        )
+    study.only_plain("plain descent")
+    start = start or initial(study)
+    check_equations(start)
+    if kernel is None:
+        kernel = kernel_for(study, notice=notice)
+    if start.data is not None and len(start.data.components) > 1:
+        # SciPy's integrator is loaded for them only
+        from symderiv.integrate.flows.components import components_flow
+
+        averaged = components_flow(study, kernel, start.state, start.data)
+        return solve_flow(
+            lambda state: averaged, start, check=check, max_steps=max_steps, progress=progress
+        )
+    chosen = kernel
+    return solve_flow(
+        lambda state: Flow(study, chosen, state, checkpoint),
+        start,
+        check=check,
+        max_steps=max_steps,
+        progress=progress,
+    )
+
+
+def check_equations(start: Initial) -> None:
+    """Refuse inputs that can be drawn and have no equations.
+
+    Raises:
+        InputError: they have none.
+    """
+    latent = None if start.data is None else start.data.latent
+    if latent is not None and latent.no_equations:
+        raise InputError(f"data.{latent.no_equations}")
+
+
+def solve_flow(
+    flow_at: Callable[[State], Flow],
+    start: Initial,
+    *,
+    check: Check = "auto",
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """Integrate a flow from a start, with as few eigenvalues as its accuracy needs.
+
+    Args:
+        flow_at: the flow from a state, of the same study and module for all of them.
+        start: the state, and what is known of the inputs.
+        check, max_steps, progress: see :func:`solve`.
+    """
+    first = flow_at(start.state)
+    study, kernel, checkpoint = first.study, first.kernel, first.checkpoint
+    if checkpoint is not None:
+        checkpoint.open(identity(study, kernel.digests, command="solve"))
+    started = time.perf_counter()
+    asked = study.time.relative_tolerance
+    tolerance = max(asked / _TIGHTER, first.least_tolerance()) if check == "auto" else asked
+    runs: list[FlatResult] = []
+    flows: list[Flow] = []
+
+    def first_run(state: State) -> tuple[FlatResult, np.ndarray]:
+        problem = flow_at(state)
+        flows.append(problem)
+        runs.append(problem.run(tolerance, max_steps, progress))
+        return runs[-1], problem.errors(runs[-1])
+
+    state, (result, errors), compression = settle(start.state, first.compression, asked, first_run)
+    # the one that was run, with its compiled code
+    problem = next(flow for flow in flows if flow.state is state)
+    best = Measured(result, errors, result.error_sum, LOCAL_SUM)
+    if check == "auto":
+        best, coarse = estimated(problem, best, tolerance, progress)
+        runs += () if coarse is None else (coarse,)
+    unknown = best.method == LOCAL_SUM or best.reached > asked
+    if check == "always" or (check == "auto" and unknown):
+        best = repeated(problem, best, tolerance, max_steps, progress, runs)
+    problem.keep_code()
+    trajectory = _trajectory(best.result, problem, best.errors)
+    kept = check == "never" or best.reached <= asked
+    beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
+    if beyond is not None:
+        beyond = searched(kernel, beyond, problem.learning_rule)
+        if beyond.error > 0.0:
+            attributes = {**trajectory.attributes, "activation_error": beyond.error}
+            trajectory = replace(trajectory, attributes=attributes)
+    warnings = [
+        *start.warnings,
+        *(() if start.data is None else start.data.warnings()),
+        *activation_warnings(kernel, study.time.relative_tolerance, beyond),
+        *accuracy_warnings(problem, best, kept),
+        *_compression_warnings(compression),
+        *range_warnings(kernel, trajectory, beyond),
+        *problem.mean_warnings(trajectory),
+    ]
+    return replace(
+        trajectory,
+        steps=sum(r.steps for r in runs),
+        rejected=sum(r.rejected for r in runs),
+        rhs_evaluations=sum(r.rhs_evaluations for r in runs),
+        wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
+        tolerance_reached=float(best.reached),
+        tolerance_method=best.method,
+        tolerance_kept=kept,
+        error_accuracy=float(np.max(best.changes)) if best.changes.size else float("nan"),
+        compression=compression,
+        warnings=tuple(warnings),
+    )
+
+
+def _compression_warnings(compression: Compression | None) -> Iterator[str]:
+    if compression is not None and compression.error > COARSE:
+        yield (
+            f"time.compression: with {compression} the generalisation error is uncertain by up to "
+            f'{compression.error:.1%}; compression = "off" keeps them all'
+        )
+
+
+def _fields(flat: np.ndarray, state: State) -> tuple[np.ndarray, ...]:
+    """Q_k, r_k, v, Q, R at every row of ``flat``."""
+    return fields_of(flat, state.weight, state.eigenvalue, state.K, state.M)
+
+
+def _trajectory(result: FlatResult, problem: Flow, errors: np.ndarray) -> Trajectory:
+    study, kernel, state = problem.study, problem.kernel, problem.state
+    Q_k, r_k, v, Q, R = _fields(result.results, state)
+    return Trajectory(
+        alpha=study.alpha[: result.reached].copy(),
+        Q=Q,
+        R=R,
+        T=state.T,
+        v=v,
+        teacher_weights=state.teacher_weights,
+        generalization_error=errors,
+        student_overlap=np.ascontiguousarray(Q_k),
+        cross_overlap=np.ascontiguousarray(r_k),
+        initial=state,
+        final=state.with_flat(result.last_state[: state.flat().size]),
+        alpha_end=result.last_alpha,
+        cause=result.cause,
+        message=_message(result, state),
+        steps=result.steps,
+        rejected=result.rejected,
+        rhs_evaluations=result.rhs_evaluations,
+        method=result.method,
+        wall_seconds=0.0,
+        relative_tolerance=study.time.relative_tolerance,
+        tolerance_reached=result.error_sum,
+        tolerance_method=LOCAL_SUM,
+        tolerance_kept=True,
+        error_accuracy=float("nan"),
+        study_text=study.text,
+        student_activation=kernel.student_activation,
+        teacher_activation=kernel.teacher_activation,
+        kernel_sha256=kernel.sha256,
+        kernel_name=kernel.path.name,
+        attributes=activation_attributes(kernel),
+        further=problem.further(result),
+    )
+
+
+def _message(result: FlatResult, state: State) -> str:
+    """How the run ended, in one line."""
+    where = f"alpha = {result.last_alpha:.10g}"
+    if result.cause == "done":
+        return f"reached {where}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.max(np.abs(_fields(result.last_state[None], state)[0]))
+    size = f"the largest student overlap is {largest:.3g} there"
+    reason = {
+        "not-a-number": f"the right-hand side is not a number beyond it; {size}",
+        "step-underflow": f"the step became smaller than rounding, the solution diverges; {size}",
+        "cone-left": "the covariance of the fields [[Q, R], [R^T, T]] is no longer positive "
+        "semi-definite beyond it",
+        "step-limit": f"{result.steps + result.rejected} steps were made, the most allowed",
+        "interrupted": "interrupted",
+    }[result.cause]
+    return f"stopped at {where}: {reason}"

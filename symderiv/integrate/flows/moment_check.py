@@ -1,0 +1,45 @@
+"""A study solved by the moment form, in arbitrary precision: the check of the spectral form."""
+
+from __future__ import annotations
+
+from symderiv.foundation.errors import InputError
+from symderiv.precision import MomentTrajectory, Rates, moment_trajectory
+from symderiv.problem.initial import initial
+from symderiv.problem.study import Study
+
+
+def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
+    """Integrate a study by the moment hierarchy with its Cayley-Hamilton closure.
+
+    Its cost grows with the digits that the moments lose, so it is meant for checks at up to some
+    hundred eigenvalues and short times; :func:`~symderiv.integrate.flows.integrate.solve` is the
+    solver. The study's tolerances are not used, and all eigenvalues are kept.
+
+    Args:
+        study: A study without [sweep].
+        digits: See :func:`~symderiv.precision.moment_trajectory`.
+
+    Raises:
+        InputError: The study cannot be run as it is.
+        ToleranceError: The digits were not reached, or doubles are refused.
+    """
+    if study.sweep:
+        raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
+    study.only_plain("the moment form")
+    training = study.training
+    rates = Rates(
+        training.learning_rate,
+        study.second_layer_learning_rate,
+        training.weight_decay,
+        study.second_layer_weight_decay,
+        training.label_noise,
+        training.order == "full",
+    )
+    return moment_trajectory(
+        initial(study).state,
+        rates,
+        study.alpha,
+        study.student_activation,
+        study.teacher_activation,
+        digits=digits,
+    )

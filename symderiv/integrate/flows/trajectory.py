@@ -1,0 +1,216 @@
+"""The result of an integration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Summary
+from symderiv.integrate.flows.compression import Compression
+from symderiv.problem.state import State
+from symderiv.storage.learning_curves import Curves, lengths
+from symderiv.storage.run_files import Contents, write
+
+REPEATED = (
+    "difference to the same integration with a ten times larger tolerance, and differences of runs "
+    "whose starts differ by rounding"
+)
+"""How a tolerance was measured that ``tolerance_reached`` states."""
+
+ESTIMATED = (
+    "estimate, from the same integration with a thousand times larger tolerance and as much "
+    "rounding at the start"
+)
+"""How it was estimated: twice the difference in proportion to the tolerances."""
+
+LOCAL_SUM = "sum of the estimated local errors"
+"""What stands in its place where nothing was measured: how errors grow is not in it."""
+
+# Arrays per eigenvalue up to this size are written without being asked for.
+_AUTOMATIC_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Trajectory(Curves):
+    """Learning curves: the order parameters and the error over time.
+
+    Args:
+        alpha: all times asked for when ``cause`` is "done".
+        Q, R, v: shapes (P, K, K), (P, K, M), (P, K).
+        T: teacher covariance, shape (M, M).
+        teacher_weights: shape (M,).
+        generalization_error: shape (P,); absolute error of the order of 1e-16 beside that of Q, R.
+        student_overlap, cross_overlap: per eigenvalue, shapes (P, L, K, K), (P, L, K, M).
+        initial, final: the states at alpha = 0 and at ``alpha_end``.
+        alpha_end: the time of the last accepted step.
+        cause: "done", "not-a-number", "step-underflow", "cone-left", "step-limit", "interrupted".
+        message: one line that says how the run ended.
+        steps, rejected, rhs_evaluations: of all integrations made, the error check included.
+        tolerance_reached: largest error of Q, R, v over the times of the result, relative to
+            max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
+        tolerance_kept: not measured to be above the tolerance asked for.
+        error_accuracy: largest relative change of the generalisation error in the same comparison;
+            not a number when there is nothing to compare with. Late in learning the error is a
+            small difference of Q, R and T, and less accurate than they are.
+        method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
+        output: the file it was written to, if any.
+        compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
+            overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
+    """
+
+    TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
+
+    Q: np.ndarray
+    R: np.ndarray
+    T: np.ndarray
+    v: np.ndarray
+    teacher_weights: np.ndarray
+    generalization_error: np.ndarray
+    student_overlap: np.ndarray
+    cross_overlap: np.ndarray
+    initial: State
+    final: State
+    steps: int
+    rejected: int
+    rhs_evaluations: int
+    relative_tolerance: float
+    tolerance_reached: float
+    tolerance_method: str
+    tolerance_kept: bool
+    error_accuracy: float
+    method: str = "explicit"
+    compression: Compression | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """The end was reached and the tolerance was kept."""
+        return self.cause == "done" and self.tolerance_kept
+
+    def failure(self) -> str | None:
+        """What was asked for and not reached, in one line; None if nothing."""
+        if self.cause == "done" and not self.tolerance_kept:
+            said = (
+                f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
+                f"{self.tolerance_reached:.1e} was reached"
+            )
+            # with the reason, and what to do
+            return next((line for line in self.warnings if line.startswith(said)), said)
+        return super().failure()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv solve --json`` prints."""
+        error = self.generalization_error
+        compressed = self.compression
+        return {
+            "output": self.output,
+            "alpha_end": float(self.alpha_end),
+            "generalization_error_end": float(error[-1]) if error.size else None,
+            "method": self.method,
+            "steps": self.steps,
+            "rhs_evaluations": self.rhs_evaluations,
+            "wall_seconds": self.wall_seconds,
+            "tolerance_reached": self.tolerance_reached,
+            "compression": str(compressed or "none"),
+            "compression_error": None if compressed is None else compressed.error,
+            "cause": self.cause,
+            "warnings": list(self.warnings),
+            "activation": self.student_activation,
+            "teacher_activation": self.teacher_activation,
+        }
+
+    def _summary(self) -> Summary:
+        K, M = self.R.shape[-2:]
+        error = self.generalization_error
+        learns = self.student_activation
+        if self.teacher_activation != self.student_activation:
+            learns += f" learning {self.teacher_activation}"
+        rows: list[tuple[str, object]] = [
+            ("activation", learns),
+            ("units", f"K = {K} students, M = {M} teachers, {self.initial.L} eigenvalues"),
+            ("alpha", f"{self.alpha.size} times to {self.alpha_end:.6g}; {self.message}"),
+        ]
+        if error.size:
+            rows.append(("generalization_error", f"{error[0]:.6g} to {error[-1]:.6g}"))
+        reached = f"{self.tolerance_reached:.1e} of {self.relative_tolerance:g} asked for"
+        rows.append(("tolerance", f"{reached} ({self.tolerance_method})"))
+        rows.append(("work", f"{self.steps} steps, {self.wall_seconds:.3g} s, {self.method}"))
+        notes = [f"warning: {warning}" for warning in self.warnings]
+        return Summary("Trajectory", rows, notes)
+
+    def contents(
+        self,
+        per_mode: bool | None = None,
+        attributes: Mapping[str, str | float | int] | None = None,
+    ) -> Contents:
+        """What ``RUN.nc`` holds; see :func:`write_run`."""
+        variables = {
+            "alpha": self.alpha,
+            "Q": self.Q,
+            "R": self.R,
+            "T": self.T,
+            "v": self.v,
+            "teacher_weights": self.teacher_weights,
+            "generalization_error": self.generalization_error,
+            "eigenvalue": self.initial.eigenvalue,
+            "weight": self.initial.weight,
+            "teacher_overlap": self.initial.teacher_overlap,
+            **self.further,
+        }
+        if per_mode is None:
+            per_mode = self.student_overlap.nbytes + self.cross_overlap.nbytes <= _AUTOMATIC_BYTES
+        if per_mode:
+            variables["student_overlap"] = self.student_overlap
+            variables["cross_overlap"] = self.cross_overlap
+        kept: dict[str, Any] = {
+            **self._common_attributes(),
+            "method": self.method,
+            "steps": self.steps,
+            "rejected_steps": self.rejected,
+            "rhs_evaluations": self.rhs_evaluations,
+            "relative_tolerance": self.relative_tolerance,
+            "tolerance_reached": self.tolerance_reached,
+            "tolerance_method": self.tolerance_method,
+            "tolerance_kept": int(self.tolerance_kept),
+            "generalization_error_accuracy": self.error_accuracy,
+            **_compression_attributes(self.compression),
+            **self.attributes,
+            **(attributes or {}),
+        }
+        start = self.initial
+        return Contents(variables, lengths(start.K, start.M, start.L, self.further), kept)
+
+
+def write_run(
+    path: str | Path | Output,
+    trajectory: Trajectory,
+    *,
+    per_mode: bool | None = None,
+    attributes: Mapping[str, str | float | int] | None = None,
+) -> Path:
+    """Write an integration as ``RUN.nc``; returns the path.
+
+    Args:
+        path: see :func:`~symderiv.storage.run_files.write`, also for the errors raised.
+        trajectory: also one that ended early; its cause and time are in the attributes.
+        per_mode: also the overlaps per eigenvalue, which makes the file L times larger; None
+            writes them when they take at most 64 MB.
+        attributes: more attributes of the file.
+    """
+    return write(path, trajectory.contents(per_mode, attributes))
+
+
+def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
+    if compression is None:
+        return {"compression": "none"}
+    return {
+        "compression": str(compression),
+        "compression_eigenvalues": compression.eigenvalues,
+        "compression_nodes": compression.nodes,
+        "compression_nodes_per_block": compression.nodes_per_block,
+        "compression_error": compression.error,
+    }

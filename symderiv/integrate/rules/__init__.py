@@ -1,0 +1,1 @@
+"""Flows of all learning rules, in one piece or in phases."""

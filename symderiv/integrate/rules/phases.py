@@ -1,0 +1,270 @@
+"""Runs in phases: tasks that follow each other or are mixed, rates that change in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from symderiv.integrate.flows.flat_run import FlatResult, Progress
+from symderiv.integrate.rules.combined import Mixing, RightHandSide, mixed, scheduled
+from symderiv.integrate.rules.rule_run import RuleFlow
+from symderiv.integrate.rules.task_inputs import TaskInputs, inputs_of_tasks
+from symderiv.learning.derivation.equivalent_rates import (
+    BATCH,
+    BETA,
+    batched_velocities,
+    heavy_ball,
+    small_batch,
+)
+from symderiv.learning.derivation.rule_equations import equations_of
+from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
+
+IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
+"""Keys of rules that change no equation, only rates and what is taught."""
+
+RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
+DECAYS = ("weight_decay", "second_layer_weight_decay")
+
+
+@dataclass(frozen=True)
+class PhasedFlow(RuleFlow):
+    """A flow cut at the times at which something jumps.
+
+    The output weights of further heads lie behind the state; those of the head that is taught are
+    at their usual place while it is.
+    """
+
+    @cached_property
+    def heads(self) -> dict[int, int]:
+        """The head of each task, numbered from 0 without gaps."""
+        given = heads(self.study)
+        numbers = {head: place for place, head in enumerate(sorted(set(given.values())))}
+        return {task: numbers[head] for task, head in given.items()}
+
+    @cached_property
+    def inputs(self) -> dict[int, TaskInputs]:
+        """The inputs of tasks that have their own."""
+        return inputs_of_tasks(self.study, self.state)
+
+    def _inputs_in(self, phase: Phase) -> TaskInputs | None:
+        """Those of a phase; mixtures have the study's."""
+        return self.inputs.get(phase.shares[0][0]) if len(phase.shares) == 1 else None
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """The flat state at alpha = 0; all heads begin alike."""
+        others = max(self.heads.values(), default=0)
+        return np.concatenate([super().begin, np.tile(self.state.student_weights, others)])
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
+        found: np.ndarray = super().parameters.copy()
+        training = self.study.training
+        rate = decay = noise = memory = 1.0
+        if training.batch is not None and training.momentum_rate is not None:
+            scaled, batch = batched_velocities(), {BATCH: training.batch}
+            factors = (scaled.rate, scaled.decay, scaled.noise, scaled.memory)
+            rate, decay, noise, memory = (float(each.subs(batch)) for each in factors)
+        elif training.batch is not None:
+            rate = decay = float(small_batch().factor.subs(BATCH, training.batch))
+            noise = float(small_batch().noise.subs(BATCH, training.batch))
+        if training.momentum > 0.0:
+            rate *= float(heavy_ball().factor.subs(BETA, training.momentum))
+            noise *= float(heavy_ball().noise.subs(BETA, training.momentum))
+        fields = self.packing("parameters").views(found)
+        for names, factor in (
+            (RATES, rate),
+            ((*DECAYS, *equations_of(self.learning_rule).named.in_updates), decay),
+            (("update_noise",), noise),
+            (("momentum_rate",), memory),
+        ):
+            for name in names:
+                if name in fields:
+                    fields[name][...] *= factor
+        return found
+
+    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
+        """The phases, one after the other."""
+        self.check_memory()
+        state = self.begin
+        parts: list[FlatResult] = []
+        for phase in timetable(self.study):
+            left = most - sum(part.steps + part.rejected for part in parts)
+            parts.append(self._phase(phase, state, tolerance, left, progress))
+            state = parts[-1].last_state
+            if parts[-1].cause != "done":
+                break
+        return _joined(parts)
+
+    def _phase(
+        self,
+        phase: Phase,
+        state: np.ndarray,
+        tolerance: float,
+        most: int,
+        progress: Progress | None,
+    ) -> FlatResult:
+        """One phase; its results are those at the times asked for in it."""
+        times = self.study.alpha
+        wanted = times[(times > phase.begin) & (times <= phase.end)]
+        if phase.begin == 0.0 and times[0] == 0.0:
+            wanted = np.concatenate([[0.0], wanted])
+        asked = wanted if wanted.size and wanted[-1] == phase.end else np.append(wanted, phase.end)
+        told = None
+        if progress is not None:
+            watch = progress
+            told = lambda alpha, steps: watch(phase.begin + alpha, steps)  # noqa: E731
+        rhs, parameters = self._at_rate(phase)
+        begin, own, packing = state, self._inputs_in(phase), self.packing("state")
+        if own is not None:
+            begin = own.states(begin, packing)
+        if len(phase.shares) == 1:
+            begin = self._swapped(begin, phase)
+            # only the head that is taught changes
+            begin, idle = begin[: self.packing("state").size], begin[self.packing("state").size :]
+        elif phase.shares:
+            rhs, parameters = self._mixed(phase, rhs, parameters)
+        found = self.segment(
+            begin, parameters, asked - phase.begin, tolerance, most, told, right_hand_side=rhs
+        )
+        results, last = found.results[: wanted.size], found.last_state
+        if len(phase.shares) == 1:
+            rows = np.concatenate([results, np.tile(idle, (len(results), 1))], axis=1)
+            results = self._swapped(rows, phase)
+            last = self._swapped(np.concatenate([last, idle]), phase)
+        if own is not None:
+            results, last = (own.states(each, packing, back=True) for each in (results, last))
+        return replace(
+            found,
+            results=results,
+            reached=len(results),
+            last_state=last,
+            last_alpha=phase.begin + found.last_alpha,
+        )
+
+    def _taught_weights(self, number: int) -> np.ndarray:
+        """Output weights of the teacher in a task."""
+        return task_weights(self.study, number, self.state.teacher_weights)
+
+    def _at_rate(self, phase: Phase) -> tuple[RightHandSide, np.ndarray]:
+        """The right-hand side and the constants of a phase of one task, in time since its begin."""
+        rhs: RightHandSide = self.kernel.right_hand_side_for(self.state.K, self.state.M)
+        parameters, packing = self.parameters.copy(), self.packing("parameters")
+        own = self._inputs_in(phase)
+        if own is not None:
+            parameters = own.parameters(parameters, packing)
+        rates = [packing.slices[name].start for name in RATES if name in packing.slices]
+        if len(phase.shares) == 1:
+            parameters[packing.slices["v_teacher"]] = self._taught_weights(phase.shares[0][0])
+        if isinstance(phase.rate, str):
+            rhs = scheduled(rhs, phase.rate, tuple(rates))
+            return rhs, np.append(parameters, phase.begin)
+        parameters[rates] *= phase.rate
+        return rhs, parameters
+
+    def _swapped(self, states: np.ndarray, phase: Phase) -> np.ndarray:
+        """States (…, n), output weights of the head taught exchanged with those of head 0."""
+        head, packing = self.heads[phase.shares[0][0]], self.packing("state")
+        if head == 0:
+            return states
+        found, K = states.copy(), self.state.K
+        usual = packing.slices["v"]
+        own = slice(packing.size + (head - 1) * K, packing.size + head * K)
+        found[..., usual], found[..., own] = states[..., own], states[..., usual]
+        return found
+
+    def _mixed(
+        self, phase: Phase, rhs: RightHandSide, parameters: np.ndarray
+    ) -> tuple[RightHandSide, np.ndarray]:
+        """The same of several tasks."""
+        weights = self.packing("state").slices["v"]
+        teachers = self.packing("parameters").slices["v_teacher"]
+        numbers = [number for number, _ in phase.shares]
+        mixing = Mixing(
+            max(self.heads.values()),
+            len(numbers),
+            (weights.start, weights.stop),
+            (teachers.start, teachers.stop),
+            parameters.size,
+        )
+        packed = mixing.packed(
+            parameters,
+            np.array([share for _, share in phase.shares]),
+            np.array([self.heads[number] for number in numbers]),
+            np.array([self._taught_weights(number) for number in numbers]),
+        )
+        return mixed(rhs, mixing), packed
+
+    def task_errors(self, result: FlatResult) -> np.ndarray:
+        """The generalisation errors on all tasks at every row, shape (P, tasks)."""
+        return np.array(
+            [
+                [self._task_error(row, number) for number in numbered_tasks(self.study)]
+                for row in result.results
+            ]
+        )
+
+    def _task_error(self, row: np.ndarray, number: int) -> float:
+        """As that of one task: its head and its teachers in their usual places."""
+        state = self.packing("state")
+        own, head = row[: state.size].copy(), self.heads[number]
+        if head > 0:
+            K = self.state.K
+            own[state.slices["v"]] = row[state.size + (head - 1) * K :][:K]
+        parameters, constants = self.parameters.copy(), self.packing("parameters")
+        parameters[constants.slices["v_teacher"]] = self._taught_weights(number)
+        if number in self.inputs:
+            inputs = self.inputs[number]
+            own, parameters = inputs.states(own, state), inputs.parameters(parameters, constants)
+        return self.error_at(own, parameters)
+
+    def errors(self, result: FlatResult) -> np.ndarray:
+        """The generalisation error on what is taught at the time, before a switch at a switch."""
+        if not self.study.task:
+            return super().errors(result)
+        places = {number: place for place, number in enumerate(numbered_tasks(self.study))}
+        errors, found = self.task_errors(result), []
+        for alpha, row in zip(self.study.alpha, errors, strict=False):
+            phases = timetable(self.study)
+            phase = next((p for p in phases if alpha <= p.end), phases[-1])
+            found.append(sum(share * row[places[number]] for number, share in phase.shares))
+        return np.array(found)
+
+    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
+        """What the rule adds, errors on all tasks and output weights of all heads."""
+        found = super().further(
+            replace(result, results=result.results[:, : self.packing("state").size])
+        )
+        training = self.study.training
+        if training.batch is not None and training.momentum_rate is not None:
+            scale = float(batched_velocities().velocity.subs(BATCH, training.batch))
+            for name, power in (("P", 1), ("C", 1), ("W", 2)):
+                found[name] *= scale**power
+            for name in found:
+                if name.startswith("U."):
+                    found[name] *= scale
+        if self.study.task:
+            others = result.results[:, self.packing("state").size :]
+            first = result.results[:, self.packing("state").slices["v"]]
+            count = len(result.results)
+            found["task_error"] = self.task_errors(result).reshape(count, -1)
+            found["heads"] = np.concatenate([first, others], axis=1).reshape(
+                count, -1, self.state.K
+            )
+        return found
+
+
+def _joined(parts: list[FlatResult]) -> FlatResult:
+    last = parts[-1]
+    return replace(
+        last,
+        results=np.concatenate([part.results for part in parts]),
+        reached=sum(part.reached for part in parts),
+        steps=sum(part.steps for part in parts),
+        rejected=sum(part.rejected for part in parts),
+        rhs_evaluations=sum(part.rhs_evaluations for part in parts),
+        error_sum=sum(part.error_sum for part in parts),
+    )

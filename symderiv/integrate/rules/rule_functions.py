@@ -1,0 +1,133 @@
+"""Formulas of a learning rule as functions of arrays: activations, losses, their slopes.
+
+Slopes are SymPy's derivatives where there is one; at kinks they are a subgradient (the middle of
+the two slopes), and jumps add nothing. Logistic functions are written so that no intermediate
+number overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.special import expit
+
+from symderiv.formula import activation, parse_formula
+from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
+
+Values = Callable[..., np.ndarray]
+
+_X = sp.Symbol("x", real=True)
+_ALPHA = sp.Symbol("alpha", real=True)
+
+# printed by these names, which are those of array functions
+_EXPIT, _LOG_ADD_EXP, _MAXIMUM, _MINIMUM = map(
+    sp.Function, ("_expit", "_log_add_exp", "_maximum", "_minimum")
+)
+_ARRAY_FUNCTIONS = {
+    "_expit": expit,
+    "_log_add_exp": np.logaddexp,
+    "_maximum": np.maximum,
+    "_minimum": np.minimum,
+}
+
+
+@lru_cache(maxsize=64)
+def activation_functions(text: str) -> tuple[Values, Values]:
+    """g and its derivative for arrays, of an activation's name or formula."""
+    g = activation(text).expression
+    return array_function(g, (_X,)), array_function(sp.diff(g, _X), (_X,))
+
+
+@lru_cache(maxsize=64)
+def loss_functions(text: str) -> tuple[Values, Values]:
+    """ℓ(s, t) and ∂ℓ/∂s for arrays of one shape, of a loss's name or formula."""
+    expression = loss(text).expression
+    variables = (OUTPUT, TARGET)
+    return array_function(expression, variables), array_function(
+        sp.diff(expression, OUTPUT), variables
+    )
+
+
+@lru_cache(maxsize=64)
+def function_of_alpha(text: str) -> Values:
+    """A formula in ``alpha`` as a function of arrays."""
+    return array_function(parse_formula(text, ("alpha",)), (_ALPHA,))
+
+
+def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
+    """What multiplies the learning rates at times, an array."""
+    if given is None:
+        return np.ones_like
+    if isinstance(given, str):
+        return function_of_alpha(given)
+    if "times" in given:
+        times, rates = np.array(given["times"]), np.array(given["rates"])
+        return lambda alpha: rates[np.searchsorted(times, alpha, side="right") - 1]
+    power, after = given["power"], given["after"]
+    assert isinstance(power, float)
+    assert isinstance(after, float)
+    return lambda alpha: np.maximum(1.0, alpha / after) ** -power
+
+
+def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Values:
+    """An expression as a function of arrays of one shape; the result has this shape."""
+    printed = _without_overflow(_elementwise(expression))
+    if printed.is_number:
+        constant = float(printed)
+        return lambda first, *others: np.full(np.shape(first), constant)
+    function: Any = sp.lambdify(variables, printed, [_ARRAY_FUNCTIONS, "scipy", "numpy"], cse=True)
+    found: Values = function
+    return found
+
+
+def _elementwise(expression: sp.Expr) -> sp.Expr:
+    """Without what has no value at a point, and with maxima of arrays in place of sets."""
+    regular = expression.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+    regular = regular.replace(sp.Max, lambda *terms: reduce(_MAXIMUM, terms))
+    regular = regular.replace(sp.Min, lambda *terms: reduce(_MINIMUM, terms))
+    found: sp.Expr = regular
+    return found
+
+
+def _without_overflow(expression: sp.Expr) -> sp.Expr:
+    """log(1 + exp(u)) and powers of 1/(1 + exp(u)) through functions that do not overflow."""
+
+    def exponent(sum_: sp.Expr) -> sp.Expr | None:
+        """U of 1 + exp(u)."""
+        if isinstance(sum_, sp.Add) and len(sum_.args) == 2 and sum_.args[0] == 1:
+            part = sum_.args[1]
+            if isinstance(part, sp.exp):
+                return part.args[0]
+        return None
+
+    def logarithm(argument: sp.Expr) -> sp.Expr:
+        u = exponent(argument)
+        return sp.log(argument) if u is None else _LOG_ADD_EXP(sp.S.Zero, u)
+
+    def power(base: sp.Expr, order: sp.Expr) -> sp.Expr:
+        u = exponent(base)
+        if u is None or not (order.is_Integer and order < 0):
+            return sp.Pow(base, order)
+        return _EXPIT(-u) ** (-order)
+
+    def product(*factors: sp.Expr) -> sp.Expr:
+        # exp(u) / (1 + exp(u)) = 1 / (1 + exp(-u)), before exp(u) stands alone and overflows
+        left = list(factors)
+        for factor in factors:
+            base, order = factor.as_base_exp()
+            if not isinstance(base, _EXPIT) or not order.is_Integer:
+                continue
+            grows = sp.exp(-base.args[0])
+            if grows in left:
+                left.remove(grows)
+                left.remove(factor)
+                left += [_EXPIT(-base.args[0]), base ** (order - 1)]
+        return sp.Mul(*left)
+
+    found: sp.Expr = expression.replace(sp.log, logarithm).replace(sp.Pow, power)
+    found = found.replace(sp.Mul, product)
+    return found

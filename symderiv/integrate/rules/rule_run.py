@@ -1,0 +1,234 @@
+"""Runs of learning rules: the flow of a rule's module, in one piece or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows.flat_run import FlatResult, Progress, integrate_flat
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.problem.rule_of import StudyRule
+
+_BIASES = "teacher_biases", "student_biases"
+_PLAIN = StudyRule(LearningRule())
+_DRAWN = ("label_flip", "keep", "evaluation_scale")
+_SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
+"""Of lattices, the first is that of runs."""
+
+
+def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:
+    """E[F x], E[F y], dv, Γ, db and the error by a lattice."""
+    Q, R, T = arrays[:3]
+    K, M = R.shape
+    A, B, dv, Gamma, db = (np.zeros(s) for s in ((K, K), (K, M), K, (K, K), K))
+    error = module.mean_forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
+    parts = (A @ Q + B @ R.T, A @ R + B @ T, dv, Gamma, db)
+    return np.concatenate([*(part.ravel() for part in parts), [error]])
+
+
+@dataclass(frozen=True)
+class RuleFlow(Flow):
+    """The flow of a study's rule from a state.
+
+    :meth:`segment` is one piece of it, from any flat state with any constants; what changes in time
+    (schedules, tasks) is made of several.
+    """
+
+    rule: StudyRule = _PLAIN
+
+    @property
+    def layout(self) -> Mapping[str, Any]:
+        """How the module packs its vectors."""
+        found: Mapping[str, Any] = self.kernel.module.LAYOUT
+        return found
+
+    @property
+    def learning_rule(self) -> LearningRule:
+        """What the module is derived for."""
+        return self.rule.rule
+
+    @property
+    def fixed_bias(self) -> float:
+        """The largest bias, in modulus, of those that are not trained."""
+        named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
+        found = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
+        return float(max(found))
+
+    def packing(self, vector: str) -> Packing:
+        """How the module packs ``"state"`` or ``"parameters"``."""
+        named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
+        return Packing.of(self.layout, vector, **named)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """The constants of the run, those of the rule behind."""
+        return self._extended("parameters", super().parameters, self.rule.parameters)
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """The flat state at alpha = 0, what the rule adds behind."""
+        known = {**self._copied, **self.rule.state}
+        return self._extended("state", self.state.flat(), known)
+
+    @cached_property
+    def _copied(self) -> dict[str, np.ndarray]:
+        """The overlaps of what a rule follows besides: averages begin as the weights."""
+        students, teachers = (
+            np.moveaxis(each, 0, -1)
+            for each in (self.state.student_overlap, self.state.cross_overlap)
+        )
+        found = {}
+        for name, (first, second) in self._overlaps.items():
+            like = teachers if second == "B" else students
+            found[name] = np.zeros_like(like) if first == "U" else like
+        return found
+
+    @cached_property
+    def _overlaps(self) -> dict[str, tuple[str, str]]:
+        """The families whose overlaps a rule adds to the state, by the names of the fields."""
+        names = (name.split("_") for name in self.layout["state"])
+        return {"_".join(name): (name[1], name[2]) for name in names if name[0] == "overlap"}
+
+    def _extended(
+        self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
+    ) -> np.ndarray:
+        """A flat vector of plain descent with the fields of the rule behind."""
+        packing = self.packing(vector)
+        flat = np.zeros(packing.size)
+        flat[: plain.size] = plain
+        views = packing.views(flat)
+        for name, place in packing.slices.items():
+            if place.start >= plain.size:
+                views[name][...] = added[name]
+        return flat
+
+    def segment(
+        self,
+        begin: np.ndarray,
+        parameters: np.ndarray,
+        asked: np.ndarray,
+        tolerance: float,
+        most: int = 100_000_000,
+        progress: Progress | None = None,
+        right_hand_side: Callable[..., None] | None = None,
+    ) -> FlatResult:
+        """One piece of the flow.
+
+        Args:
+            begin: flat state at time 0 of the piece.
+            parameters: flat constants, as :attr:`parameters`, of this piece.
+            asked: ascending times since its begin at which states are wanted.
+            tolerance: relative; the absolute one goes with it.
+            most: steps.
+            progress: called about ten times a second with the time since its begin.
+            right_hand_side: the module's own when left out.
+        """
+        asked_for = self.study.time
+        return integrate_flat(
+            right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M),
+            begin,
+            self.sizes,
+            parameters,
+            asked,
+            relative_tolerance=tolerance,
+            absolute_tolerance=asked_for.absolute_tolerance
+            * tolerance
+            / asked_for.relative_tolerance,
+            cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
+            max_steps=most,
+            progress=progress,
+            checkpoint=self.checkpoint,
+        )
+
+    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
+        """The whole flow in one piece."""
+        self.check_memory()
+        alpha = self.study.alpha
+        return self.segment(self.begin, self.parameters, alpha, tolerance, most, progress)
+
+    def errors(self, result: FlatResult) -> np.ndarray:
+        """The generalisation error at every row of a result."""
+        return np.array([self.error_at(row, self.parameters) for row in result.results])
+
+    def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
+        """The generalisation error of a flat state."""
+        K, M = self.state.K, self.state.M
+        Q, R = np.empty((K, K)), np.empty((K, M))
+        found = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
+        return float(found)
+
+    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
+        """What the rule adds to the state, at every row; overlaps of velocities as covariances."""
+        fields = self.packing("state").views(result.results)
+        found = {"b": fields["b"].copy()} if "b" in fields else {}
+        if self.rule.rule.momentum:
+            variance = self.state.weight * self.state.eigenvalue
+            for name, field, share in (
+                ("P", "momentum_overlap", variance),
+                ("W", "momentum_square", variance),
+                ("C", "momentum_cross", self.state.weight),
+            ):
+                found[name] = fields[field] @ share
+        for name, (first, second) in self._overlaps.items():
+            share = self.state.weight * (1.0 if second == "B" else self.state.eigenvalue)
+            found[f"{first}.{second}"] = fields[name] @ share
+        if self.rule.rule.input_noise:
+            rows = result.results
+            found["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
+        return found
+
+    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
+        """A line where means go along a lattice: how far other lattices are from it."""
+        module, known = self.kernel.module, self.rule.parameters
+        noise = self.study.training.label_noise
+        if not hasattr(module, "FORCE_LATTICE") or not trajectory.alpha.size:
+            return []
+        from symderiv.lowering.means.force_fields import along_lattice
+
+        if not along_lattice(vars(module), self.state.K, self.state.M, noise > 0.0):
+            return []
+        largest = 0.0
+        last = trajectory.alpha.size - 1
+        for row in sorted({0, last // 2, last}):
+            biases = trajectory.further.get("b")
+            drawn = (
+                *(trajectory.Q[row], trajectory.R[row], trajectory.T, trajectory.v[row]),
+                trajectory.teacher_weights,
+                known["student_biases"] if biases is None else biases[row],
+                known["teacher_biases"],
+            )
+            arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
+            numbers = [noise, *(float(known[name]) for name in _DRAWN)]
+            found = [_means(module, arrays, numbers, shift) for shift in _SHIFTS]
+            largest = max(largest, float(np.max(np.abs(np.array(found[1:]) - found[0]))))
+        return [
+            "means over many fields go along a lattice: those of other lattices differ by up to "
+            f"{largest:.1e} (the largest found at the start, in the middle and at the end)"
+        ]
+
+    def noisy_error_at(self, flat: np.ndarray) -> float:
+        """The generalisation error of a flat state at inputs as the student sees them."""
+        state, constants = (
+            self.packing(vector).views(each)
+            for vector, each in (("state", flat), ("parameters", self.parameters))
+        )
+        variance = constants["eigenvalue"] + constants["input_noise"] ** 2
+        known = {
+            **state,
+            **constants,
+            "Q": state["student_overlap"] @ (constants["weight"] * variance),
+            "R": state["cross_overlap"] @ constants["weight"],
+        }
+        error = self.kernel.module.generalization_error
+        given = (known[name] for name in signature(error).parameters)
+        return float(
+            error(*(np.array(each, order="C") if each.ndim else float(each) for each in given))
+        )

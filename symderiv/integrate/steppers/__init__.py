@@ -1,0 +1,1 @@
+"""Compiled time steppers and their tableaux."""

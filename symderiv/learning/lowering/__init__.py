@@ -1,1 +1,0 @@
-"""From the equations to checked solver modules: scalar functions, programs, texts."""

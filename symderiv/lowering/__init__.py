@@ -1,0 +1,1 @@
+"""Equations to an indexed program."""

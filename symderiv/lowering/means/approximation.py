@@ -1,0 +1,144 @@
+"""How activations without closed Gaussian means enter the equations, and with which error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symderiv_codegen import Constant
+
+from symderiv.gaussian.erf_mixture import Mixture, mixture, tanh_form
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.mixture_integrals import MixtureTables, Tables
+from symderiv.lowering.means.numeric_activation import NumericActivation
+from symderiv.lowering.means.quadrature_means import Quadrature
+
+DEFAULT_TOLERANCE = 1e-8
+"""Bound on the error of an approximated activation and of its derivative, absolute."""
+
+QUADRATURE_TOLERANCE = 1e-6
+"""Bound on the error of means by quadrature if none is given."""
+
+KINKED_TOLERANCE = 1e-4
+"""The same for activations with kinks."""
+
+FINEST_QUADRATURE = 1e-7
+"""The finest that runs ask of quadrature on their own."""
+
+FINEST_KINKED = 1e-6
+"""The same for activations with kinks."""
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    """The mixtures in the place of activations that contain tanh.
+
+    Attributes:
+        tolerance: What was asked for.
+        tables: The mixtures of the student (False) and the teacher (True).
+    """
+
+    tolerance: float
+    tables: Tables
+
+    @property
+    def error(self) -> float:
+        """Proved bound on the error of the activations."""
+        return max(table.mixture.error for table in self.tables.values())
+
+    @property
+    def derivative_error(self) -> float:
+        """Proved bound on the error of their derivatives."""
+        return max(table.mixture.derivative_error for table in self.tables.values())
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module: the tables, and what is known of their accuracy."""
+        known: dict[str, Constant] = {
+            "ACTIVATION_TOLERANCE": self.tolerance,
+            "ACTIVATION_ERROR": self.error,
+            "ACTIVATION_DERIVATIVE_ERROR": self.derivative_error,
+            "ACTIVATION_METHOD": "mixture",
+        }
+        for table in self.tables.values():
+            known.update(table.constants)
+        return known
+
+    @property
+    def recipe(self) -> dict[str, str]:
+        """Lines of the recipe."""
+        terms = ", ".join(str(table.mixture.terms) for table in self.tables.values())
+        return {"tolerance": f"{self.tolerance:g}", "error functions": terms}
+
+    @property
+    def statement(self) -> list[str]:
+        """Lines for the header of the module."""
+        lines = []
+        for teacher, table in self.tables.items():
+            letter = "h" if teacher else "g"
+            found = table.mixture
+            rest = f"{found.form.rest} + " if found.form.rest != 0 else ""
+            lines += [
+                f"{letter}(x) = {found.form.expression} enters the means as",
+                f"    {letter}_n(x) = {rest}"
+                f"sum_k({table.prefix}_WEIGHT[k]*erf({table.prefix}_SCALE[k]*x)),"
+                f" k < {table.prefix}_TERMS;",
+                f"    proved for all x: |{letter} - {letter}_n| <= {found.error:.1e}, "
+                f"|{letter}' - {letter}_n'| <= {found.derivative_error:.1e}",
+            ]
+        return lines
+
+
+def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
+    """The mixtures that a problem needs, or None if neither activation contains tanh.
+
+    Raises:
+        ToleranceError: The tolerance cannot be reached; the message says what can.
+    """
+    found: dict[bool, Mixture] = {}
+    activations = {False: problem.student}
+    if not problem.same_activation:
+        activations[True] = problem.teacher
+    for teacher, activation in activations.items():
+        form = tanh_form(activation.expression)
+        if form is not None:
+            found[teacher] = mixture(form, tolerance)
+    if not found:
+        return None
+    prefixes = ("MIXTURE",) if len(found) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
+    tables = {
+        teacher: MixtureTables(each, prefix)
+        for (teacher, each), prefix in zip(found.items(), prefixes, strict=True)
+    }
+    return Mixtures(tolerance, tables)
+
+
+def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool) -> Quadrature:
+    """Rules for a problem whose means have no closed form.
+
+    Args:
+        problem: The activations.
+        tolerance: Bound on the error of the means; None for the default.
+        limited: Take the finest affordable rule where the tolerance is out of reach.
+
+    Raises:
+        DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
+    """
+    kinked = any(activation.kinks for activation in _numeric(problem))
+    if tolerance is not None:
+        finest = FINEST_KINKED if kinked else FINEST_QUADRATURE
+        return Quadrature(problem, max(tolerance, finest) if limited else tolerance, limited)
+    return Quadrature(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
+
+
+def has_holes(problem: LearningProblem) -> bool:
+    """Whether a formula is 0/0 somewhere, which the Gaussian calculus takes for a divergence."""
+    return any(activation.holes for activation in _numeric(problem))
+
+
+def _numeric(problem: LearningProblem) -> list[NumericActivation]:
+    pair = (problem.student, problem.teacher)
+    return [NumericActivation(activation.expression, activation.text) for activation in pair]
+
+
+Approximation = Mixtures | Quadrature
+"""What stands for activations whose means have no closed form."""

@@ -1,0 +1,150 @@
+r"""Over which Gaussian fields the means of the forces of a loss are integrals.
+
+Exact reductions first: outputs that are linear in fields are functions of one field, labels that
+are the sign of one field are averaged given the students, label noise on such a field widens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+from symderiv_codegen import Constant
+
+from symderiv.foundation.errors import DivergentError, NotYetError
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.numeric_activation import NumericActivation, X
+from symderiv.lowering.means.numeric_loss import NumericLoss
+
+SMOOTH_VARIABLES, KINKED_VARIABLES = 4, 2
+"""Most variables that means go through one by one: fields that are left, and label noise. Beyond,
+and where surfaces of kinks or labels cross several of them, they go along a lattice."""
+
+MOST_MASKED = 8
+"""Most units with dropout: means are sums over all choices of those that are kept."""
+
+
+def over_fields(problem: LearningProblem) -> bool:
+    """Whether means of forces are no sums of means of products of activations."""
+    return not problem.loss.quadratic or problem.rule.target == "sign"
+
+
+@dataclass(frozen=True)
+class ForceFields:
+    """The fields of a problem, and where functions of them are not smooth.
+
+    Raises:
+        DivergentError: A mean force or the noise of the update does not exist.
+        NotYetError: The loss has jumps that cannot be treated.
+    """
+
+    problem: LearningProblem
+
+    def __post_init__(self) -> None:
+        if self.student.jumps:
+            raise DivergentError(
+                f"Γ_ii, the noise of the update, diverges for the student activation "
+                f"{self.problem.student.text!r}: it jumps, and the square of its derivative has no "
+                "mean; choose a continuous one"
+            )
+        both = (self.student, self.teacher)
+        g, h = (sp.lambdify(X, each.derivative(0), "mpmath") for each in both)
+        self.loss.refuse_growth(g, h, self.sign_target)
+
+    @cached_property
+    def loss(self) -> NumericLoss:
+        """ℓ(s, t)."""
+        return NumericLoss(self.problem.loss)
+
+    @cached_property
+    def student(self) -> NumericActivation:
+        """g."""
+        return NumericActivation(self.problem.student.expression, self.problem.student.text)
+
+    @cached_property
+    def teacher(self) -> NumericActivation:
+        """h."""
+        return NumericActivation(self.problem.teacher.expression, self.problem.teacher.text)
+
+    @property
+    def sign_target(self) -> bool:
+        """Whether labels are the sign of the teacher's output."""
+        return self.problem.rule.target == "sign"
+
+    @property
+    def flips(self) -> bool:
+        """Whether targets change their sign with some probability."""
+        return self.problem.rule.flips
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Whether something that is integrated is not smooth."""
+        teacher = () if self.sign_target else self.teacher.kinks
+        return bool(self.student.kinks or teacher or self.loss.kinks)
+
+    @cached_property
+    def teacher_keeps_sign(self) -> bool:
+        """Whether h(y) has the sign of y, as far as that is seen at some y."""
+        h = sp.lambdify(X, self.teacher.derivative(0), "mpmath")
+        return all(y * h(y) > 0 for each in (1e-6, 1e-3, 0.1, 0.7, 2, 5, 20) for y in (each, -each))
+
+    @cached_property
+    def _even(self) -> bool:
+        if self.problem.rule.biases:
+            return False
+        odd = [_odd(self.student.expression)]
+        odd.append(self.teacher_keeps_sign if self.sign_target else _odd(self.teacher.expression))
+        return all(odd) and self.loss.even
+
+    @cached_property
+    def flags(self) -> dict[str, Constant]:
+        """What the functions are told about the problem."""
+        return {
+            "STUDENT_KINKS": self.student.kinks,
+            "TEACHER_KINKS": self.teacher.kinks,
+            "LOSS_KINKS": len(self.loss.kinks),
+            "KINKED": int(self.kinked),
+            "EVEN": int(self._even),
+            "SIGN_TARGET": int(self.sign_target),
+            "STUDENT_LINEAR": int(self.student.expression == X),
+            "TEACHER_LINEAR": int(self.teacher.expression == X),
+            "TEACHER_KEEPS_SIGN": int(self.sign_target and self.teacher_keeps_sign),
+        }
+
+    def check_masks(self, K: int) -> None:
+        """Refuse dropout of too many units.
+
+        Raises:
+            NotYetError: They are more than :data:`MOST_MASKED`.
+        """
+        if self.problem.rule.dropout and K > MOST_MASKED:
+            raise NotYetError(
+                f"not derived together with the loss {self.problem.loss.name!r} for {K} students: "
+                f"means are sums over all choices of units; at most {MOST_MASKED} are affordable",
+                argument="keep",
+            )
+
+
+def along_lattice(flags: Mapping[str, Any], K: int, M: int, noisy: bool) -> bool:
+    """Whether the means of so many units go along a lattice (``numerics/all_forces.py``).
+
+    Args:
+        flags: Constants of a module, see :attr:`ForceFields.flags`.
+        K, M: Numbers of students and teachers.
+        noisy: Whether labels are noisy.
+    """
+    students = 1 if flags["STUDENT_LINEAR"] else K
+    one = bool(flags["TEACHER_LINEAR"] or (flags["TEACHER_KEEPS_SIGN"] and M == 1))
+    sign, kinked = bool(flags["SIGN_TARGET"]), bool(flags["KINKED"])
+    if (sign and not one) or (kinked and students > 1):
+        return True
+    noise = int(noisy and (sign or not flags["TEACHER_LINEAR"]))
+    teachers = 0 if sign else 1 if one else M
+    return students + teachers + noise > (KINKED_VARIABLES if kinked else SMOOTH_VARIABLES)
+
+
+def _odd(g: sp.Expr) -> bool:
+    return bool(sp.simplify(g.xreplace({X: -X}) + g) == 0)

@@ -1,0 +1,305 @@
+r"""Means of the forces of any loss, by quadrature over the fields, as parts of a module.
+
+What ``symderiv.numerics.force_mean`` computes with is chosen here: which fields are left after
+exact reductions, whether there are kinks, and the coarsest rule whose error, the largest that a
+search over covariances finds, is below the tolerance (``docs/notes/losses.md``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import sympy as sp
+from symderiv_codegen import (
+    Array,
+    Constant,
+    Function,
+    Procedure,
+    Program,
+    ScalarFunction,
+    print_numba,
+)
+
+from symderiv.foundation.errors import NotYetError, ToleranceError
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.loss import OUTPUT, TARGET
+from symderiv.lowering.means import force_error
+from symderiv.lowering.means.force_fields import ForceFields
+from symderiv.lowering.means.numeric_activation import X
+from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
+from symderiv.lowering.solver_arrays import (
+    B_STUDENT,
+    B_TEACHER,
+    DB,
+    DV,
+    ERROR,
+    EVALUATION_SCALE,
+    FIELDS,
+    GAMMA,
+    KEEP,
+    LABEL_FLIP,
+    LABEL_NOISE,
+    LATTICE_SHIFT,
+    LOSS,
+    A,
+    B,
+)
+from symderiv.numerics import GAUSSIAN
+
+DEFAULT_TOLERANCE, DEFAULT_KINKED_TOLERANCE = 1e-10, 1e-8
+SAFETY = 3.0
+STEPS = (0.9, 0.7, 0.55, 0.45, 0.4, 0.35, 0.3, 0.26, 0.22, 0.18, 0.14)
+KINKED_PANELS = (1.3, 0.75, 0.5)
+PANELS = (2.8, 2.4, 2.0, 1.7, 1.5, 1.3, 1.1, 0.9, 0.75, 0.6, 0.5)
+
+
+NUMBERS: tuple[Array, ...] = (LABEL_NOISE, LABEL_FLIP, KEEP)
+DRAWN = (*FIELDS, B_STUDENT, B_TEACHER, *NUMBERS)
+FORCES = Procedure(
+    "mean_forces",
+    "A, B, dv, Gamma and db in one pass; the generalisation error is returned.",
+    (*DRAWN, EVALUATION_SCALE, LATTICE_SHIFT),
+    (A, B, DV, GAMMA, DB, ERROR),
+    (),
+    (),
+    template="mean_forces",
+)
+LOSSES = Procedure(
+    "loss_of_examples",
+    "Mean of the loss over examples.",
+    (*DRAWN, LATTICE_SHIFT),
+    (LOSS,),
+    (),
+    (),
+    template="mean_loss",
+)
+"""What modules compute means with; a rule without a feature has zero, or one, in its place."""
+
+
+@dataclass(frozen=True)
+class ForceRule:
+    """The numbers of a rule; see ``symderiv.numerics.force_mean``."""
+
+    steps: tuple[float, ...]
+    panels: tuple[float, ...]
+
+
+def force_rule(step: float, panel: float, tolerance: float, reach: float) -> ForceRule:
+    """Steps and panels for a tolerance.
+
+    Args:
+        step: In units of the fields, for outputs of order one.
+        panel: The longest, in the same units.
+        tolerance: Bound on the error of means.
+        reach: In independent variables.
+    """
+    digits = math.log(10 / tolerance)
+    width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)
+    panels = panel, panel, reach, 0.03, 1e-13, 0.7, 0.0, 48.0
+    return ForceRule((step, width, reach), panels)
+
+
+FEW_POINTS, MANY_POINTS = 4093, 16381
+LATTICE_DIMENSIONS = 6
+
+
+@lru_cache(maxsize=1)
+def lattice() -> tuple[float, ...]:
+    """The numbers of the lattice; see ``symderiv.numerics.lattice_mean``.
+
+    Its generator is the best of many by the worst error of functions whose Fourier coefficients
+    fall like the inverse square, the later variables of less weight.
+    """
+
+    def worst(N: int, g: int) -> float:
+        j, product, multiple = np.arange(N), np.ones(N), 1
+        for c in range(LATTICE_DIMENSIONS):
+            x = (j * multiple % N) / N
+            product *= 1 + 2 * math.pi**2 * (x * x - x + 1 / 6) * 0.8**c
+            multiple = multiple * g % N
+        return float(product.mean())
+
+    few, many = (
+        min(range(2, N // 2, N // 160), key=lambda g, N=N: worst(N, g))  # type: ignore[misc]
+        for N in (FEW_POINTS, MANY_POINTS)
+    )
+    numbers = (FEW_POINTS, few, 1.25, 0.5, 6.5, 1.5, 24, MANY_POINTS, many)
+    return tuple(map(float, numbers))
+
+
+class LossMeans:
+    """The means of a problem whose loss is no quadratic form of outputs, or whose labels are signs.
+
+    Attributes:
+        tolerance: Bound on the error.
+        rule: The numbers of the rule.
+        error: The largest error found, times a safety factor.
+    """
+
+    def __init__(
+        self, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
+    ) -> None:
+        """Finds the coarsest rule that does.
+
+        Args:
+            problem: Activations, loss and target.
+            tolerance: Bound on the error of the means; None for one that depends on kinks, or what
+                can be had.
+            limited: Take the best rule where none does.
+
+        Raises:
+            DivergentError, NotYetError: See :class:`ForceFields`.
+            ToleranceError: No rule reaches the tolerance.
+        """
+        self.problem, self.fields = problem, ForceFields(problem)
+        default = DEFAULT_KINKED_TOLERANCE if self.fields.kinked else DEFAULT_TOLERANCE
+        self.tolerance = max(default if tolerance is None else tolerance, 1e-12)
+        self.rule, self.error = self._chosen(limited or tolerance is None)
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module."""
+        return {
+            "ACTIVATION_TOLERANCE": self.tolerance,
+            "ACTIVATION_ERROR": self.error,
+            "ACTIVATION_DERIVATIVE_ERROR": self.error,
+            "ACTIVATION_PAIR_ERROR": self.error,
+            "ACTIVATION_METHOD": "quadrature",
+            "ACTIVATION_LARGEST_VARIANCE": force_error.LARGEST_VARIANCE,
+            **({"ACTIVATION_LARGEST_BIAS": LARGEST_BIAS} if self.problem.rule.biases else {}),
+            "FORCE_STEPS": self.rule.steps,
+            "FORCE_PANELS": self.rule.panels,
+            "FORCE_LATTICE": lattice(),
+            **self.fields.flags,
+        }
+
+    @property
+    def recipe(self) -> dict[str, str]:
+        """Lines of the recipe."""
+        rule = (*self.rule.steps, *self.rule.panels)
+        return {"tolerance": f"{self.tolerance:g}", "quadrature": " ".join(f"{x:g}" for x in rule)}
+
+    @property
+    def statement(self) -> list[str]:
+        """Lines for the header of the module."""
+        how = "by a rule of equal steps"
+        if self.fields.kinked:
+            how = "in panels between kinks and layers"
+        elif self.fields.sign_target:
+            how = "exactly over labels given the students, in panels from where labels change"
+        return [
+            "Means of forces have no closed form for this loss: they are computed in one pass,",
+            f"    {how}; A and B from",
+            "    means of forces with independent Gaussian variables, by Stein's rule.",
+            f"    Absolute error of these for one student and one teacher, variances up to "
+            f"{force_error.LARGEST_VARIANCE:g},"
+            + (f" biases up to {LARGEST_BIAS:g}," if self.problem.rule.biases else ""),
+            f"    output weights up to {force_error.LARGEST_WEIGHT:g}, aligned fields too: "
+            f"{self.error:.1e} (the largest found, times {SAFETY:g})",
+        ]
+
+    def functions(self) -> tuple[Function, ...]:
+        """Activations and loss."""
+        same = self.problem.same_activation
+        teacher = (
+            sp.Function("student_activation")(X) if same else self.fields.teacher.derivative(0)
+        )
+        slope = self.fields.student.derivative(1)
+        named = (
+            (
+                "student_activation",
+                self.fields.student.derivative(0),
+                "The student's activation g(x).",
+            ),
+            ("student_activation_derivative", slope, "Its derivative g'(x)."),
+            ("teacher_activation", teacher, "The teacher's activation."),
+        )
+        own = [ScalarFunction(n, (X,), (), value, doc, as_value=True) for n, value, doc in named]
+        return (*own, *self.fields.loss.functions())
+
+    @cached_property
+    def _reach(self) -> float:
+        """The t beyond which squared forces and outputs of aligned fields add nothing."""
+        cell = 0.05
+        t = np.arange(0.0, 30.0, cell)
+        x = math.sqrt(force_error.LARGEST_VARIANCE) * t
+        g, slope, h = (
+            sp.lambdify(X, each.derivative(order), "scipy")
+            for each, order in (
+                (self.fields.student, 0),
+                (self.fields.student, 1),
+                (self.fields.teacher, 0),
+            )
+        )
+        softplus = {"SoftPlus": lambda w: np.logaddexp(0.0, w)}
+        f = sp.lambdify((OUTPUT, TARGET), self.fields.loss.slope, [softplus, "scipy"])
+        largest = np.ones_like(t)
+        weight = force_error.LARGEST_WEIGHT
+        with np.errstate(all="ignore"):
+            moved = (-LARGEST_BIAS, LARGEST_BIAS) if self.problem.rule.biases else (0.0,)
+            shifted = [sign * x + shift for sign in (1, -1) for shift in moved]
+            for first in shifted:
+                for second in shifted:
+                    s, size = weight * g(first), np.abs(weight * slope(first))
+                    u = np.sign(second) if self.fields.sign_target else weight * h(second)
+                    force = np.abs(f(s, u))
+                    for each in ((size * force) ** 2, size * force * t, np.abs(s * force), s**2):
+                        largest = np.fmax(largest, np.abs(each))
+            tails = np.cumsum((largest * np.exp(-t * t / 2) * cell)[::-1])[::-1]
+        inside = np.nonzero(~(tails < self.tolerance / 100))[0]
+        return round(float(t[inside[-1]]) + cell, 1)
+
+    def _chosen(self, limited: bool) -> tuple[ForceRule, float]:
+        rules = [
+            force_rule(step, panel, self.tolerance, self._reach)
+            for step, panel in zip(STEPS, PANELS, strict=True)
+            if not self.fields.kinked or panel in KINKED_PANELS
+        ]
+        error = math.inf
+        for rule in rules:
+            error = force_error.found(self.trial, rule, self.tolerance / SAFETY, self.fields.flags)
+            error = float(f"{1.05 * SAFETY * error + 1e-14:.1e}") if math.isfinite(error) else error
+            if error <= self.tolerance:
+                return rule, error
+            if not math.isfinite(error):
+                raise NotYetError(
+                    f"not yet: a mean of the loss {self.problem.loss.name!r} is not finite in "
+                    "double precision",
+                    argument="loss",
+                )
+        if limited:
+            return rules[-1], error
+        raise ToleranceError(
+            f"tolerance {self.tolerance:g}: the best affordable quadrature for the loss "
+            f"{self.problem.loss.name!r} reaches {error:.1e}; ask for that or more"
+        )
+
+    @cached_property
+    def trial(self) -> force_error.Trial:
+        """The functions of the module as plain Python, with the rule as arrays to be written."""
+        known = force_rule(1.0, 1.0, 1e-8, 7.0)
+        constants = {
+            **self.fields.flags,
+            "FORCE_STEPS": known.steps,
+            "FORCE_PANELS": known.panels,
+            "FORCE_LATTICE": lattice(),
+        }
+        text = print_numba(
+            Program(
+                "means",
+                "",
+                {},
+                (),
+                ("K", "M"),
+                self.functions(),
+                (FORCES, LOSSES),
+                constants=constants,
+                extension=GAUSSIAN,
+            )
+        )
+        rule = self.problem.rule
+        return force_error.Trial(uncompiled(text, NO_OVERFLOW), rule.flips, rule.biases)

@@ -1,0 +1,364 @@
+r"""Means of products of activations as scalar functions of the covariance of their fields.
+
+The closed forms come from the Gaussian calculus (nothing is known here about any activation).
+Indices may coincide in the sums of the equations; whether the general function may be used there
+is decided by computation: at a covariance with coinciding fields it must have a finite value equal
+to that of the function derived for the coinciding fields, away from the edge of every arcsine and
+root. Where it does not, or where a simpler
+function exists because fewer sign factors are left than a closed form allows, the call becomes a
+case distinction over the indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import sympy as sp
+from symderiv_codegen import Function, ScalarFunction, TableSum
+from sympy.core.function import AppliedUndef
+
+from symderiv.foundation.errors import DivergentError
+from symderiv.gaussian import covariance_symbols, derivative, expectation
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.indexed_sums import Term, terms
+from symderiv.learning.derivation.mean_factors import Slot, bias_of, index_symbol, slots
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.mixture_integrals import (
+    Form,
+    MixtureIntegral,
+    Tables,
+    mixture_integral,
+)
+from symderiv.lowering.means.patterns import (
+    Arrangement,
+    Kind,
+    Pattern,
+    arrange,
+    by_field,
+    coincidences,
+    upper_triangle,
+)
+from symderiv.lowering.means.quadrature_means import Quadrature
+from symderiv.lowering.means.regularity import agrees, has_edge
+from symderiv.lowering.means.stable import stable
+
+CLOSED_SIGN_FACTORS = 3
+"""Centred means with at most this many sign factors are closed; more need an integral."""
+
+
+@dataclass(frozen=True)
+class Integral:
+    """The mean of one pattern: a function of the covariances of its distinct fields."""
+
+    pattern: Pattern
+    arguments: tuple[sp.Symbol, ...]
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    value: sp.Expr
+    sign_factors: int
+
+    @property
+    def form(self) -> Form:
+        """Arguments, definitions and value."""
+        return self.arguments, self.definitions, self.value
+
+    @property
+    def constant(self) -> bool:
+        """Whether the value does not depend on the covariance."""
+        return not self.definitions and not self.value.free_symbols
+
+
+class Integrals:
+    """Turns means into calls of scalar functions, and keeps the functions that were needed."""
+
+    def __init__(
+        self,
+        problem: LearningProblem,
+        tables: Tables | None = None,
+        quadrature: Quadrature | None = None,
+    ) -> None:
+        """Means for a problem.
+
+        Args:
+            problem: The activations.
+            tables: Of the activations that are sums of error functions.
+            quadrature: Where no mean has a closed form.
+        """
+        self._problem = problem
+        self._biased = problem.rule.biases
+        self._tables = tables or {}
+        self._quadrature = quadrature
+        self._known: dict[Pattern, Integral | MixtureIntegral] = {}
+        self._used: dict[str, Function] = {}
+        self._cases: dict[tuple[Pattern, ...], bool] = {}
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The scalar functions that occur in lowered expressions, in order of their names.
+
+        Those that call others come last.
+        """
+
+        def place(name: str) -> tuple[bool, str]:
+            return any(e.has(AppliedUndef) for e in self._used[name].expressions), name
+
+        return tuple(self._used[name] for name in sorted(self._used, key=place))
+
+    def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
+        """The expression with every mean replaced by calls of scalar functions.
+
+        Args:
+            expression: Sums over means of products of activations.
+            what: What the expression is, for the message of an error, e.g. ``Γ_ii``.
+
+        Raises:
+            DivergentError: A mean does not exist, also when indices coincide.
+        """
+        means = sorted(expression.atoms(s.Average), key=sp.default_sort_key)
+        try:
+            calls = {mean: self._call(slots(mean)) for mean in means}
+        except DivergentError as error:
+            raise DivergentError(
+                f"{what} diverges for the student activation {self._problem.student.text!r} "
+                f"(teacher {self._problem.teacher.text!r}): {error}; choose a smoother or slower "
+                "growing activation for the student (a jump is possible in the teacher's)"
+            ) from error
+        return sp.Add(*(_flat(term, calls) for term in terms(expression)))
+
+    def integral(self, pattern: Pattern) -> Integral | MixtureIntegral:
+        """The mean of a pattern, derived on first use."""
+        if pattern not in self._known:
+            mixed = any(teacher in self._tables for teacher, _ in pattern.kinds)
+            self._known[pattern] = (
+                mixture_integral(pattern, self._tables, self._factor, self._biases_of(pattern))
+                if mixed
+                else self._derived(pattern)
+            )
+        return self._known[pattern]
+
+    def _biases_of(self, pattern: Pattern) -> tuple[sp.Symbol, ...]:
+        return bias_symbols(len(pattern.fields)) if self._biased else ()
+
+    def _derived(self, pattern: Pattern) -> Integral:
+        size = len(pattern.fields)
+        fields = [sp.Symbol(f"z{number + 1}", real=True) for number in range(size)]
+        covariance = covariance_symbols(size)
+        biases = self._biases_of(pattern)
+        arguments = (*(covariance[a, b] for a, b in upper_triangle(size)), *biases)
+        integrand = sp.Mul(
+            *(
+                self._factor(kind, field)
+                for field, group in zip(fields, pattern.fields, strict=True)
+                for kind in group
+            )
+        )
+        # Almost everywhere; a field can disappear here, and with it part of the covariance.
+        integrand = integrand.replace(
+            lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
+            lambda e: sp.Integer(1),
+        )
+        left = [number for number, field in enumerate(fields) if integrand.has(field)]
+        if not left:
+            return Integral(pattern, arguments, (), integrand, 0)
+        # a bias is a mean: its entries go through the same eliminations as those of a covariance
+        mean = expectation(
+            integrand,
+            [fields[a] for a in left],
+            covariance.extract(left, left),
+            sp.Matrix([biases[a] for a in left]) if biases else None,
+            folded=True,
+        )
+        return Integral(pattern, arguments, mean.definitions, mean.value, mean.sign_factors)
+
+    def _continuous(self, pattern: Pattern) -> bool:
+        """Whether the mean is continuous in the covariance, also where fields coincide.
+
+        Functions that are continuous almost everywhere and grow slower than a Gaussian falls have
+        such means; delta functions do not.
+        """
+        return not any(self._factor(kind, X).has(sp.DiracDelta) for kind in pattern.kinds)
+
+    def _factor(self, kind: Kind, field: sp.Expr) -> sp.Expr:
+        teacher, order = kind
+        activation = self._problem.teacher if teacher else self._problem.student
+        result = activation.expression
+        for _ in range(order):
+            result = derivative(result)
+        return result.xreplace({X: field})
+
+    def _call(self, factors: Sequence[Slot]) -> sp.Expr:
+        same = self._problem.same_activation
+        # Sums over a mixture take erf at scaled fields, which is smooth where they coincide.
+        # So do rules of quadrature, which tolerate fields that coincide.
+        alone = [
+            [slot]
+            for slot in factors
+            if self._quadrature or (slot.teacher and not same) in self._tables
+        ]
+        groups = by_field([slot for slot in factors if [slot] not in alone])
+        options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
+        general = options[-1]
+        if self._quadrature:
+            return self._by_quadrature(self._quadrature, general)
+        if not self._needs_cases(general, options[:-1]):
+            return self._applied(general)
+        cases = [(self._applied(option), _condition(option)) for option in options]
+        return sp.Piecewise(*cases)
+
+    def _by_quadrature(self, rules: Quadrature, arrangement: Arrangement) -> sp.Expr:
+        """The call of a function that is a rule of quadrature."""
+        pattern = arrangement.pattern
+        name = self.name(pattern)
+        if name not in self._used:
+            covariance = covariance_symbols(len(pattern.fields))
+            triangle = upper_triangle(len(pattern.fields))
+            arguments = (*(covariance[a, b] for a, b in triangle), *self._biases_of(pattern))
+            for function in rules.functions(pattern, arguments, name, self.describe(pattern)):
+                self._used[function.name] = function
+        return _price_factor(pattern) * _called(name, arrangement)
+
+    def _needs_cases(self, general: Arrangement, options: Sequence[Arrangement]) -> bool:
+        key = (general.pattern, *(option.pattern for option in options))
+        if key not in self._cases:
+            # Every coincidence is derived, so that a divergent one does not go unnoticed.
+            reduced = [self.integral(option.pattern) for option in options]
+            whole = self.integral(general.pattern)
+            fewer = any(
+                part.sign_factors <= CLOSED_SIGN_FACTORS < whole.sign_factors for part in reduced
+            )
+            self._cases[key] = fewer or not all(
+                agrees(whole.form, part.form, _places(general, option), self._biased)
+                for part, option in zip(reduced, options, strict=True)
+            )
+        return self._cases[key]
+
+    def _applied(self, arrangement: Arrangement) -> sp.Expr:
+        """The call of a pattern's function at the covariances of the given fields."""
+        integral = self.integral(arrangement.pattern)
+        factor = _price_factor(arrangement.pattern)
+        if isinstance(integral, Integral) and integral.constant:
+            return integral.value
+        return factor * _called(self._function(integral).name, arrangement)
+
+    def _function(self, integral: Integral | MixtureIntegral) -> Function:
+        name = self.name(integral.pattern)
+        if name not in self._used and isinstance(integral, MixtureIntegral):
+            self._used[name] = self._table_sum(name, integral)
+        elif name not in self._used:
+            assert isinstance(integral, Integral)
+            factor = _price_factor(integral.pattern)
+            self._used[name] = ScalarFunction(
+                name=name,
+                arguments=integral.arguments,
+                definitions=integral.definitions,
+                value=stable(integral.value) / factor,
+                doc=self.describe(integral.pattern),
+                guarded=has_edge(*integral.form, biased=self._biased),
+                symmetries=integral.pattern.symmetries(self._biased),
+                everywhere=self._continuous(integral.pattern),
+            )
+        return self._used[name]
+
+    def _table_sum(self, name: str, integral: MixtureIntegral) -> TableSum:
+        factor = _price_factor(integral.pattern)
+        terms = (replace(term, value=term.value / factor) for term in integral.terms)
+        return TableSum(
+            name=name,
+            arguments=integral.arguments,
+            terms=tuple(terms),
+            doc=f"{self.describe(integral.pattern)[:-1]}, summed over the mixture.",
+            guarded=has_edge(*integral.form, biased=self._biased),
+            symmetries=integral.pattern.symmetries(self._biased),
+        )
+
+    def name(self, pattern: Pattern) -> str:
+        """The name of the scalar function of a pattern, e.g. ``i4_st_aabc``."""
+        kinds = pattern.kinds
+        orders = tuple(order for _, order in kinds)
+        parts = [_BASES.get(orders, "mean_" + "_".join(map(str, orders)))]
+        if not self._problem.same_activation:
+            # Which network the factors of the last slots belong to; the first ones are students'.
+            last = kinds[-2:]
+            parts.append("".join("t" if teacher else "s" for teacher, _ in last))
+        if not pattern.distinct:
+            parts.append(pattern.letters)
+        return "_".join(parts)
+
+    def describe(self, pattern: Pattern) -> str:
+        """The mean in words of a formula, e.g. ``E[g'(a) g'(a) g(b) h(c)]``."""
+        letters = pattern.letters
+        marks = (
+            f"{'h' if teacher else 'g'}{chr(39) * order}({letter})"
+            for (teacher, order), letter in zip(pattern.kinds, letters, strict=True)
+        )
+        product = " ".join(marks)
+        prefix = "1/2 " if _price_factor(pattern) == 2 else ""
+        extra = _PRICE.get(tuple(order for _, order in pattern.kinds), "")
+        means = ", of fields with biases" if self._biased else ""
+        return f"{prefix}E[{product}]{extra if pattern.distinct else ''}{means}."
+
+
+def _called(name: str, arrangement: Arrangement) -> sp.Expr:
+    """A function at the covariances, and biases, of the given fields."""
+    units = arrangement.representatives
+    arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
+    biases = (bias_of(unit) for unit in units if unit.biased)
+    return sp.Function(name)(*arguments, *biases)
+
+
+def bias_symbols(size: int) -> tuple[sp.Symbol, ...]:
+    """The biases of so many fields as arguments."""
+    return tuple(sp.Symbol(f"b{number + 1}", real=True) for number in range(size))
+
+
+def _flat(term: Term, calls: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    """A term as one sum over all of its indices: nested ones would lose their case distinctions."""
+    factor = term.factor.xreplace(calls)
+    if factor == 0 or not term.limits:
+        return factor
+    factors = sp.Mul.make_args(factor)
+    inside = [f for f in factors if any(f.has(index) for index in term.bound)]
+    outside = [f for f in factors if f not in inside]
+    return sp.Mul(*outside, sp.Sum(sp.Mul(*inside), *reversed(term.limits)))
+
+
+_BASES: dict[tuple[int, ...], str] = {
+    (0, 0): "i2",
+    (1, 1): "i2_12",
+    (2, 0): "i2_11",
+    (1, 1, 0, 0): "i4",
+}
+_PRICE: dict[tuple[int, ...], str] = {(1, 1): " = dI2/dc12", (2, 0): " = dI2/dc11"}
+X = sp.Symbol("x", real=True)
+
+
+def _price_factor(pattern: Pattern) -> int:
+    """E[g''(a) g(b)] is called as 2 ∂I2/∂c11, the form in which Price's rule gives it."""
+    return 2 if tuple(order for _, order in pattern.kinds) == (2, 0) else 1
+
+
+def covariance_of(first: Slot, second: Slot) -> sp.Expr:
+    """The entry of Q, R, T, … that is the covariance of two fields."""
+    one, two = sorted((first, second), key=lambda slot: (slot.teacher, slot.index))
+    if s.in_order(one.family, two.family) != (one.family, two.family):
+        one, two = two, one
+    return s.covariance(one.family, two.family)[index_symbol(one), index_symbol(two)]
+
+
+def _condition(arrangement: Arrangement) -> sp.Basic:
+    """Exactly the coincidences of an arrangement (finer ones are tried after coarser ones)."""
+    equalities = [
+        sp.Eq(index_symbol(group[0]), index_symbol(other), evaluate=False)
+        for group in arrangement.groups
+        for other in group[1:]
+        if other.index != group[0].index
+    ]
+    return sp.And(*equalities) if equalities else sp.true
+
+
+def _places(general: Arrangement, coarse: Arrangement) -> tuple[int, ...]:
+    """For each field of the general pattern, the field of the coarse one that it becomes."""
+    return tuple(
+        next(number for number, block in enumerate(coarse.groups) if group[0] in block)
+        for group in general.groups
+    )

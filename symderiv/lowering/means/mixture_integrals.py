@@ -1,0 +1,155 @@
+r"""Means of products of activations that contain tanh: sums over erf mixtures.
+
+With :math:`g(x) = \sum_k w_k \mathrm{erf}(a_k x) + r(x)`, r affine, a mean of a product multiplies
+out into means in which every slot holds either erf or r. erf(a x) is erf of the field a x, so each
+of these is one closed form of erf, derived once, at covariances scaled by the a of its slots. Which
+rows of the mixture the slots take stays a sum over the tables of the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import sympy as sp
+from symderiv_codegen import Row, TableTerm
+
+from symderiv.gaussian import covariance_symbols, derivative, expectation
+from symderiv.gaussian.erf_mixture import Mixture
+from symderiv.lowering.means.patterns import Kind, Pattern, upper_triangle
+from symderiv.lowering.means.stable import stable
+
+X = sp.Symbol("x", real=True)
+
+
+@dataclass(frozen=True)
+class MixtureTables:
+    """A mixture and the names of its tables in the module."""
+
+    mixture: Mixture
+    prefix: str
+
+    @property
+    def constants(self) -> dict[str, int | tuple[float, ...]]:
+        """The module's constants that hold the mixture."""
+        return {
+            f"{self.prefix}_TERMS": self.mixture.terms,
+            f"{self.prefix}_WEIGHT": self.mixture.weights,
+            f"{self.prefix}_SCALE": self.mixture.scales,
+        }
+
+
+Tables = Mapping[bool, MixtureTables]
+"""The mixtures of the student (False) and of the teacher (True), where they have one."""
+
+Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
+
+
+@dataclass(frozen=True)
+class MixtureIntegral:
+    """The mean of one pattern as sums over tables.
+
+    Attributes:
+        terms: One sum for every choice of the slots that hold erf.
+        form: The closed form with one error function in the place of every mixture, for questions
+            about its domain; all terms are in it, because any of them may reach an edge.
+        sign_factors: The most that are left in a term.
+    """
+
+    pattern: Pattern
+    arguments: tuple[sp.Symbol, ...]
+    terms: tuple[TableTerm, ...]
+    form: Form
+    sign_factors: int
+
+
+def mixture_integral(
+    pattern: Pattern,
+    tables: Tables,
+    factor: Callable[[Kind, sp.Expr], sp.Expr],
+    biases: tuple[sp.Symbol, ...] = (),
+) -> MixtureIntegral:
+    """The mean of a pattern in which every factor of a mixture has a field of its own.
+
+    Args:
+        pattern: Factors by field.
+        tables: The mixtures.
+        factor: The other activations at a field.
+        biases: Of the fields, none without.
+    """
+    size = len(pattern.fields)
+    fields = [sp.Symbol(f"z{number + 1}", real=True) for number in range(size)]
+    covariance = covariance_symbols(size)
+    arguments = (*(covariance[a, b] for a, b in upper_triangle(size)), *biases)
+    places = [field + (biases[n] if biases else 0) for n, field in enumerate(fields)]
+    mixed = [n for n, group in enumerate(pattern.fields) if group[0][0] in tables]
+    plain = sp.Mul(
+        *(
+            factor(kind, places[n])
+            for n, group in enumerate(pattern.fields)
+            if n not in mixed
+            for kind in group
+        )
+    )
+    terms: list[TableTerm] = []
+    definitions: list[tuple[sp.Symbol, sp.Expr]] = []
+    value, signs = sp.Integer(0), 0
+    for count in range(len(mixed), -1, -1):
+        for chosen in combinations(mixed, count):
+            integrand = plain
+            for n in mixed:
+                ((teacher, order),) = pattern.fields[n]
+                part = sp.erf(X) if n in chosen else tables[teacher].mixture.form.rest
+                integrand *= _differentiated(part, order).xreplace({X: places[n]})
+            if integrand == 0:
+                continue
+            left = [n for n, field in enumerate(fields) if integrand.has(field)]
+            at = [fields[n] for n in left]
+            mean = expectation(integrand, at, covariance.extract(left, left), folded=True)
+            signs = max(signs, mean.sign_factors)
+            if mean.value != 0:
+                terms.append(_term(pattern, tables, chosen, (covariance, biases), mean))
+                # the definitions of different terms may have the same names
+                own = {s: sp.Symbol(f"{s}_{len(terms)}", real=True) for s, _ in mean.definitions}
+                definitions += [(own[s], e.xreplace(own)) for s, e in mean.definitions]
+                value += mean.value.xreplace(own)
+    form = (arguments, tuple(definitions), value)
+    return MixtureIntegral(pattern, arguments, tuple(terms), form, signs)
+
+
+def _differentiated(function: sp.Expr, order: int) -> sp.Expr:
+    for _ in range(order):
+        function = derivative(function)
+    return function
+
+
+def _term(
+    pattern: Pattern,
+    tables: Tables,
+    chosen: tuple[int, ...],
+    given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
+    mean: object,
+) -> TableTerm:
+    """The closed form at scaled fields, weighted, as a sum over the rows of the chosen slots."""
+    covariance, biases = given
+    scales = [sp.Integer(1)] * covariance.rows
+    weight = sp.Integer(1)
+    rows = []
+    for n in chosen:
+        ((teacher, order),) = pattern.fields[n]
+        scale = sp.Symbol(f"a{n + 1}", positive=True)
+        amount = sp.Symbol(f"w{n + 1}", real=True)
+        scales[n] = scale
+        weight *= amount * scale**order
+        prefix = tables[teacher].prefix
+        entries = ((amount, f"{prefix}_WEIGHT"), (scale, f"{prefix}_SCALE"))
+        rows.append(Row(f"{prefix}_TERMS", entries))
+    scaled = {
+        covariance[a, b]: scales[a] * scales[b] * covariance[a, b]
+        for a, b in upper_triangle(covariance.rows)
+    }
+    scaled |= {bias: scales[n] * bias for n, bias in enumerate(biases)}
+    definitions = tuple((s, e.xreplace(scaled)) for s, e in mean.definitions)  # type: ignore[attr-defined]
+    value = weight * stable(mean.value).xreplace(scaled)  # type: ignore[attr-defined]
+    return TableTerm(tuple(rows), definitions, value)

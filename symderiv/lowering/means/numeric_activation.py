@@ -1,0 +1,181 @@
+r"""Activations as formulas that doubles can evaluate everywhere.
+
+exp(x)/(1 + exp(x)) and its like become hyperbolic tangents, log(1 + exp(x)) a function of its own,
+and where a formula is 0/0 (sin(x)/x and its derivatives at 0) its Taylor polynomial stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from symderiv.foundation.errors import DivergentError, NotYetError
+from symderiv.gaussian import derivative
+from symderiv.gaussian.distributions import reduced
+
+X = sp.Symbol("x", real=True)
+_ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
+_TERMS = 26  # of a Taylor polynomial
+_RADIUS = sp.Rational(1, 4)
+_BESIDE = sp.Float("1e-40", 80)
+_NO_JUMP = 1e-25
+
+
+class SoftPlus(sp.Function):  # type: ignore[misc]
+    """log(1 + exp(x)); printers know how to compute it without overflow."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """The logistic function."""
+        return (1 + sp.tanh(self.args[0] / 2)) / 2
+
+    def _eval_is_extended_real(self) -> Any:
+        return self.args[0].is_extended_real
+
+    def _eval_evalf(self, prec: int) -> Any:
+        return sp.log(1 + sp.exp(self.args[0]))._eval_evalf(prec)
+
+
+@dataclass(frozen=True)
+class NumericActivation:
+    """An activation, its derivatives and the places where it is not smooth."""
+
+    expression: sp.Expr
+    text: str
+
+    @cached_property
+    def _stable(self) -> sp.Expr:
+        return _without_overflow(self.expression)
+
+    def derivative(self, order: int, *, between_kinks: bool = False) -> sp.Expr:
+        """The derivative as an expression that doubles can evaluate.
+
+        Args:
+            order: Its order.
+            between_kinks: Leave out what it has at the kinks alone.
+
+        Raises:
+            NotYetError: It contains a delta function.
+        """
+        found = self._stable
+        for _ in range(order):
+            found = derivative(found)
+        if between_kinks:
+            found = found.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
+        if found.has(sp.DiracDelta):
+            raise NotYetError(
+                f"the derivative of order {order} of {self.text} is no function; use an activation "
+                "without jumps beside one whose means have no closed form"
+            )
+        return self._without_holes(found, order)
+
+    @cached_property
+    def jumps(self) -> bool:
+        """Whether the activation itself is discontinuous."""
+        return bool(derivative(self._stable).has(sp.DiracDelta))
+
+    @cached_property
+    def slope_jumps(self) -> bool:
+        """Whether its derivative is discontinuous."""
+        return bool(derivative(derivative(self._stable)).has(sp.DiracDelta))
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where it is not smooth, ascending."""
+        return tuple(float(place) for place in self.kink_places)
+
+    @cached_property
+    def kink_places(self) -> tuple[sp.Expr, ...]:
+        """The same, exactly."""
+        places: set[sp.Expr] = set()
+        for rough in self._stable.atoms(*_ROUGH):
+            arguments = rough.args
+            gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
+            if not isinstance(rough, sp.Max | sp.Min):
+                gaps = [arguments[0]]
+            for gap in gaps:
+                if not gap.is_polynomial(X):
+                    raise NotYetError(f"the kinks of {rough} are not at roots of a polynomial")
+                if gap.has(X):
+                    places |= set(sp.Poly(gap, X).real_roots())
+        return tuple(sorted(places))
+
+    @cached_property
+    def jumps_of_value(self) -> tuple[float, ...]:
+        """By how much it jumps at each kink."""
+        return self._jumps_of(self._stable)
+
+    @cached_property
+    def jumps_of_slope(self) -> tuple[float, ...]:
+        """By how much the derivative between the kinks jumps at each kink."""
+        return self._jumps_of(derivative(self._stable))
+
+    def _jumps_of(self, function: sp.Expr) -> tuple[float, ...]:
+        found = []
+        for place in self.kink_places:
+            # the function is analytic on both sides: the step leaves an error of its own size
+            sides = [
+                sp.N(function.xreplace({X: sp.N(place, 80) + side}), 40)
+                for side in (_BESIDE, -_BESIDE)
+            ]
+            jump = float(sides[0] - sides[1])
+            found.append(jump if abs(jump) > _NO_JUMP else 0.0)
+        return tuple(found)
+
+    @cached_property
+    def holes(self) -> list[sp.Expr]:
+        """Zeros of denominators, where the formula is 0/0 or infinite."""
+        found: set[sp.Expr] = set()
+        for power in self._stable.atoms(sp.Pow):
+            base, exponent = power.as_base_exp()
+            if not base.has(X) or not exponent.is_negative:
+                continue
+            if base.is_polynomial(X):
+                found |= set(sp.Poly(base, X).real_roots())
+            elif base.subs(X, 0) == 0:
+                found.add(sp.Integer(0))
+        return sorted(found)
+
+    def _without_holes(self, expression: sp.Expr, order: int) -> sp.Expr:
+        for place in self.holes:
+            if self._stable.has(*_ROUGH):
+                raise NotYetError(f"{self.text} is 0/0 at {place} and has kinks")
+            series = sp.series(self._stable, X, place, _TERMS).removeO()
+            if not series.is_polynomial(X):
+                raise DivergentError(f"{self.text} is not finite at x = {place}")
+            polynomial = sp.diff(series, X, order)
+            near = sp.Abs(X - place) < _RADIUS
+            expression = sp.Piecewise((sp.horner(polynomial), near), (expression, True))
+        return expression
+
+
+def _without_overflow(g: sp.Expr) -> sp.Expr:
+    """Softplus and rational functions of exponentials in forms without large numbers."""
+    g = g.replace(
+        lambda e: isinstance(e, sp.log) and _exponent_of_softplus(e.args[0]) is not None,
+        lambda e: SoftPlus(_exponent_of_softplus(e.args[0])),
+    )
+    exponentials = [e for e in g.atoms(sp.exp) if not e.args[0].has(*_ROUGH)]
+    rates = {e: e.args[0] / X for e in exponentials}
+    if not rates or any(rate.has(X) or not rate.is_real for rate in rates.values()):
+        return reduced(g, X)
+    base = min((abs(rate) for rate in rates.values()), key=sp.default_sort_key)
+    powers = {e: rate / base for e, rate in rates.items()}
+    if not all(power.is_Integer and abs(power) <= 4 for power in powers.values()):
+        return reduced(g, X)
+    tau = sp.Dummy("tau", real=True)
+    grown = {e: ((1 + tau) / (1 - tau)) ** power for e, power in powers.items()}
+    rational = sp.cancel(sp.together(g.xreplace(grown)))
+    if rational.is_rational_function(tau) and not sp.denom(rational).has(tau):
+        return reduced(rational.xreplace({tau: sp.tanh(base * X / 2)}), X)
+    return reduced(g, X)
+
+
+def _exponent_of_softplus(inside: sp.Expr) -> sp.Expr | None:
+    """u where the expression is 1 + exp(u)."""
+    rest = inside - 1
+    return rest.args[0] if isinstance(rest, sp.exp) else None

@@ -1,0 +1,128 @@
+"""Losses as formulas that doubles can evaluate, and where they are not smooth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+from symderiv_codegen import ScalarFunction
+
+from symderiv.foundation.errors import DivergentError, NotYetError
+from symderiv.learning.rule.loss import OUTPUT, TARGET, Loss
+from symderiv.lowering.means.numeric_activation import SoftPlus
+
+_ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
+_NUMBER = sp.Symbol("number", real=True)
+
+
+@dataclass(frozen=True)
+class NumericLoss:
+    """A loss ℓ(s, t), its slope ∂ℓ/∂s and its kinks.
+
+    Raises:
+        NotYetError: The loss itself jumps.
+    """
+
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        if self.slope.has(sp.DiracDelta):
+            raise NotYetError(
+                f"not yet: the slope of the loss {self.loss.name!r} is no function; choose a "
+                "continuous loss, written with Max, Min or Abs",
+                argument="loss",
+            )
+
+    @cached_property
+    def value(self) -> sp.Expr:
+        """ℓ, with log(1 + exp(u)) in a form without overflow."""
+        return self.loss.expression.replace(
+            lambda e: isinstance(e, sp.log) and _exponent(e.args[0]) is not None,
+            lambda e: SoftPlus(_exponent(e.args[0])),
+        )
+
+    @cached_property
+    def slope(self) -> sp.Expr:
+        """∂ℓ/∂s; the slope of log(1 + exp(u)) is 1/(1 + exp(-u)) ∂u/∂s.
+
+        A step is 1 at 0: outputs that saturate come so near to a kink that they are rounded to it.
+        """
+        places = {e: sp.Dummy(real=True) for e in self.value.atoms(SoftPlus)}
+        outer = self.value.xreplace(places)
+        found = sp.diff(outer, OUTPUT)
+        for softplus, place in places.items():
+            inner = sp.diff(softplus.args[0], OUTPUT)
+            found += sp.diff(outer, place) * inner / (1 + sp.exp(-softplus.args[0]))
+        found = found.xreplace({place: softplus for softplus, place in places.items()})
+        return found.replace(
+            sp.Heaviside, lambda gap, *_: sp.Piecewise((1, sp.Ge(gap, 0)), (0, True))
+        )
+
+    @property
+    def as_stated(self) -> sp.Expr:
+        """∂ℓ/∂s of the formula as it was given, for libraries that know no softplus."""
+        return sp.diff(self.loss.expression, OUTPUT)
+
+    @cached_property
+    def kinks(self) -> tuple[sp.Expr, ...]:
+        """Expressions in s and t at whose zeros ℓ or a derivative of it may jump."""
+        found: dict[sp.Expr, None] = {}
+        for rough in sorted(self.value.atoms(*_ROUGH), key=sp.default_sort_key):
+            arguments = rough.args
+            gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
+            if not isinstance(rough, sp.Max | sp.Min):
+                gaps = [arguments[0]]
+            for gap in gaps:
+                if gap.has(OUTPUT) and -gap not in found:
+                    found[gap] = None
+        return tuple(found)
+
+    @property
+    def even(self) -> bool:
+        """Whether ℓ(-s, -t) = ℓ(s, t)."""
+        other = self.loss.expression.xreplace({OUTPUT: -OUTPUT, TARGET: -TARGET})
+        return bool(sp.simplify(other - self.loss.expression) == 0)
+
+    def functions(self) -> tuple[ScalarFunction, ...]:
+        """Value, slope and kinks for a module."""
+        kink: sp.Expr = sp.Integer(1)
+        for number, gap in reversed(list(enumerate(self.kinks))):
+            kink = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.Rational(1, 2))), (kink, True))
+        both = OUTPUT, TARGET
+        return (
+            ScalarFunction("loss_value", both, (), self.value, "The loss of an example."),
+            ScalarFunction("loss_slope", both, (), self.slope, "Its derivative by s."),
+            ScalarFunction(
+                "loss_kink", (_NUMBER, *both), (), kink, "Zero where the loss is not smooth."
+            ),
+        )
+
+    def refuse_growth(
+        self, student: Callable[[float], float], teacher: Callable[[float], float], sign: bool
+    ) -> None:
+        """Refuse a loss whose squared slope outgrows the Gaussian weight.
+
+        Raises:
+            DivergentError: It does, along a ray of the fields of a student and a teacher; looked
+                for at one distance.
+        """
+        far = 16.0
+        slope = sp.lambdify((OUTPUT, TARGET), self.as_stated, "mpmath")
+        for x in (-far, far):
+            for y in (-far, far):
+                t = math.copysign(1.0, y) if sign else teacher(y)
+                size = abs(float(sp.log(abs(sp.Float(slope(student(x), t))) + 1)))
+                if size > far**2 / 8:
+                    raise DivergentError(
+                        f"the mean force of the loss {self.loss.name!r} diverges: it grows like a "
+                        'Gaussian falls; choose bounded activations, or target = "sign"'
+                    )
+
+
+def _exponent(inside: sp.Expr) -> sp.Expr | None:
+    """u where the expression is 1 + exp(u)."""
+    rest = inside - 1
+    return rest.args[0] if isinstance(rest, sp.exp) else None

@@ -1,0 +1,152 @@
+r"""The largest error of a rule of quadrature that a search over covariances finds.
+
+The functions of a module are compiled for this search with the rule as an argument. Their values
+are compared with those of a much finer rule with the fields in the opposite order, at random and
+hard covariances (see ``field_covariances``) of every mean that the equations have; then the search
+goes on around the worst ones. What is stated is the largest difference found times a factor for
+what the search missed; ``make quadrature-errors`` compares that with independent integrals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby, structured
+from symderiv.lowering.means.quadrature_rules import Rule, finer
+
+LARGEST_VARIANCE = 2.0
+"""Of the fields, for which errors are stated."""
+
+LARGEST_BIAS = 2.0
+"""The same, in modulus, of the biases of fields."""
+
+SAFETY = 5.0
+"""The stated error in units of the largest found."""
+
+_SEED = 1995
+_SAMPLES = {2: 600, 4: 30}
+_AROUND = {2: 300, 4: 12}
+_FARTHEST = 30.0
+
+Kinds = tuple[int, ...]
+
+
+class Search:
+    """Looks for the covariances at which rules are worst."""
+
+    def __init__(
+        self,
+        compiled: CompiledMeans,
+        kinds: Sequence[Kinds],
+        biased: bool = False,
+        variance: float = LARGEST_VARIANCE,
+        bias: float = LARGEST_BIAS,
+    ) -> None:
+        """Takes the means.
+
+        Args:
+            compiled: All of them, with the rule as an argument.
+            kinds: The factors of every mean that occurs.
+            biased: Whether fields have biases.
+            variance, bias: The largest of fields, and of their biases in modulus.
+        """
+        self.compiled = compiled
+        self.factor, self.kinks = compiled.factor, compiled.kinks
+        self.kinked = compiled.kinks is not None
+        self.kinds = tuple(kinds)
+        self.biased, self.variance, self.bias = biased, variance, bias
+
+    def mean(
+        self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
+    ) -> float:
+        """A mean as a module with this rule computes it."""
+        shifts = [0.0] * len(kinds) if biases is None else [float(each) for each in biases]
+        numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
+        upper = covariance[np.triu_indices(len(kinds))]
+        return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper, *shifts))
+
+    def tail(self, negligible: float) -> float:
+        """The t beyond which the integrand of the largest aligned fields is negligible."""
+        cell = 0.05
+        t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
+        found = 0.0
+        shifts = (-self.bias, self.bias) if self.biased else (0.0,)
+        fields = math.sqrt(self.variance) * t
+        for kinds in self.kinds:
+            product = np.exp(-t * t / 2) * cell
+            for kind in kinds:
+                values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
+                product *= np.max(values, axis=0)
+            product = np.nan_to_num(product, nan=0.0)
+            folded = product + product[::-1]
+            beyond = np.cumsum(folded[: t.size // 2])
+            inside = np.nonzero(beyond > negligible)[0]
+            found = max(found, float(-t[inside[0]]) if inside.size else 0.0)
+        return found
+
+    def error(self, rule: Rule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
+        """The largest found error times SAFETY, of means of so many factors.
+
+        The search ends when it is above ``enough``.
+        """
+        reference = finer(rule, self.kinked)
+        largest = 0.0
+        for error in self._errors(rule, reference, sizes):
+            largest = max(largest, error)
+            if not SAFETY * largest <= enough:
+                break
+        return SAFETY * largest
+
+    def _errors(self, rule: Rule, reference: Rule, sizes: tuple[int, ...]) -> Iterator[float]:
+        rng = np.random.default_rng(_SEED)
+
+        def off(kinds: Kinds, covariance: Matrix) -> float:
+            biases = (
+                drawn_biases(rng, covariance, self.bias) if self.biased else np.zeros(len(kinds))
+            )
+            # In the opposite order the rule splits other variables at other places.
+            exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1], biases[::-1])
+            found = self.mean(rule, kinds, covariance, biases) - exact
+            return abs(found) if math.isfinite(found) else math.inf
+
+        for kinds in self.kinds:
+            size = len(kinds)
+            if size not in sizes:
+                continue
+            tried = []
+            # means of four analytic factors cost little
+            count = _SAMPLES[size] if self.kinked else 4 * _SAMPLES[size]
+            random = (field_covariance(rng, size, self.variance) for _ in range(count))
+            for covariance in (*structured(size, self.variance), *random):
+                tried.append((off(kinds, covariance), covariance))
+                yield tried[-1][0]
+            tried.sort(key=lambda each: -each[0])
+            for worst, start in tried[:3]:
+                climbed, place = worst, start
+                for _ in range(_AROUND[size] // 3):
+                    covariance = nearby(rng, place, self.variance)
+                    error = off(kinds, covariance)
+                    if error > climbed:
+                        climbed, place = error, covariance
+                        yield error
+
+
+def drawn_biases(
+    rng: np.random.Generator, covariance: Matrix, largest: float = LARGEST_BIAS
+) -> Matrix:
+    """Biases up to the largest, some zero, often the same or opposite where fields nearly are."""
+    size = len(covariance)
+    biases = rng.uniform(-largest, largest, size=size)
+    biases[rng.random(size) < 0.2] = 0.0
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / np.outer(scale, scale)
+    for a in range(1, size):
+        other = int(np.argmax(np.abs(correlation[a, :a])))
+        if abs(correlation[a, other]) > 0.9 and rng.random() < 0.5:
+            ratio = min(scale[a] / scale[other], 1.0)
+            biases[a] = np.sign(correlation[a, other]) * ratio * biases[other]
+    return biases

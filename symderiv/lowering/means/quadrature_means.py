@@ -1,0 +1,378 @@
+r"""Means without closed forms by quadrature, with the largest error that a search finds.
+
+The templates of ``symderiv.numerics.tensor_mean`` and ``kinked_mean`` compute E[∏ f_a(z_a)],
+whatever the covariance: with equal steps for analytic functions, in panels that grow out of the
+kinks of nearly aligned fields for others. Their error is searched for when a module is made (see
+``quadrature_error``), and the coarsest rule that keeps the tolerance is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import sympy as sp
+from symderiv_codegen import (
+    Constant,
+    Function,
+    Program,
+    ScalarFunction,
+    TemplateFunction,
+    print_numba,
+)
+
+from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
+from symderiv.foundation.kept import kept
+from symderiv.gaussian import existence
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.derivation.mean_factors import slots
+from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.lowering.means.compiled_means import compiled_means
+from symderiv.lowering.means.numeric_activation import NumericActivation, X
+from symderiv.lowering.means.patterns import Kind, Pattern
+from symderiv.lowering.means.quadrature_error import LARGEST_BIAS, LARGEST_VARIANCE, Kinds, Search
+from symderiv.lowering.means.quadrature_rules import (
+    KINKED_PANELS,
+    SMOOTH_STEPS,
+    Rule,
+    kinked_rule,
+    smooth_rule,
+)
+from symderiv.numerics import GAUSSIAN
+
+_SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
+
+
+@kept(*_SOURCES)
+def error_within(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    numbers: tuple[tuple[float, ...], tuple[float, ...]],
+    variance: float,
+    bias: float,
+) -> float:
+    """The error of the means of a module where fields are larger than it states errors for.
+
+    Args:
+        student, teacher: Activations.
+        rule: Of the module.
+        numbers: ``QUADRATURE_RULE`` and ``QUADRATURE_PAIR_RULE`` of the module.
+        variance, bias: The largest of the fields, and of their biases in modulus.
+
+    Returns:
+        The largest difference to a much finer rule that a search finds, times a factor of safety.
+    """
+    given = Rule(0.0, *numbers)
+    problem = learning_problem(student, teacher, rule)
+    return Quadrature(problem, math.inf, rule=given, within=(variance, bias)).error
+
+
+_NAMES = {
+    0: "{}_activation",
+    1: "{}_activation_derivative",
+    2: "{}_activation_curvature",
+}
+_SAMPLES = (
+    (0, 0),
+    (1, 1, 0, 0),
+    (2, 0),
+    (1, 4),
+)  # means in which all that computes any of them occurs
+_TEACHER = 3  # number of the teacher's activation among the factors; see the templates
+_HIGHER = {
+    (False, 3): (5, "student_activation_third_derivative"),
+    (True, 2): (6, "teacher_activation_second_derivative"),
+    (False, 2): (7, "student_activation_second_derivative"),
+}
+"""Numbers and names of factors that only rules with slopes of slopes have; the number 2 is half a
+second derivative, of the mean E[g''(a) h(b)]/2 alone."""
+
+
+class Quadrature:
+    """The means of a problem as functions of a module."""
+
+    def __init__(
+        self,
+        problem: LearningProblem,
+        tolerance: float,
+        limited: bool = False,
+        rule: Rule | None = None,
+        within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
+    ) -> None:
+        """Finds the coarsest rule that does.
+
+        Args:
+            problem: The activations.
+            tolerance: Bound on the absolute error of the means.
+            limited: Take the best rule where none does.
+            rule: Take this one and search for its error.
+            within: The largest variances, and biases in modulus, of the fields in the search.
+
+        Raises:
+            DivergentError: Γ_ii does not exist.
+            NotYetError: An activation has jumps or another property that the rules cannot treat.
+            ToleranceError: No affordable rule reaches the tolerance.
+        """
+        self.problem = problem
+        self.biased = problem.rule.biases
+        self.student = NumericActivation(problem.student.expression, problem.student.text)
+        self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
+        _refuse_divergence(problem, self.student, self.teacher)
+        if self.higher and self.kinked:
+            raise NotYetError(
+                f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
+                f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
+            )
+        self.tolerance, self.within = tolerance, within
+        if rule is None:
+            self.rule, self.error = self._chosen(limited)
+        else:
+            self.rule, self.error = rule, _stated(self.search.error(rule, math.inf))
+        # of the means of two factors alone, which finer rules compute
+        self.pair_error = _stated(self.search.error(self.rule, math.inf, sizes=(2,)))
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Whether the rules have to be split."""
+        return bool(self.student.kinks or self.teacher.kinks)
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module."""
+        found: dict[str, Constant] = {
+            "ACTIVATION_TOLERANCE": self.tolerance,
+            "ACTIVATION_ERROR": self.error,
+            "ACTIVATION_DERIVATIVE_ERROR": self.error,
+            "ACTIVATION_PAIR_ERROR": self.pair_error,
+            "ACTIVATION_METHOD": "quadrature",
+            "ACTIVATION_LARGEST_VARIANCE": LARGEST_VARIANCE,
+            "QUADRATURE_RULE": self.rule.four,
+            "QUADRATURE_PAIR_RULE": self.rule.two,
+        }
+        if self.biased:
+            found["ACTIVATION_LARGEST_BIAS"] = LARGEST_BIAS
+        return {**found, **self._kink_constants}
+
+    @property
+    def _kink_constants(self) -> dict[str, Constant]:
+        if not self.kinked:
+            return {}
+        return {
+            "STUDENT_KINKS": self.student.kinks,
+            "TEACHER_KINKS": self.teacher.kinks,
+            "STUDENT_SLOPE_JUMPS": self.student.jumps_of_slope,
+            "TEACHER_JUMPS": self.teacher.jumps_of_value,
+        }
+
+    @property
+    def recipe(self) -> dict[str, str]:
+        """Lines of the recipe."""
+        return {"tolerance": f"{self.tolerance:g}", "quadrature step": f"{self.rule.step:g}"}
+
+    @property
+    def statement(self) -> list[str]:
+        """Lines for the header of the module."""
+        largest = f"variances up to {LARGEST_VARIANCE:g}"
+        if self.biased:
+            largest += f" and biases up to {LARGEST_BIAS:g}"
+        how = (
+            [
+                "in panels between the kinks of the activations, graded where fields are nearly",
+                "    aligned;",
+            ]
+            if self.kinked
+            else ["by a rule of equal steps in independent Gaussian variables;"]
+        )
+        return [
+            "E[..] has no closed form for these activations: it is computed",
+            f"    {how[0]}",
+            *how[1:],
+            f"    absolute error of the means for {largest}, of aligned",
+            f"    fields too: {self.error:.1e} (the largest found, times a safety factor)",
+        ]
+
+    def activation_functions(self) -> tuple[Function, ...]:
+        """The activations, the derivatives that occur in means, and all of them by number."""
+        result: list[Function] = []
+        for name, letter, of in (("student", "g", self.student), ("teacher", "h", self.teacher)):
+            for order in range(3):
+                if name == "teacher" and (order == 2 or (order and self.problem.same_activation)):
+                    continue
+                value: sp.Expr
+                if name == "teacher" and self.problem.same_activation:
+                    value = sp.Function("student_activation")(X)
+                else:
+                    # delta functions of slopes have templates of their own
+                    rough = order == 2 or of.jumps
+                    value = of.derivative(order, between_kinks=rough) / (1 + order // 2)
+                doc = {
+                    0: f"The {name}'s activation {letter}(x).",
+                    1: "Its derivative.",
+                    2: "Half of its second derivative"
+                    + (" between the kinks." if self.student.slope_jumps else "."),
+                }[order]
+                name_of = _NAMES[order].format(name)
+                result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
+        if self.higher:
+            for (teacher, order), (_, name) in _HIGHER.items():
+                of = self.teacher if teacher else self.student
+                doc = (
+                    f"The derivative of order {order} of the {'teacher' if teacher else 'student'}."
+                )
+                result.append(
+                    ScalarFunction(name, (X,), (), of.derivative(order), doc, as_value=True)
+                )
+        return (*result, *self._by_number())
+
+    def _by_number(self) -> list[TemplateFunction]:
+        known = {number: _NAMES[number].format("student") for number in range(_TEACHER)}
+        for order in range(2):
+            owner = "student" if self.problem.same_activation else "teacher"
+            known[_TEACHER + order] = _NAMES[order].format(owner)
+        if self.higher:
+            known |= dict(_HIGHER.values())
+        names = tuple((f"factor_{number}", name) for number, name in known.items())
+        kind, x = sp.symbols("kind x")
+        doc = "The activations and their derivatives by number."
+        template = "any_factor_of" if self.higher else "factor_of"
+        found = [TemplateFunction("quadrature_factor", (kind, x), template, names, doc)]
+        if self.kinked:
+            doc = "Where they are not smooth."
+            found.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
+        return found
+
+    def functions(
+        self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
+    ) -> list[Function]:
+        """The function of a pattern in which every factor has a field of its own."""
+        kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
+        symmetries = pattern.symmetries(self.biased)
+        return [self._template(name, arguments, kinds, doc, symmetries)]
+
+    def _template(
+        self,
+        name: str,
+        arguments: tuple[sp.Symbol, ...],
+        kinds: Kinds,
+        doc: str,
+        symmetries: tuple[tuple[int, ...], ...] = (),
+    ) -> TemplateFunction:
+        """A mean of two or four factors."""
+        template = f"{'kinked_' if self.kinked else ''}mean_of_{len(kinds)}"
+        if 2 in kinds and self.student.slope_jumps:
+            template = "kinked_mean_of_curvature"
+        if _TEACHER + 1 in kinds and self.teacher.jumps:
+            template = "kinked_mean_of_slopes"
+        if self.biased:
+            template = f"shifted_{template}"
+        numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
+        return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
+
+    def _chosen(self, limited: bool) -> tuple[Rule, float]:
+        """The coarsest rule with which the search finds no error above the tolerance."""
+        tolerance = max(self.tolerance, 1e-12)
+        search = self.search
+        tail = search.tail(tolerance / 100)
+        if self.kinked:
+            slope_jumps = self.student.slope_jumps or self.teacher.slope_jumps
+            rules = [kinked_rule(panel, tolerance, tail, slope_jumps) for panel in KINKED_PANELS]
+        else:
+            rules = [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
+        error = math.inf
+        for rule in rules:
+            error = _stated(search.error(rule, self.tolerance))
+            if error <= self.tolerance:
+                return rule, error
+            if not math.isfinite(error):
+                raise NotYetError(
+                    f"not yet: a mean of the activations {self.problem.student.text!r} and "
+                    f"{self.problem.teacher.text!r} is not finite in double precision"
+                )
+        # what the finest one does, all of the search
+        error = _stated(search.error(rules[-1], math.inf))
+        if limited:
+            return rules[-1], error
+        raise ToleranceError(
+            f"tolerance {self.tolerance:g}: the best affordable quadrature for "
+            f"{self.problem.student.text!r} reaches {error:.1e}; ask for that or more"
+        )
+
+    @cached_property
+    def search(self) -> Search:
+        """The search for covariances with large errors."""
+        rules = dict.fromkeys(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (0.0,))
+        constants: dict[str, Constant] = {**self._kink_constants, **rules}
+        means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
+        functions = (*self.activation_functions(), *means)
+        text = print_numba(
+            Program("means", "", {}, (), (), functions, (), constants=constants, extension=GAUSSIAN)
+        )
+        return Search(compiled_means(text), self.means, self.biased, *self.within)
+
+    @property
+    def means(self) -> list[Kinds]:
+        """The factors of every mean in the equations, by number."""
+        twos = [(0, 0), (1, 1), (2, 0)]
+        fours = [(1, 1, 0, 0)]
+        if not self.problem.same_activation:
+            h, slope = _TEACHER, _TEACHER + 1
+            twos += [(0, h), (h, h), (1, slope), (2, h)]
+            fours += [(1, 1, 0, h), (1, 1, h, h)]
+        return list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+
+    @cached_property
+    def _of_stated_rules(self) -> list[Kinds]:
+        """The factors of means in the equations of a rule with lines of its own."""
+        if not self.problem.rule.stated:
+            return []
+        equations, same = derive_equations(self.problem), self.problem.same_activation
+        values = [equations.mean_loss, equations.noise, *(value for _, value in equations.further)]
+        values += [equations.student_gradient, equations.teacher_gradient]
+        values += [equations.second_layer_gradient, equations.mean_force or sp.S.Zero]
+        means = sorted(set().union(*(value.atoms(s.Average) for value in values)), key=str)
+        return [_numbers(tuple(slot.identity(same) for slot in slots(mean))) for mean in means]
+
+    @property
+    def higher(self) -> bool:
+        """Whether means contain derivatives beyond those of plain descent."""
+        return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
+
+
+def _stated(error: float) -> float:
+    """Two digits, rounded up, and never less than rounding leaves."""
+    return float(f"{1.05 * error + 1e-13:.1e}") if math.isfinite(error) else error
+
+
+def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
+    """Factors as numbers; see the templates."""
+    if tuple(order for _, order in kinds) == (2, 0):
+        return 2, _TEACHER * kinds[1][0]
+    return tuple(
+        _HIGHER[teacher, order][0] if (teacher, order) in _HIGHER else _TEACHER * teacher + order
+        for teacher, order in kinds
+    )
+
+
+def _refuse_divergence(
+    problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
+) -> None:
+    """Student activations for which the noise of the update does not exist."""
+    where = (
+        "Γ_ii, the noise of the update, diverges for the student activation "
+        f"{problem.student.text!r}"
+    )
+    if student.jumps:
+        raise DivergentError(
+            f"{where}: it jumps, and the square of its derivative has no mean; choose a "
+            "continuous one"
+        )
+    for found in (student, teacher):
+        limit = existence((found.expression) ** 2, X)
+        if limit.variance_limit != sp.oo:
+            raise DivergentError(
+                f"{where} (teacher {problem.teacher.text!r}): {limit.reason}; choose a slower "
+                "growing activation"
+            )

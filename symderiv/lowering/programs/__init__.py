@@ -1,0 +1,1 @@
+"""Indexed programs of a learning problem: spectral, in moments, with losses, exported."""

@@ -1,0 +1,104 @@
+"""What a module says of itself: title, recipe, equations as text, constants to know it by."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Protocol
+
+import sympy as sp
+from symderiv_codegen import Constant
+
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
+from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.programs.plain_text import plain
+
+FORMAT = 3
+"""Version of the interface of generated modules."""
+
+
+def header_equations(equations: Equations) -> list[str]:
+    """The equations of Q, R, T and v as lines of plain text, from the derived expressions."""
+    lines = [
+        "x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is",
+        "a mean over the inputs; sums run over all values of their index.",
+    ]
+    for name, value in (
+        ("error", equations.generalization_error),
+        ("A[i, j]", equations.student_gradient),
+        ("B[i, n]", equations.teacher_gradient),
+        ("dv[i]", equations.second_layer_gradient),
+        ("Gamma[i, j]", equations.noise),
+    ):
+        lines += stated(name, value)
+    means = (equations.noise, equations.student_gradient, equations.mean_loss)
+    if equations.mean_force is not None:
+        lines += stated("db[i]", equations.mean_force)
+    for target, value in equations.further:
+        lines += stated(str(target), value)
+    if equations.noise.has(s.kept_pair):
+        for name, value in kept_definitions():
+            lines += stated(str(name), value)
+    for name, value in MOMENTS.items():
+        if any(mean.has(name) for mean in means):
+            lines += stated(str(name), value)
+    return lines
+
+
+def stated(name: str, value: sp.Expr) -> list[str]:
+    """``name = value`` in lines that fit into the header of a module."""
+    # Lines break between terms and factors, not inside of index lists.
+    text = f"{name} = {plain(value)}".replace(", ", ",\0")
+    lines = textwrap.wrap(
+        text, 92, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+class Stated(Protocol):
+    """What computes means that have no closed form, as far as a module's header tells of it."""
+
+    @property
+    def recipe(self) -> dict[str, str]:
+        """Lines of the recipe."""
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module."""
+
+
+def recipe(problem: LearningProblem, approximation: Stated | None = None) -> Mapping[str, str]:
+    """What a module was made from; the digest changes exactly when one of these does."""
+    lines = {
+        "student activation": problem.student.text,
+        "teacher activation": problem.teacher.text,
+        **problem.rule.features,
+        **(approximation.recipe if approximation else {}),
+        "SymPy": sp.__version__,
+    }
+    text = "\n".join(f"{key}: {value}" for key, value in lines.items())
+    return {**lines, "recipe digest": sha256(text.encode()).hexdigest()[:16]}
+
+
+def constants(
+    problem: LearningProblem, approximation: Stated | None = None
+) -> Mapping[str, Constant]:
+    """Module-level constants by which a module is recognised, and tables."""
+    rule = ", ".join(f"{name} = {value}" for name, value in problem.rule.features.items())
+    return {
+        "FORMAT": FORMAT,
+        "STUDENT_ACTIVATION": problem.student.text,
+        "TEACHER_ACTIVATION": problem.teacher.text,
+        **({"RULE": rule} if rule else {}),
+        **(approximation.constants if approximation else {}),
+    }
+
+
+def title(problem: LearningProblem) -> str:
+    """One line that says what the module computes."""
+    student, teacher = problem.student.text, problem.teacher.text
+    both = f"g(x) = {student}" if problem.same_activation else f"g(x) = {student}, h(x) = {teacher}"
+    return f"Order-parameter dynamics of a two-layer student and teacher, {both}"

@@ -1,0 +1,73 @@
+"""A solver as text: a module to be read and one to be run, from one program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+from symderiv_codegen import (
+    Program,
+    ProgramError,
+    print_fast,
+    print_lanes,
+    print_layout,
+    print_readable,
+)
+
+from symderiv.lowering.solver_arrays import PARAMETERS, RANGES, STATE
+
+LAYOUT = "layout.py"
+"""How all solver modules pack arrays into vectors, beside the checked-in ones."""
+FAST = "fast"
+"""The folder, beside the readable modules, of the fast ones and what they share."""
+LANES = "lanes"
+"""The folder of those for several runs at a time, with a runtime of their own."""
+RUNTIME = "runtime.py"
+"""What fast modules share: written by hand, kept with the checked-in ones."""
+
+
+@dataclass(frozen=True)
+class SolverText:
+    """The texts of the modules of a solver.
+
+    Attributes:
+        readable: The mathematics; stands alone on math, NumPy and Numba.
+        fast: The right-hand side on vectors, for given numbers of units; needs ``runtime.py``
+            beside it.
+        lanes: The same for several runs at a time; empty where there is no such form.
+    """
+
+    readable: str
+    fast: str
+    lanes: str = ""
+
+    def files(self, name: str) -> dict[str, str]:
+        """The texts by their paths in a folder of modules."""
+        found = {f"{name}.py": self.readable, f"{FAST}/{name}.py": self.fast}
+        return {**found, **({f"{LANES}/{name}.py": self.lanes} if self.lanes else {})}
+
+
+def solver_of(program: Program) -> SolverText:
+    """The texts of a program.
+
+    Raises:
+        PrinterError: An expression contains a node without a rule.
+    """
+    try:
+        lanes = str(print_lanes(program))
+    except ProgramError:
+        lanes = ""
+    return SolverText(str(print_readable(program)), str(print_fast(program)), lanes)
+
+
+def layout_text() -> str:
+    """The text of the module that says how vectors are packed, from what programs are made of."""
+    return str(
+        print_layout("How solver modules pack arrays into vectors.", RANGES, (STATE, PARAMETERS))
+    )
+
+
+def runtime_text() -> str:
+    """The text of what fast modules share."""
+    folder = resources.files("symderiv_kernels").joinpath(FAST)
+    return folder.joinpath(RUNTIME).read_text(encoding="utf-8")

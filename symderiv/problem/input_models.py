@@ -1,0 +1,438 @@
+"""The input models of a study: the tables [data], and the classes of the library.
+
+One class is both. A study file gives it as a table with the key ``model``; Python code calls it
+with keyword arguments, where arrays may stand in place of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from symderiv.inputs.given import Given, source
+from symderiv.problem.checked import Dimension, NotNegative, Number, Positive, Seed, conflict
+from symderiv.problem.input_model import FileOrArrays, InputModel, arrays, filling
+from symderiv.problem.key_records import Key
+from symderiv.problem.ring_models import NLGP, SinglePulse
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from symderiv.inputs import DataModel
+    from symderiv.inputs.model import Component
+
+    Numbers = Sequence[float] | npt.NDArray[np.float64]
+    Matrix = Sequence[Sequence[float]] | npt.NDArray[np.float64]
+    File = str | PathLike[str]
+
+__all__ = [
+    "NLGP",
+    "Covariance",
+    "Data",
+    "GaussianMixture",
+    "Generator",
+    "HiddenManifold",
+    "InputModel",
+    "Isotropic",
+    "PowerLaw",
+    "SinglePulse",
+    "Spectrum",
+]
+
+Size = Annotated[Dimension | None, Key("dimension of the inputs", "N")]
+NONLINEARITY = Key("a name or a formula in ``x``", "f")
+LATENT = Key("dimension of the latent vectors", "D")
+Features = Annotated[
+    FileOrArrays | None,
+    Key("shape (N, D), or a file with it (``features``); drawn normal when left out", "F"),
+]
+FeatureSeed = Annotated[Seed, Key("of the drawn features")]
+_LATENT_KEYS = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
+
+
+class Isotropic(InputModel, table="data"):
+    """Inputs of independent coordinates of variance 1.
+
+    Args:
+        [data]
+
+    >>> Isotropic(dimension=500)
+    Isotropic(dimension=500)
+    """
+
+    model: Literal["isotropic"] = "isotropic"
+    dimension: Annotated[
+        Dimension | None,
+        Key(
+            "for drawn initial vectors and simulations; without it only the limit N → ∞ is meant",
+            "N",
+        ),
+    ] = None
+
+    @filling
+    def __init__(self, dimension: int | None = None) -> None:
+        self._fill(locals())
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import isotropic
+
+        return isotropic(self.dimension)
+
+
+class Spectrum(InputModel, table="data"):
+    """Gaussian inputs with the given eigenvalues of their covariance.
+
+    Args:
+        [data]
+
+    >>> Spectrum([2.0, 0.5], weights=[0.25, 0.75], dimension=400)
+    Spectrum(dimension=400, eigenvalues=[2.0, 0.5], weights=[0.25, 0.75])
+    """
+
+    model: Literal["spectrum"] = "spectrum"
+    dimension: Size = None
+    eigenvalues: Annotated[list[Number], Key("not negative, not all zero, shape (L,)", "ρ_k")]
+    weights: Annotated[
+        list[Number] | None,
+        Key("multiplicities over N, shape (L,), sum 1; equal ones when left out"),
+    ] = None
+
+    @filling
+    def __init__(
+        self,
+        eigenvalues: Numbers,
+        *,
+        weights: Numbers | None = None,
+        dimension: int | None = None,
+    ) -> None:
+        self._fill(locals())
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import spectrum
+
+        return spectrum(self.eigenvalues, self.weights, self.dimension)
+
+
+class PowerLaw(InputModel, table="data"):
+    """Gaussian inputs with eigenvalues ρ_l ∝ l^-(1+β), l = 1…L, of equal weight and mean 1.
+
+    Args:
+        [data]
+
+    >>> PowerLaw(64, exponent=1, dimension=1024)
+    PowerLaw(dimension=1024, distinct_eigenvalues=64, exponent=1.0)
+    """
+
+    model: Literal["power-law"] = "power-law"
+    dimension: Annotated[Dimension | None, Key("a multiple of L", "N")] = None
+    distinct_eigenvalues: Annotated[Dimension, Key("number of eigenvalues", "L")]
+    exponent: Annotated[Number, Key("of the power law", "β")]
+
+    @filling
+    def __init__(
+        self, distinct_eigenvalues: int, *, exponent: float, dimension: int | None = None
+    ) -> None:
+        self._fill(locals())
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import power_law
+
+        return power_law(self.distinct_eigenvalues, self.exponent, self.dimension)
+
+
+class Covariance(InputModel, table="data"):
+    """Gaussian inputs with a given covariance, or with that of given samples.
+
+    Args:
+        [data]
+        samples: samples of inputs, shape (P, N), instead of the covariance.
+
+    >>> import numpy as np
+    >>> Covariance(np.array([[2.0, 0.5], [0.5, 1.0]]))
+    Covariance(file=<array 2 x 2, SHA-256 8ec3fb743918>, normalise=False)
+    """
+
+    model: Literal["covariance"] = "covariance"
+    file: Annotated[
+        FileOrArrays,
+        Key(
+            "the covariance, shape (N, N); or an .npz file with the array ``covariance`` or "
+            "``samples``; or an .npy file. A matrix that is not symmetric is one of samples"
+        ),
+    ]
+    array: Annotated[
+        str | None, Key("the name of the array in an .npz file, if it has another one")
+    ] = None
+    dimension: Annotated[Dimension | None, Key("when it shall be checked", "N")] = None
+    distinct_eigenvalues: Annotated[
+        Dimension | None, Key("sorted eigenvalues become the means of L groups of neighbours", "L")
+    ] = None
+    grouping_tolerance: Annotated[
+        Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None,
+        Key("relative distance within which two eigenvalues are one; 1e-9 when left out"),
+    ] = None
+    normalise: Annotated[bool, Key("divide by the mean eigenvalue")] = False
+
+    @filling
+    def __init__(
+        self,
+        file: File | Matrix | None = None,
+        *,
+        samples: Matrix | None = None,
+        array: str | None = None,
+        distinct_eigenvalues: int | None = None,
+        grouping_tolerance: float | None = None,
+        normalise: bool = False,
+        dimension: int | None = None,
+    ) -> None:
+        self._fill(locals(), file=arrays(file, samples=samples))
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import covariance
+
+        where = source(base, self.file)
+        return covariance(
+            where,
+            self.array,
+            distinct_eigenvalues=self.distinct_eigenvalues,
+            grouping_tolerance=self.grouping_tolerance,
+            normalise=self.normalise,
+            dimension=self.dimension,
+            name=where.name if isinstance(where, Given) else str(self.file),
+        )
+
+
+class HiddenManifold(InputModel, table="data"):
+    """Inputs f(F c/√D) − E f of a latent normal c on which the teacher acts.
+
+    Args:
+        [data]
+
+    >>> HiddenManifold("relu", dimension=200, latent_dimension=100)
+    HiddenManifold(nonlinearity='relu', dimension=200, latent_dimension=100)
+    """
+
+    model: Literal["hidden-manifold"] = "hidden-manifold"
+    nonlinearity: Annotated[str, NONLINEARITY]
+    dimension: Size = None
+    latent_dimension: Annotated[Dimension | None, LATENT] = None
+    features: Features = None
+    seed: FeatureSeed = 0
+    latent_ratio: Annotated[
+        Positive | None,
+        Key(
+            "D/N of the limit N, D → ∞, instead of the two dimensions",
+            instead_of=("dimension", "latent_dimension", "features", "seed"),
+        ),
+    ] = None
+    nodes: Annotated[
+        Annotated[int, Field(ge=1, le=100_000)] | None,
+        Key("of the limiting spectrum; 64 when left out"),
+    ] = None
+
+    @filling
+    def __init__(
+        self,
+        nonlinearity: str,
+        *,
+        dimension: int | None = None,
+        latent_dimension: int | None = None,
+        features: File | Matrix | None = None,
+        seed: int | None = None,
+        latent_ratio: float | None = None,
+        nodes: int | None = None,
+    ) -> None:
+        self._fill(locals(), features=arrays(features))
+
+    @model_validator(mode="after")
+    def _finite_or_limit(self) -> HiddenManifold:
+        if self.latent_ratio is not None:
+            return self
+        for key in ("dimension", "latent_dimension"):
+            if getattr(self, key) is None:
+                raise conflict(key, "missing; give it, or latent_ratio for the limit")
+        if self.nodes is not None:
+            raise conflict("nodes", "belongs to latent_ratio; remove it")
+        return self
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import hidden_manifold, hidden_manifold_limit
+
+        if self.latent_ratio is not None:
+            nodes = {} if self.nodes is None else {"nodes": self.nodes}
+            return hidden_manifold_limit(self.latent_ratio, self.nonlinearity, **nodes)
+        assert self.dimension is not None
+        assert self.latent_dimension is not None
+        shape = self.dimension, self.latent_dimension
+        features = _features(self.features, shape, self.seed, base)
+        return hidden_manifold(*shape, self.nonlinearity, features)
+
+
+def _features(
+    given: str | Given | None, shape: tuple[int, int], seed: int, base: Path
+) -> np.ndarray:
+    """F as given, or independent normal numbers of a seed."""
+    from symderiv.inputs.array_files import read_matrix
+
+    if given is None:
+        random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
+        return random.standard_normal(shape)
+    where = source(base, given)
+    name = where.name if isinstance(where, Given) else str(given)
+    _, found = read_matrix(where, ("features",), None, name=name)
+    return found.astype(np.float64)
+
+
+class GaussianMixture(InputModel, table="data"):
+    """Components of inputs, or of the latent vectors that inputs are made from.
+
+    With ``eigenvalues`` each component has centred inputs with a spectrum of its own in a common
+    eigenbasis. Otherwise it is a hidden manifold of mixed latent vectors, for simulations.
+
+    Args:
+        [data]
+
+    >>> GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0, 0.5], [0.5, 2.0]])
+    GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0, 0.5], [0.5, 2.0]])
+    """
+
+    model: Literal["gaussian-mixture"] = "gaussian-mixture"
+    dimension: Size = None
+    probabilities: Annotated[
+        list[Positive] | None,
+        Key("of the components, sum 1; equal ones when left out (latent vectors only)"),
+    ] = None
+    eigenvalues: Annotated[
+        list[list[Number]] | None,
+        Key(
+            "of every component, shape (components, L)",
+            "ρ_k",
+            instead_of=(*_LATENT_KEYS, "means", "standardise", "features", "seed"),
+        ),
+    ] = None
+    weights: Annotated[list[Number] | None, Key("multiplicities over N, shape (L,), sum 1")] = None
+    nonlinearity: Annotated[str | None, NONLINEARITY] = None
+    latent_dimension: Annotated[Dimension | None, LATENT] = None
+    components: Annotated[Annotated[int, Field(ge=1, le=1000)] | None, Key("their number")] = None
+    separation: Annotated[NotNegative | None, Key("of the components' means")] = None
+    assignment: Annotated[
+        Literal["sample", "coordinate"] | None,
+        Key("one component per example, or one per latent coordinate"),
+    ] = None
+    means: Annotated[
+        Literal["common", "coordinate"],
+        Key("the components' means: the same in all latent coordinates, or drawn for each"),
+    ] = "coordinate"
+    standardise: Annotated[bool, Key("latent coordinates to mean 0 and variance 1")] = True
+    features: Features = None
+    seed: FeatureSeed = 0
+
+    @filling
+    def __init__(
+        self,
+        *,
+        probabilities: Numbers | None = None,
+        eigenvalues: Matrix | None = None,
+        weights: Numbers | None = None,
+        dimension: int | None = None,
+        nonlinearity: str | None = None,
+        latent_dimension: int | None = None,
+        components: int | None = None,
+        separation: float | None = None,
+        assignment: str | None = None,
+        means: str | None = None,
+        standardise: bool | None = None,
+        features: File | Matrix | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._fill(locals(), features=arrays(features))
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> GaussianMixture:
+        if self.eigenvalues is None:
+            for key in ("dimension", *_LATENT_KEYS):
+                if getattr(self, key) is None:
+                    raise conflict(key, "missing; give it, or eigenvalues per component")
+            if self.weights is not None:
+                raise conflict("weights", "belongs to eigenvalues; remove it")
+            return self
+        if self.probabilities is None:
+            raise conflict("probabilities", "missing")
+        return self
+
+    def of_component(self, component: Component) -> Spectrum:
+        """Return the model of inputs that are of one component."""
+        return Spectrum(component.eigenvalue.tolist(), weights=component.weight.tolist())
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import mixed_spectra, mixture_manifold
+        from symderiv.inputs.mixture import Mixture, uniform_means
+
+        if self.eigenvalues is not None:
+            assert self.probabilities is not None
+            return mixed_spectra(self.probabilities, self.eigenvalues, self.weights, self.dimension)
+        assert self.dimension is not None
+        assert self.latent_dimension is not None
+        assert self.components is not None
+        assert self.separation is not None
+        assert self.assignment is not None
+        assert self.nonlinearity is not None
+        m = self.components
+        p = np.full(m, 1.0 / m) if self.probabilities is None else np.array(self.probabilities)
+        shape = self.dimension, self.latent_dimension
+        means = uniform_means(m, shape[1], self.separation, self.means, self.seed)
+        mixture = Mixture(means, p, self.assignment, self.standardise)
+        features = _features(self.features, shape, self.seed, base)
+        return mixture_manifold(self.dimension, self.nonlinearity, features, mixture)
+
+
+class Generator(InputModel, table="data"):
+    """Gaussian inputs with the covariances of a generator's outputs.
+
+    Args:
+        [data]
+        omega: Ω = E[x xᵀ] of centred outputs x, shape (N, N), instead of a file.
+        phi: Φ = E[x cᵀ] with the latent vector c ~ N(0, I), shape (N, D).
+
+    >>> Generator(omega=[[1.0, 0.0], [0.0, 0.5]], phi=[[0.9], [0.1]])
+    Generator(file=<array 2 x 2 omega, 2 x 1 phi, SHA-256 2aed01fd448c>)
+    """
+
+    model: Literal["generator"] = "generator"
+    file: Annotated[FileOrArrays, Key("an .npz file with the arrays ``omega`` and ``phi``")]
+
+    @filling
+    def __init__(
+        self,
+        file: File | None = None,
+        *,
+        omega: Matrix | None = None,
+        phi: Matrix | None = None,
+    ) -> None:
+        self._fill(locals(), file=arrays(file, omega=omega, phi=phi))
+
+    def build(self, base: Path) -> DataModel:
+        from symderiv.inputs import generator
+
+        where = source(base, self.file)
+        name = where.name if isinstance(where, Given) else str(self.file)
+        return generator(where, name=name)
+
+
+Data = Annotated[
+    Isotropic
+    | Spectrum
+    | PowerLaw
+    | Covariance
+    | HiddenManifold
+    | Generator
+    | GaussianMixture
+    | NLGP
+    | SinglePulse,
+    Field(discriminator="model"),
+]

@@ -1,0 +1,175 @@
+"""The record of a key of a study: what is said of it where it is declared, once.
+
+A key is declared as a field of a checked table, ``name: Annotated[type, Key(…)] = default``. From
+its type, range, default and :class:`Key` come the checks that relate it to other keys, arguments of
+:class:`symderiv.Problem` and what docstrings say of them, options of commands, the schema, pages of
+the manual, and what a study cites.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from symderiv.problem.toml_text import value_to_toml
+
+__all__ = ["Key", "accepted", "default_text", "key_of_field", "said", "saying"]
+
+Said = TypeVar("Said", bound=Callable[..., Any])
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """What is said of a key beside its type, range and default.
+
+    Other keys are named with their tables, ``training.keep``; those of ``instead_of`` and ``needs``
+    are of the same table.
+
+    Args:
+        meaning: in words that stand behind the name, a colon and the letter.
+        letter: of the field.
+        acts: where a key of a learning rule acts, at whose default the rule is plain descent: on
+            the "equations", on their "rates" only, on rates in "time", on what a step is
+            ("steps"), or as nothing but lines of the rule's "statement", where it is a number of
+            the same name.
+        instead_of: keys that it replaces: they are not given together with it, and not written out.
+        needs: a key that must be given with it.
+        only_with: the key without which it has no meaning.
+        apart: keys that are not derived together with it.
+        quick: neither a check nor anything that a study keeps relates its values to another key.
+        sources: entries of the bibliography, each with what of a run rests on it.
+        sources_of: the same for single values.
+    """
+
+    meaning: str
+    letter: str = ""
+    acts: Literal["", "equations", "rates", "time", "steps", "statement"] = ""
+    instead_of: tuple[str, ...] = ()
+    needs: str = ""
+    only_with: str = ""
+    apart: tuple[str, ...] = ()
+    quick: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict)
+    sources_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "description": self.words.replace("``", "`")}
+
+    @property
+    def words(self) -> str:
+        """Letter and meaning."""
+        return f"{self.letter}; {self.meaning}" if self.letter else self.meaning
+
+
+def key_of_field(found: FieldInfo) -> Key:
+    """The record of a field, which every key of a study has."""
+    return next(each for each in found.metadata if isinstance(each, Key))
+
+
+def default_text(found: FieldInfo, write: Callable[[Any], str] = value_to_toml) -> str:
+    """The default, as study files write it; nothing where there is none."""
+    return "" if found.is_required() or found.default is None else write(found.default)
+
+
+_WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
+
+
+def accepted(annotation: Any, metadata: Any = (), *, several: bool = False) -> str:
+    """What a key accepts, in words: a type with its range."""
+    if annotation in _WORDS:
+        word = _WORDS[annotation] + ("s" if several else "")
+        return word + _range(metadata)
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return accepted(inner[0], inner[1:], several=several)
+    if origin is Literal:
+        return ", ".join(f'"{value}"' for value in inner)
+    if origin in (Union, types.UnionType):
+        each = (accepted(a, metadata, several=several) for a in inner if a is not type(None))
+        *first, last = dict.fromkeys(each)
+        return " or ".join([*([", ".join(first)] if first else []), last])
+    if origin is list:
+        return f"{'lists' if several else 'list'} of {accepted(inner[0], several=True)}"
+    if annotation is Any:
+        return "number or list"
+    if origin is dict or _is_table(annotation):
+        return "table"
+    return "arrays" if getattr(annotation, "__name__", "") == "Given" else "text"
+
+
+def _is_table(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _range(metadata: Any) -> str:
+    bounds = []
+    for each in (m for item in metadata for m in (item, *getattr(item, "metadata", ()))):
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
+            limit = getattr(each, name, None)
+            if limit is not None:
+                shown = f"{limit:g}".replace("e+0", "e") if abs(limit) < 1e12 else "2¹²⁸"
+                bounds.append(f"{sign} {shown}")
+    return f" {', '.join(dict.fromkeys(bounds))}" if bounds else ""
+
+
+def said(found: FieldInfo) -> str:
+    """Meaning, type, range and default of a key in one sentence without its name."""
+    default = default_text(found, repr).replace("'", '"')
+    facts = accepted(found.annotation, found.metadata)
+    facts += f"; {default} when left out" if default else ""
+    return f"{key_of_field(found).words} ({facts})."
+
+
+def saying(tables: Mapping[str, type[BaseModel]], **names: str) -> Callable[[Said], Said]:
+    """Write out the lines ``[table]`` in the section Args of a docstring: one entry for each key.
+
+    Left out are keys that the docstring says something of itself and, for functions, keys that are
+    no arguments.
+
+    Args:
+        tables: by their names in the docstring.
+        names: of keys that arguments call otherwise.
+    """
+
+    def decorated(found: Said) -> Said:
+        text = found.__doc__ or ""
+        own = {
+            name
+            for match in re.finditer(r"^ +([\w, ]+): ", text, re.MULTILINE)
+            for name in match[1].split(", ")
+        }
+        asked = None if isinstance(found, type) else inspect.signature(found).parameters
+
+        def entries(table: type[BaseModel], indent: str) -> Iterator[str]:
+            for key, each in table.model_fields.items():
+                name = names.get(key, key)
+                if name in own or name == "model" or (asked is not None and name not in asked):
+                    continue
+                yield textwrap.fill(
+                    f"{name}: {said(each)}",
+                    _WIDTH,
+                    initial_indent=indent,
+                    subsequent_indent=f"{indent}    ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+
+        found.__doc__ = re.sub(
+            r"^( +)\[(\w+)\]$",
+            lambda match: "\n".join(entries(tables[match[2]], match[1])),
+            text,
+            flags=re.MULTILINE,
+        )
+        return found
+
+    return decorated

@@ -1,0 +1,83 @@
+"""Checks of the keys of learning rules that need more than one key or read a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symderiv.formula.bounds import measure
+from symderiv.formula.definitions import expanded
+from symderiv.formula.named_losses import NAMED
+from symderiv.formula.reader import read
+from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.problem.study_tables import Network, Training
+from symderiv.problem.task_table import Task
+
+
+def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> None:
+    """Refuse keys of the rule that contradict each other or cannot be read.
+
+    Raises:
+        InputError: with the full name of the key.
+    """
+    if training.loss not in NAMED:
+        _check_formula(training.loss, ("s", "t"), "training.loss")
+        if "s" not in training.loss:
+            raise InputError(
+                f"does not depend on s, the student's output; one of {', '.join(NAMED)}, or a "
+                "formula in s and t",
+                argument="training.loss",
+            )
+    if isinstance(training.schedule, str):
+        _check_formula(training.schedule, ("alpha",), "training.schedule")
+    tables = {"network": network, "training": training}
+    for key, record in training.RECORDS.items():
+        table, _, needed = record.only_with.partition(".")
+        if needed and not training.at_default(key) and tables[table].at_default(needed):
+            reason = f"has no meaning without {record.only_with}"
+            raise InputError(reason, argument=f"training.{key}")
+    _check_tasks(tasks, network.teachers)
+
+
+def _check_formula(text: str, names: tuple[str, ...], argument: str) -> None:
+    try:
+        measure(expanded(read(text, names)), dict.fromkeys(names))
+    except FormulaError as error:
+        raise error.renamed(argument) from None
+
+
+def _check_tasks(tasks: Sequence[Task], M: int) -> None:
+    before = 0.0
+    for place, task in enumerate(tasks):
+        name = f"task[{place}]"
+        if task.until is None and place + 1 < len(tasks):
+            raise InputError(
+                "missing; only the last task may leave it out", argument=f"{name}.until"
+            )
+        if task.until is not None:
+            if task.until < before:
+                raise InputError("is before that of the task before", argument=f"{name}.until")
+            before = task.until
+        if (task.teachers is None) == (task.mixture is None):
+            raise InputError(
+                "a task has teachers, or a mixture of earlier tasks' numbers", argument=name
+            )
+        if task.teachers is not None:
+            if not task.teachers or len(set(task.teachers)) < len(task.teachers):
+                raise InputError("each teacher once, at least one", argument=f"{name}.teachers")
+            if max(task.teachers) >= M:
+                raise InputError(
+                    f"there are {M} teachers, numbered from 0", argument=f"{name}.teachers"
+                )
+        if task.mixture is not None:
+            _check_mixture(task.mixture, tasks, name)
+
+
+def _check_mixture(mixture: dict[str, float], tasks: Sequence[Task], name: str) -> None:
+    for key in mixture:
+        if not key.isdecimal() or int(key) >= len(tasks) or tasks[int(key)].teachers is None:
+            raise InputError(
+                f"{key!r} is not the number of a task with teachers, from 0",
+                argument=f"{name}.mixture",
+            )
+    if abs(sum(mixture.values()) - 1.0) > 1e-12:
+        raise InputError("probabilities must sum to 1", argument=f"{name}.mixture")

@@ -1,0 +1,79 @@
+"""The learning rule of a study, and the numbers that its solver module takes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.learning.rule.loss import loss
+from symderiv.problem.study import Study
+from symderiv.problem.study_tables import STATED_KEYS
+
+
+@dataclass(frozen=True)
+class StudyRule:
+    """A rule with its numbers.
+
+    Attributes:
+        rule: What the module is derived for.
+        parameters: Fields of its vector of parameters beyond those of plain descent, by name.
+        state: The same of its state at alpha = 0.
+    """
+
+    rule: LearningRule
+    parameters: Mapping[str, float | np.ndarray] = field(default_factory=dict)
+    state: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def rule_of(study: Study) -> StudyRule:
+    """The rule of a study; what is not derived together was refused when the study was read."""
+    training = study.training
+    trained = study.network.train_biases
+    rule = LearningRule(
+        loss=loss(training.loss),
+        target=training.target,
+        flips=training.label_flip > 0.0,
+        dropout=training.keep < 1.0,
+        input_noise=training.input_noise > 0.0,
+        update_noise=training.update_noise > 0.0,
+        biases=trained or bool(np.any(study.student_biases) or np.any(study.teacher_biases)),
+        trained_biases=trained,
+        momentum=training.momentum_rate is not None,
+        batches=training.batch_ratio is not None,
+        normalise=training.normalise,
+        stated=tuple(
+            name
+            for key, others in STATED_KEYS.items()
+            if f"training.{key}" in study.stated
+            for name in (key, *others)
+        ),
+    )
+    scale, eta_b = training.evaluation_scale, training.bias_learning_rate
+    sizes: dict[str, float | np.ndarray] = {
+        "label_flip": training.label_flip,
+        "keep": training.keep,
+        "input_noise": training.input_noise,
+        "update_noise": training.update_noise,
+        "momentum_rate": training.momentum_rate or 0.0,
+        "evaluation_scale": training.keep if scale is None else scale,
+        "student_biases": study.student_biases,
+        "teacher_biases": study.teacher_biases,
+        "bias_learning_rate": training.learning_rate if eta_b is None else eta_b,
+    }
+    sizes |= {name: getattr(training, name) for name in rule.stated}
+    if training.batch_ratio is not None:
+        sizes["batch_ratio"] = training.batch_ratio
+    state = {"b": study.student_biases} if trained else {}
+    return StudyRule(rule, sizes, {**state, **_no_velocities(rule)})
+
+
+def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
+    """Velocities at alpha = 0, and their overlaps."""
+    names = (*_OVERLAPS, "v_velocity", *(("b_velocity",) if rule.trained_biases else ()))
+    return {name: np.zeros(()) for name in names if rule.momentum}
+
+
+_OVERLAPS = ("momentum_overlap", "momentum_square", "momentum_cross")

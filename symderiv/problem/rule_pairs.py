@@ -1,0 +1,216 @@
+"""Which keys of a learning rule are not derived together, refused when a study is read.
+
+What can be stated can be derived: everything that is refused for the names of its keys is refused
+here, before anything is derived. SymPy is imported for losses that are no quadratic forms only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.problem.study_tables import InitialState, Network, Time, Training
+from symderiv.problem.task_table import Task
+
+if TYPE_CHECKING:
+    from symderiv.inputs import DataModel
+
+_APART = {
+    f"{table}.{name}": record.apart
+    for table, keys in (("network", Network), ("training", Training), ("task", Task))
+    for name, record in keys.RECORDS.items()
+    if record.apart
+}
+"""Keys, and what each of them is not derived together with."""
+
+
+class Stated(Protocol):
+    """What is looked at of a study."""
+
+    network: Network
+    training: Training
+    initial: InitialState
+    time: Time
+    task: list[Task]
+
+    @property
+    def rule_keys(self) -> tuple[str, ...]:
+        """The keys by which the rule is another one than plain descent."""
+
+    @property
+    def data_model(self) -> DataModel | None:
+        """The inputs."""
+
+    @property
+    def base(self) -> Path:
+        """The folder that files are relative to."""
+
+
+def check_pairs(study: Stated) -> None:
+    """Refuse a study whose keys are not derived together.
+
+    Raises:
+        InputError: with the full names of the keys.
+        DivergentError: the mean forces of its loss do not exist.
+    """
+    for key, other in _refused(study):
+        raise InputError(f"not derived together with {other}; remove one", argument=key)
+    _check_inputs(study)
+    if study.training.loss != "squared" or study.training.target != "sum":
+        _check_loss(study)
+
+
+def _refused(study: Stated) -> Iterator[tuple[str, str]]:
+    """Pairs of keys of a study that are not derived together."""
+    training, given = study.training, _given(study)
+    for key, others in _APART.items():
+        for other in others:
+            if key in given and other in given:
+                yield given[key], given[other]
+    if training.normalise == "gradient":
+        mixed = [n for n, task in enumerate(study.task) if task.mixture is not None]
+        if mixed:
+            yield "training.normalise", f"task[{mixed[0]}].mixture"
+        if training.order != "full":
+            yield "training.normalise", "training.order"
+    heads = {_head(study, number) for number, task in enumerate(study.task) if task.teachers}
+    # idle heads keep their values, but a velocity would go on
+    trained = study.network.train_second_layer
+    if training.momentum_rate is not None and trained and len(heads) > 1:
+        several = "network.train_second_layer and several heads of task"
+        yield "training.momentum_rate", several
+    if study.rule_keys and study.time.method == "implicit":
+        yield "time.method", study.rule_keys[0]
+
+
+def _given(study: Stated) -> dict[str, str]:
+    """The keys of a study that change how weights move, each with the name for messages."""
+    found = {key: key for key in study.rule_keys}
+    for name in ("weight_decay", "second_layer_weight_decay"):
+        if getattr(study.training, name):
+            found[f"training.{name}"] = f"training.{name}"
+    for number, task in enumerate(study.task):
+        if task.data is not None:
+            found.setdefault("task.data", f"task[{number}].data")
+    return found
+
+
+def _head(study: Stated, number: int) -> int:
+    """The head of a task."""
+    given = study.task[number].head
+    return number if given is None else 0 if given == "shared" else int(given)
+
+
+def _check_inputs(study: Stated) -> None:
+    """Refuse inputs that a rule, or those of a task, do not go together with."""
+    data = study.data_model
+    several = data is not None and len(data.components) > 1
+    if several and study.rule_keys:
+        raise InputError(
+            "not derived together with inputs of several classes; remove the key",
+            argument=study.rule_keys[0],
+        )
+    for number, task in enumerate(study.task):
+        if task.data is None:
+            continue
+        key = f"task[{number}].data"
+        if data is not None and data.latent is not None:
+            raise InputError(
+                "not derived together with inputs that the teacher does not see itself; remove it",
+                argument=key,
+            )
+        for mixed, other in enumerate(study.task):
+            if other.mixture is not None and (mixed == number or str(number) in other.mixture):
+                raise InputError(
+                    f"not derived together with task[{mixed}].mixture: examples of a phase have "
+                    "one input model; remove one",
+                    argument=key,
+                )
+        if data is not None and study.initial.state is None:
+            component = data.single()
+            task_eigenvalues(study, number, component.eigenvalue, component.weight)
+
+
+def task_eigenvalues(
+    study: Stated, number: int, eigenvalue: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The eigenvalues of a task's inputs in the eigenspaces of the study's, shape (L,).
+
+    Args:
+        study, number: the entry of [[task]], which has inputs of its own.
+        eigenvalue, weight: of the study's inputs, shape (L,).
+
+    Raises:
+        InputError: they do not belong to these eigenspaces; the message starts with the key.
+    """
+    key, given = f"task[{number}].data", study.task[number].data
+    assert given is not None
+    try:
+        model = given.built(study.base)
+    except InputError as error:
+        raise error.renamed(f"{key}.{error.argument}") from None
+    component, usual = model.single(), study.data_model
+    if model.dimension is not None and usual is not None and model.dimension != usual.dimension:
+        raise InputError("differs from that of the study", argument=f"{key}.dimension")
+    if np.any(eigenvalue <= 0.0) or np.any(component.eigenvalue <= 0.0):
+        raise InputError(
+            "an eigenvalue is 0: overlaps with teachers cannot be carried over; make it small",
+            argument=key,
+        )
+    if model.name == "isotropic":
+        return np.ones_like(eigenvalue)
+    if component.eigenvalue.size != eigenvalue.size:
+        raise InputError(
+            f"{component.eigenvalue.size} eigenvalues, but the study's inputs have "
+            f"{eigenvalue.size}: they belong to its eigenspaces, in its order",
+            argument=key,
+        )
+    if not np.allclose(component.weight, weight, rtol=1e-9, atol=0.0):
+        raise InputError("the weights are not those of the study's inputs", argument=key)
+    found: np.ndarray = component.eigenvalue
+    return found
+
+
+def _check_loss(study: Stated) -> None:
+    """Refuse means of forces that do not exist, or over more fields than modules integrate over."""
+    training = study.training
+    try:
+        _fields_exist(
+            study.network.activation,
+            study.network.teacher_activation,
+            training.loss,
+            training.target,
+            study.network.students if training.keep < 1.0 else 0,
+        )
+    except InputError as error:
+        name = None if error.argument is None else f"training.{error.argument}"
+        raise error.renamed(name) from None
+
+
+@lru_cache(maxsize=256)
+def _fields_exist(
+    student: str,
+    teacher: str | None,
+    loss_text: str,
+    target: str,
+    masked: int,
+) -> None:
+    """Nothing; raises as :func:`_check_loss`."""
+    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.learning.rule.learning_rule import LearningRule
+    from symderiv.learning.rule.loss import loss
+    from symderiv.lowering.means.force_fields import ForceFields, over_fields
+
+    rule = LearningRule(
+        loss=loss(loss_text),
+        target="sign" if target == "sign" else "sum",
+        dropout=masked > 0,
+    )
+    problem = learning_problem(student, teacher, rule)
+    if over_fields(problem):
+        ForceFields(problem).check_masks(masked)

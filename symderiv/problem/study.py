@@ -1,0 +1,488 @@
+"""STUDY.toml: the keys of a study, their checks, sweeps and the canonical text.
+
+Every refusal is an :class:`~symderiv.foundation.errors.InputError` of one line that starts with the
+full name of the key. Reading a study does not import numba, and SymPy only if its loss has to be
+looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import PrivateAttr, ValidationInfo, model_validator
+
+from symderiv.formula import Activation, activation, evaluate_scalar
+from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.foundation.files import read_file
+from symderiv.foundation.progress import progress_bar
+from symderiv.inputs.given import Given
+from symderiv.problem.checked import Table, known_keys
+from symderiv.problem.input_models import Data
+from symderiv.problem.rule_checks import check_rule
+from symderiv.problem.rule_pairs import check_pairs
+from symderiv.problem.study_tables import (
+    RULE_KEYS,
+    STATED_KEYS,
+    InitialState,
+    Network,
+    Simulation,
+    Time,
+    Training,
+)
+from symderiv.problem.task_table import Task
+from symderiv.problem.toml_text import short_text, to_toml
+
+if TYPE_CHECKING:
+    from symderiv.inputs import DataModel
+
+# Larger arrays stand in the text that results carry by their digest.
+_MOST_NUMBERS = 1000
+
+
+class Study(Table):
+    """A checked study; see "The study file" in the manual for the keys.
+
+    Every way to make one or a changed copy checks all of it; :meth:`changed` is the usual one.
+
+    ``sweep`` holds the grid of a study file with [sweep]; the other tables are then those of its
+    first combination. :func:`expand_sweep` gives one study per combination.
+    """
+
+    network: Network
+    data: Data | None = None
+    training: Training
+    initial: InitialState = InitialState()
+    simulation: Simulation = Simulation()
+    time: Time = Time()
+    task: list[Task] = []  # noqa: RUF012
+    sweep: dict[str, list[Any]] = {}  # noqa: RUF012 - pydantic copies defaults
+
+    _base: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Self:
+        context = info.context or {}
+        self._base = Path(context.get("base", ""))
+        timed = context.get("timed", True)
+        if timed and self.time.end is None and self.time.values is None:
+            known = "time" in self.model_fields_set
+            raise (
+                InputError("missing; give an end, or the times as values", argument="time.end")
+                if known
+                else (InputError("missing", argument="time"))
+            )
+        self._check_values(drawn=timed)
+        return self
+
+    @property
+    def base(self) -> Path:
+        """The folder that files of the study are relative to."""
+        return self._base
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As that of :class:`Table`, with the files where they were."""
+        if not update:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        context = {"base": self._base, "timed": False}
+        return self._made({**given, **update}, context)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """A copy with other values of some keys (``"training.learning_rate"``), checked.
+
+        Raises:
+            InputError: there is no such key, or its value is not acceptable.
+        """
+        tables: dict[str, Any] = {}
+        for key, value in changes.items():
+            table, _, name = key.partition(".")
+            if not name:
+                tables[table] = value
+                continue
+            if table not in tables:
+                old = getattr(self, table, None)
+                given = old.model_dump(exclude_unset=True) if isinstance(old, Table) else {}
+                tables[table] = given
+            tables[table][name] = value
+        return self.model_copy(update=tables)
+
+    @property
+    def K(self) -> int:
+        """Number of students."""
+        return self.network.students
+
+    @property
+    def M(self) -> int:
+        """Number of teachers."""
+        return self.network.teachers
+
+    @property
+    def student_activation(self) -> str:
+        return self.network.activation
+
+    @property
+    def teacher_activation(self) -> str:
+        return self.network.teacher_activation or self.network.activation
+
+    @cached_property
+    def student_weights(self) -> np.ndarray:
+        """v at alpha = 0, shape (K,)."""
+        return self._weights("student_weights", self.network.student_weights, self.K)
+
+    @cached_property
+    def teacher_weights(self) -> np.ndarray:
+        """The teacher's output weights, shape (M,)."""
+        return self._weights("teacher_weights", self.network.teacher_weights, self.M)
+
+    @cached_property
+    def student_biases(self) -> np.ndarray:
+        """b at alpha = 0, shape (K,)."""
+        return self._weights("student_biases", self.network.student_biases, self.K)
+
+    @cached_property
+    def teacher_biases(self) -> np.ndarray:
+        """c, shape (M,)."""
+        return self._weights("teacher_biases", self.network.teacher_biases, self.M)
+
+    @cached_property
+    def data_model(self) -> DataModel | None:
+        """The input model, None when a state file brings the spectrum."""
+        if self.data is None:
+            return None
+        try:
+            return self.data.built(self._base)
+        except InputError as error:
+            raise error.renamed(f"data.{error.argument}") from None
+
+    @property
+    def state_file(self) -> Path | None:
+        """The state file, relative to the study's own folder."""
+        return None if self.initial.state is None else self._base / self.initial.state
+
+    @property
+    def input_files(self) -> tuple[Path, ...]:
+        """All files that the study takes numbers from, relative to its own folder."""
+        given = (
+            self.initial.state,
+            getattr(self.data, "file", None),
+            getattr(self.data, "features", None),
+        )
+        return tuple(self._base / name for name in given if isinstance(name, str))
+
+    @property
+    def second_layer_learning_rate(self) -> float:
+        """Its own value when given, otherwise the first layer's; 0 for a fixed second layer."""
+        if not self.network.train_second_layer:
+            return 0.0
+        given = self.training.second_layer_learning_rate
+        return self.training.learning_rate if given is None else given
+
+    @property
+    def second_layer_weight_decay(self) -> float:
+        """0 for a fixed second layer."""
+        trained = self.network.train_second_layer
+        return self.training.second_layer_weight_decay if trained else 0.0
+
+    @cached_property
+    def rule_keys(self) -> tuple[str, ...]:
+        """The keys by which the rule is another one than plain descent of the squared loss."""
+        found = [
+            f"{table}.{key}"
+            for table, keys in RULE_KEYS.items()
+            for key in keys
+            if not getattr(self, table).at_default(key)
+        ]
+        return (*found, *(("task",) if self.task else ()))
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The keys by which the rule is nothing but its statement."""
+        keys = (f"training.{key}" for key in STATED_KEYS)
+        return tuple(key for key in keys if key in self.rule_keys)
+
+    @cached_property
+    def alpha(self) -> np.ndarray:
+        """The times at which results are wanted; see :meth:`Time.grid`."""
+        return self.time.grid()
+
+    @cached_property
+    def simulation_alpha(self) -> np.ndarray:
+        """The times at which the simulation reports: those of the study up to [simulation] end."""
+        end = self.simulation.end
+        if end is None:
+            return self.alpha
+        inside = self.alpha[self.alpha <= end]
+        return inside if inside.size and inside[-1] == end else np.append(inside, end)
+
+    @cached_property
+    def text(self) -> str:
+        """The study with all defaults filled in; reads back to an equal study.
+
+        Arrays of more than 1000 numbers are named by their digest.
+        """
+        return to_toml(self.tables(_MOST_NUMBERS))
+
+    def tables(self, most_numbers: float = math.inf) -> dict[str, Any]:
+        """What the text holds, with all defaults filled in.
+
+        Args:
+            most_numbers: larger arrays are named by their digest.
+        """
+        tables = self.model_dump(mode="python", exclude_none=True)
+        # what makes no difference to plain descent is not said
+        for table, keys in RULE_KEYS.items():
+            for key in keys:
+                if f"{table}.{key}" not in self.rule_keys:
+                    tables[table].pop(key, None)
+        if not self.task:
+            del tables["task"]
+        for key, value in tables.get("data", {}).items():
+            if isinstance(value, Given):
+                small = value.numbers <= most_numbers
+                tables["data"][key] = value.value() if small else repr(value)
+        # a default next to what replaces it would be refused when read back
+        for name, each in (("data", self.data), ("initial", self.initial), ("time", self.time)):
+            for key in () if each is None else each.idle():
+                tables[name].pop(key, None)
+        if self.initial.state is not None:
+            for key in {"student_weights", "teacher_weights"} - self.network.model_fields_set:
+                del tables["network"][key]
+        return tables
+
+    def only_plain(self, what: str) -> None:
+        """Refuse another rule than plain descent of the squared loss, by its first key.
+
+        Args:
+            what: does not know other rules, in words.
+
+        Raises:
+            InputError: the study has another rule.
+        """
+        if self.rule_keys:
+            raise InputError(
+                f"not derived together with {what}, which is for plain descent of the squared "
+                "loss; remove the key",
+                argument=self.rule_keys[0],
+            )
+
+    def _weights(self, key: str, given: float | list[float] | str, count: int) -> np.ndarray:
+        if isinstance(given, list):
+            if len(given) != count:
+                raise InputError(
+                    f"has {len(given)} entries, expected {count}", argument=f"network.{key}"
+                )
+            return np.array(given, dtype=np.float64)
+        if isinstance(given, str):
+            try:
+                given = _weight(given, self.K, self.M)
+            except FormulaError as error:
+                raise error.renamed(f"network.{key}") from None
+        return np.full(count, float(given))
+
+    def _check_values(self, *, drawn: bool) -> None:
+        """The checks that need more than one key.
+
+        Args:
+            drawn: vectors will be drawn, unless the study says otherwise.
+        """
+        for key, text in (
+            ("activation", self.network.activation),
+            ("teacher_activation", self.teacher_activation),
+        ):
+            try:
+                _activation(text)
+            except InputError as error:
+                raise error.renamed(f"network.{key}") from None
+        _ = self.student_weights, self.teacher_weights
+        _ = self.student_biases, self.teacher_biases
+        check_rule(self.network, self.training, self.task)
+        model = self.data_model
+        if model is not None and self.initial.state is None:
+            if self.initial.draw == "sampled":
+                latent = model.latent
+                if drawn and latent is not None and latent.dimension is None:
+                    raise InputError(
+                        "the limit has no vectors to draw; "
+                        'use initial.draw = "mean", or give data.dimension and latent_dimension',
+                        argument="data.latent_ratio",
+                    )
+                if drawn or model.dimension is not None:
+                    model.multiplicities()
+            assert self.data is not None
+            key, size = self.data.DIMENSION, model.dimension
+            if model.has_latent_teacher:
+                assert model.latent is not None
+                key, size = "latent_dimension", model.latent.dimension
+            if self.initial.teacher == "orthogonal" and size is not None and size < self.M:
+                raise InputError(
+                    f"{self.M} orthogonal teachers do not fit into data.{key} = {size}",
+                    argument="initial.teacher",
+                )
+        if model is None and self.initial.state is None:
+            raise InputError("missing; give [data] or initial.state", argument="data")
+        if self.rule_keys:
+            check_pairs(self)
+
+
+@lru_cache(maxsize=64)
+def _weight(formula: str, K: int, M: int) -> float:
+    return evaluate_scalar(formula, {"K": K, "M": M})
+
+
+@lru_cache(maxsize=64)
+def _activation(text: str) -> Activation:
+    return activation(text)
+
+
+def load_study(path: str | Path, *, timed: bool = True) -> Study:
+    """Read and check a study file; see :func:`study_from_mapping`.
+
+    Raises:
+        InputError: the file cannot be read, or anything in it is not acceptable.
+    """
+    path = Path(path)
+    raw = read_file(path)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+    try:
+        return parse_study(text, base=path.parent, timed=timed)
+    except InputError as error:
+        raise error.inside(path.name) from None
+
+
+def parse_study(text: str, base: str | Path = ".", *, timed: bool = True) -> Study:
+    """Check the text of a study; ``base`` is the folder that files named in it are relative to.
+
+    Raises:
+        InputError: not TOML, or a key or value is not acceptable; with a sweep, every combination
+            is checked.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"not a TOML file: {error}") from None
+    return study_from_mapping(raw, base, timed=timed)
+
+
+def study_from_mapping(
+    raw: Mapping[str, Any], base: str | Path = ".", *, timed: bool = True
+) -> Study:
+    """As :func:`parse_study`, from nested dictionaries; for studies made by programs.
+
+    Args:
+        raw: the tables.
+        base: the folder that files named in them are relative to.
+        timed: refuse a study that does not say at which times results are wanted.
+    """
+    tables = dict(raw)
+    sweep = _read_sweep(tables.pop("sweep", {}))
+    studies = _combined(tables, sweep, Path(base), timed=timed)
+    _, first = next(studies)
+    if not sweep:
+        return first
+    for _ in studies:
+        pass  # every one is checked, none is kept
+    return first.model_copy(update={"sweep": sweep})
+
+
+def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
+    """The study with these keys and values added to its [sweep], or in place of its own.
+
+    The combinations are checked when they are made, by :func:`expand_sweep`.
+
+    Raises:
+        InputError: A key is no study's, or there are too many combinations.
+    """
+    added = {key: list(values) for key, values in sweep.items()}
+    return study.model_copy(update={"sweep": _read_sweep({**study.sweep, **added})})
+
+
+def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]]:
+    """One study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
+
+    Combinations come in the order of the file, the last key varying fastest. A study without a
+    sweep gives itself with an empty label.
+
+    Args:
+        study: Its combinations are checked here.
+        timed: Refuse one that does not say at which times results are wanted.
+
+    Raises:
+        InputError: A combination is no study; the message has its label.
+    """
+    if not study.sweep:
+        return [("", study)]
+    tables = study.model_dump(mode="python", exclude_unset=True)
+    del tables["sweep"]
+    return list(_combined(tables, study.sweep, study.base, timed=timed))
+
+
+def _combined(
+    tables: Mapping[str, Any], sweep: Mapping[str, list[Any]], base: Path, *, timed: bool
+) -> Iterator[tuple[str, Study]]:
+    """Label and study of every combination, checked; it is told where they are so many."""
+    count = math.prod(len(values) for values in sweep.values())
+    with progress_bar("lines") as tell:
+        for done, combination in enumerate(_combinations(sweep)):
+            if count > 1:
+                tell("checking the studies of the sweep", done / count)
+            changed = tables
+            for key, value in combination.items():
+                changed = _replaced(changed, key.split("."), value, key)
+            try:
+                yield _label(combination), _checked(changed, base, timed=timed)
+            except InputError as error:
+                if not combination:
+                    raise
+                reason = f"{error.reason} (in [sweep] with {_label(combination)})"
+                raise type(error)(reason, argument=error.argument, entry=error.entry) from None
+
+
+def _checked(tables: Mapping[str, Any], base: Path, *, timed: bool = True) -> Study:
+    return Study._made(tables, {"base": base, "timed": timed})
+
+
+def _read_sweep(raw: Any, prefix: str = "") -> dict[str, list[Any]]:
+    """Flatten [sweep]: ``"data.x" = […]`` and ``data.x = […]`` mean the same."""
+    if not isinstance(raw, Mapping):
+        raise InputError("must be a table of lists", argument="sweep")
+    result: dict[str, list[Any]] = {}
+    for key, value in raw.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            result.update(_read_sweep(value, f"{name}."))
+            continue
+        if not isinstance(value, list) or not value:
+            raise InputError("must be a list of at least one value", argument=f"sweep.{name}")
+        parts = name.split(".")
+        if len(parts) != 2 or parts[1] not in known_keys(parts[:1]):
+            raise InputError(f'sweep."{name}": is not the name of a study\'s key (table.key)')
+        result[name] = list(value)
+    if math.prod(len(values) for values in result.values()) > 100_000:
+        raise InputError("more than 100000 combinations", argument="sweep")
+    return result
+
+
+def _combinations(sweep: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*sweep.values()):
+        yield dict(zip(sweep, values, strict=True))
+
+
+def _replaced(tables: Mapping[str, Any], path: list[str], value: Any, key: str) -> dict[str, Any]:
+    table = tables.get(path[0], {})
+    if not isinstance(table, Mapping):
+        raise InputError(f"{path[0]}: should be a table")
+    return {**tables, path[0]: {**table, path[1]: value}}
+
+
+def _label(combination: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.split('.')[-1]}={short_text(v)}" for key, v in combination.items())

@@ -1,0 +1,111 @@
+"""When a run changes: tasks that follow each other, schedules of the learning rates.
+
+A run is cut at the times at which something jumps. Between two cuts one task, or one mixture of
+tasks, is taught, and the rates are constant or a smooth function of α.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+
+from symderiv.problem.study import Study
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A piece of a run.
+
+    Attributes:
+        begin, end: times α.
+        shares: the probability of each task that is taught; empty without tasks.
+        rate: what multiplies all learning rates, a number or a formula in ``alpha``.
+    """
+
+    begin: float
+    end: float
+    shares: tuple[tuple[int, float], ...]
+    rate: float | str
+
+
+def timetable(study: Study) -> tuple[Phase, ...]:
+    """The phases of a study up to its last time."""
+    end = float(study.alpha[-1])
+    jumps = {0.0, end, *_jumps_of_schedule(study), *_ends_of_tasks(study)}
+    cuts = sorted(jump for jump in jumps if 0.0 <= jump <= end)
+    if len(cuts) == 1:
+        cuts *= 2  # nothing but the start is asked for
+    return tuple(
+        Phase(begin, until, _shares(study, begin), _rate(study, begin))
+        for begin, until in pairwise(cuts)
+    )
+
+
+def numbered_tasks(study: Study) -> tuple[int, ...]:
+    """The numbers of the entries of [[task]] that have teachers."""
+    return tuple(n for n, task in enumerate(study.task) if task.teachers is not None)
+
+
+def heads(study: Study) -> dict[int, int]:
+    """The student's head of each task: its own, numbered as the task, unless the study says more.
+
+    ``head = "shared"`` is head 0.
+    """
+    found = {}
+    for number in numbered_tasks(study):
+        given = study.task[number].head
+        found[number] = number if given is None else 0 if given == "shared" else int(given)
+    return found
+
+
+def task_weights(study: Study, number: int, teacher_weights: np.ndarray) -> np.ndarray:
+    """Output weights of the teacher in a task: zero for units that are not in it, shape (M,).
+
+    Args:
+        study, number: the task.
+        teacher_weights: of all units, those of the state; a state file may bring its own.
+    """
+    teachers = study.task[number].teachers or []
+    weights = np.zeros(study.M)
+    weights[teachers] = teacher_weights[teachers]
+    return weights
+
+
+def _ends_of_tasks(study: Study) -> Iterator[float]:
+    return (task.until for task in study.task if task.until is not None)
+
+
+def _jumps_of_schedule(study: Study) -> list[float]:
+    schedule = study.training.schedule
+    if not isinstance(schedule, dict):
+        return []
+    return cast("list[float]", schedule["times"] if "times" in schedule else [schedule["after"]])
+
+
+def _shares(study: Study, begin: float) -> tuple[tuple[int, float], ...]:
+    """Of the task that is taught right after ``begin``; the last one goes on for ever."""
+    for number, task in enumerate(study.task):
+        last = number == len(study.task) - 1
+        if last or begin < (math.inf if task.until is None else task.until):
+            if task.mixture is None:
+                return ((number, 1.0),)
+            return tuple((int(each), share) for each, share in task.mixture.items() if share > 0.0)
+    return ()
+
+
+def _rate(study: Study, begin: float) -> float | str:
+    schedule = study.training.schedule
+    if schedule is None:
+        return 1.0
+    if isinstance(schedule, str):
+        return schedule
+    if "times" in schedule:
+        times, rates = cast("list[list[float]]", [schedule["times"], schedule["rates"]])
+        return rates[int(np.searchsorted(times, begin, side="right")) - 1]
+    power, after = cast("list[float]", [schedule["power"], schedule["after"]])
+    return 1.0 if begin < after else f"(alpha/{after!r})**(-({power!r}))"

@@ -1,0 +1,1 @@
+"""HTML pages and terminal summaries, put together from curves, claims and derivations."""

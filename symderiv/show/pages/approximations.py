@@ -1,0 +1,259 @@
+"""The part of a derivation that says how activations without closed means enter the equations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.written_derivation import Section, Step
+from symderiv.show.pages.integral_steps import expectation_steps, integral_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from symderiv.gaussian.erf_mixture import Mixture
+    from symderiv.learning.rule.learning_problem import LearningProblem
+    from symderiv.lowering.means.approximation import Mixtures
+    from symderiv.lowering.means.quadrature_means import Quadrature
+
+_FIELDS = "uvwz"
+_INDICES = "klmn"
+_DERIVATIVES = {"i2": 0, "i3": 1, "i4": 2}
+
+
+def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Section]:
+    """The Gaussian integrals of a problem: closed, through mixtures, or as what is computed.
+
+    Args:
+        problem: The activations.
+        tolerance: Bound on the error of what is not closed; None for the method's default.
+
+    Raises:
+        InputError: The dynamics does not exist.
+        ToleranceError: The tolerance is out of reach.
+    """
+    from symderiv.foundation.errors import NotYetError
+    from symderiv.lowering.means.approximation import (
+        DEFAULT_TOLERANCE,
+        has_holes,
+        mixtures,
+        quadrature,
+    )
+
+    if not has_holes(problem):
+        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        try:
+            if found is None:
+                return integral_sections(problem.student, problem.teacher)
+            return [_mixtures(found), *_integrals(problem, found)]
+        except NotYetError:
+            pass  # there is another way
+    rules = quadrature(problem, tolerance, limited=False)
+    return [_rules(rules), *(_defined(*each) for each in _wanted(problem))]
+
+
+def _rules(rules: Quadrature) -> Section:
+    """How the means are computed, with the largest error that was found."""
+    from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
+
+    reach = rules.rule.four[2]
+    how = (
+        "Gauss' rule in panels between the kinks of the activations. Where fields are nearly "
+        "aligned the kinks of one are seen by the other in a thin layer; panels grow geometrically "
+        "out of it."
+        if rules.kinked
+        else "Equal steps in every $t_a$, fine enough for every field that moves with it; what "
+        "lies beyond a sphere is left out."
+    )
+    longest = rules.rule.four[0 if rules.kinked else 1]
+    steps = [
+        Step(
+            "no closed form",
+            "The means of products of these activations are outside the class that the rules of "
+            "the Gaussian calculus close; they stay integrals.",
+            "",
+            r"z = L t ,\quad L L^{T} = C ,\quad \left\langle f(z) \right\rangle = \int f(L t) "
+            r"\prod_a \frac{e^{- t_a^2/2}}{\sqrt{2 \pi}} dt_a",
+        ),
+        Step(
+            "quadrature",
+            how,
+            "",
+            rf"h_a \le \min\left({_number(longest)}, "
+            rf"\frac{{{_number(rules.rule.step)}}}{{\max_b \left|L_{{ba}}\right|}}\right) ,\quad "
+            rf"\left|t\right| \le {_number(reach)}",
+        ),
+        Step(
+            "largest error found",
+            "The largest difference from a much finer rule that a search over covariances found, "
+            "times a safety factor: random, aligned and opposite, almost singular and singular "
+            f"ones with variances up to {LARGEST_VARIANCE:g}.",
+            "",
+            rf"\left|\Delta I_2\right| , \left|\Delta I_4\right| \le {_number(rules.error)}",
+        ),
+    ]
+    return Section("Means by quadrature", "approximation", tuple(steps))
+
+
+def _defined(name: str, kind: str, key: str, teachers: Sequence[bool]) -> Section:
+    """An integral that stays one."""
+    mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
+    step = Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)
+    return Section(f"Gaussian integral {name}", key, (step,))
+
+
+def _product(kind: str, teachers: Sequence[bool]) -> list[str]:
+    """The factors of I2, I3 or I4."""
+    fields = _fields_of(kind)
+    factors = []
+    for number, teacher in enumerate(teachers):
+        mark = "'" if number < _DERIVATIVES[kind] else ""
+        factors.append(rf"{_letter(teacher)}{mark}({fields[number]})")
+        if kind == "i3" and number == 0:
+            factors.append("v")
+    return factors
+
+
+def _fields_of(kind: str) -> str:
+    """I3 has a field of its own in its second slot."""
+    return "uw" if kind == "i3" else _FIELDS
+
+
+def _letter(teacher: bool) -> str:
+    return r"\tilde g" if teacher else "g"
+
+
+def _mixtures(found: Mixtures) -> Section:
+    """The mixture of every approximated activation with its errors."""
+    import sympy as sp
+
+    steps = [
+        Step(
+            "mixture",
+            "The hyperbolic tangent is a scale mixture of error functions, because "
+            r"$1/\cosh^2 \sqrt{t}$ is completely monotone in $t$: it is the Laplace transform of a "
+            r"positive measure $\nu$.",
+            r"\tanh x",
+            r"\int_0^{\infty} \sqrt{\frac{\pi}{4 s}} \operatorname{erf}\left(\sqrt{s} x\right) "
+            r"d\nu(s)",
+        )
+    ]
+    for teacher, table in found.tables.items():
+        letter, mixture = _letter(teacher), table.mixture
+        rest = mixture.form.rest
+        right = rf"\sum_{{k=1}}^{{{mixture.terms}}} w_k \operatorname{{erf}}\left(a_k x\right)"
+        if rest != 0:
+            right = f"{sp.latex(rest)} + {right}"
+        steps.append(
+            Step(
+                "approximation",
+                f"With {mixture.terms} terms, chosen for the tolerance {found.tolerance:g}. It is "
+                f"the function {sp.sstr(mixture.form.expression)} that is approximated.",
+                rf"{letter}(x) = {sp.latex(mixture.form.expression)} \approx {letter}_n(x)",
+                right,
+            )
+        )
+        steps.append(
+            Step(
+                "numbers",
+                "Weights and scales; the errors below hold for exactly these numbers.",
+                r"\left(w_k, a_k\right)_k",
+                r" ,\ ".join(
+                    rf"\left({_number(w)}, {_number(a)}\right)"
+                    for w, a in zip(mixture.weights, mixture.scales, strict=True)
+                ),
+            )
+        )
+        steps.append(_bound(letter, mixture))
+    return Section("Activation as a sum of error functions", "approximation", tuple(steps))
+
+
+def _bound(letter: str, mixture: Mixture) -> Step:
+    return Step(
+        "certified error",
+        "Proved by ball arithmetic: Taylor polynomials with enclosed remainders near the origin, "
+        "monotone tails beyond.",
+        "",
+        rf"\sup_x \left|{letter}(x) - {letter}_n(x)\right| \le {_number(mixture.error)} ,\quad "
+        rf"\sup_x \left|{letter}'(x) - {letter}_n'(x)\right| \le "
+        rf"{_number(mixture.derivative_error)}",
+    )
+
+
+def _number(value: float) -> str:
+    """A double with all its digits; powers of ten as people write them."""
+    mantissa, _, exponent = repr(value).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def _integrals(problem: LearningProblem, found: Mixtures) -> list[Section]:
+    """I2, I3 and I4: the definition, the sum, and the closed form of its summand."""
+    return [_integral(problem, found, *each) for each in _wanted(problem)]
+
+
+def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, ...]]]:
+    """Name, kind, key, and for every slot whether the teacher's activation stands there."""
+    if problem.same_activation:
+        return [
+            ("I2", "i2", "i2", (False,) * 2),
+            ("I3", "i3", "i3", (False,) * 2),
+            ("I4", "i4", "i4", (False,) * 4),
+        ]
+    return [
+        ("I2, student and student", "i2", "i2_student", (False, False)),
+        ("I2, student and teacher", "i2", "i2_cross", (False, True)),
+        ("I2, teacher and teacher", "i2", "i2_teacher", (True, True)),
+        ("I4, four students", "i4", "i4_student", (False,) * 4),
+        ("I4, one teacher", "i4", "i4_cross", (False, False, False, True)),
+        ("I4, two teachers", "i4", "i4_teacher", (False, False, True, True)),
+    ]
+
+
+def _integral(
+    problem: LearningProblem,
+    found: Mixtures,
+    name: str,
+    kind: str,
+    key: str,
+    teachers: Sequence[bool],
+) -> Section:
+    import sympy as sp
+
+    from symderiv import gaussian
+
+    x = sp.Symbol("x", real=True)
+    fields = _fields_of(kind)
+    summed, weights, scaled, slots = [], [], [], []
+    for number, teacher in enumerate(teachers):
+        table = found.tables.get(teacher)
+        if table is None:
+            slots.append((problem.teacher if teacher else problem.student).expression)
+            continue
+        index, steep = _INDICES[number], number < _DERIVATIVES[kind]
+        summed.append(index)
+        weights.append(f"w_{index}" + (f" a_{index}" if steep else ""))
+        scaled.append(rf"{fields[number]} \to a_{index} {fields[number]}")
+        slots.append(sp.erf(x))
+    mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
+    steps = [Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)]
+    functions: dict[str, Callable[..., Any]] = {
+        "i2": gaussian.i2,
+        "i3": gaussian.i3,
+        "i4": gaussian.i4,
+    }
+    closed = functions[kind](*slots, folded=True)
+    if not summed:
+        return Section(f"Gaussian integral {name}", key, *expectation_steps(closed))
+    derived, result = expectation_steps(closed)
+    affine = any(table.mixture.form.rest != 0 for table in found.tables.values())
+    steps.append(
+        Step(
+            "linearity",
+            "The mixture in every slot; each summand is the mean F with erf in the place of the "
+            "activation, of fields scaled by the slots' $a$."
+            + (" The affine part is multiplied out beside it." if affine else ""),
+            f"I_{kind[1]}",
+            rf"\sum_{{{' '.join(summed)}}} {' '.join(weights)} F({' , '.join(scaled)})"
+            + (r" + \ldots" if affine else ""),
+        )
+    )
+    return Section(f"Gaussian integral {name}", key, (*steps, *derived), result)

@@ -1,0 +1,65 @@
+"""The derivation that is shown for a learning problem: Gaussian integrals and their dynamics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symderiv.foundation.written_derivation import Derivation, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symderiv.formula import Activation
+    from symderiv.learning.rule.learning_rule import LearningRule
+
+
+def learning_derivation(
+    student: Activation,
+    teacher: Activation,
+    tolerance: float | None = None,
+    *,
+    plateau: bool = False,
+    rule: LearningRule | None = None,
+    rates: Sequence[Section] = (),
+) -> Derivation:
+    """From the update of one example to the equations, then the integrals that they need.
+
+    Args:
+        student, teacher: The activations.
+        tolerance: Bound on the error of what has no closed form; None for the method's default.
+        plateau: Also the symmetric plateau of equal activations, its linearisation and escape, for
+            plain descent.
+        rule: The learning rule, plain descent of the squared loss when left out. The integrals are
+            shown for plain descent only.
+        rates: What rules tell of that change rates only.
+
+    Raises:
+        InputError: The dynamics of this pair does not exist (a divergent noise term).
+        ToleranceError: The tolerance is out of reach.
+    """
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.narration.narrator import sections as told
+    from symderiv.learning.rule.learning_problem import LearningProblem
+    from symderiv.learning.rule.learning_rule import PLAIN
+    from symderiv.show.pages.approximations import integral_parts
+
+    problem = LearningProblem(student, teacher, rule or PLAIN)
+    equations = derive_equations(problem)
+    sections = [*told(equations), *rates]
+    if problem.rule == PLAIN:
+        sections += integral_parts(problem, tolerance)
+    if plateau and problem.rule == PLAIN and not rates and student.text == teacher.text:
+        from symderiv.show.pages.plateau_sections import plateau_sections
+
+        sections += plateau_sections(student, equations)
+    if student.text == teacher.text:
+        title = f"Learning dynamics of the activation {_name(student)}"
+    else:
+        title = f"Learning dynamics: student {_name(student)}, teacher {_name(teacher)}"
+    return Derivation(title, tuple(sections))
+
+
+def _name(activation: Activation) -> str:
+    if activation.name is None or activation.name == activation.text:
+        return f"g(x) = {activation.text}"
+    return f"{activation.name}, g(x) = {activation.text}"

@@ -1,0 +1,492 @@
+"""The whole of a study: derive, solve, simulate, compare, plot, report."""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.errors import InputError, StoppedError
+from symderiv.foundation.outputs import Output, OutputFolder
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.show.pages.summary import agreement_json, print_summary
+from symderiv.show.plots.claims import Findings, claims, findings, letter
+from symderiv.show.plots.curves import Case, Curve, Points
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from symderiv.experiment.studies.simulation import Simulation
+    from symderiv.foundation.written_derivation import Derivation
+    from symderiv.integrate.flows.trajectory import Trajectory
+    from symderiv.learning.rule.learning_rule import LearningRule
+    from symderiv.problem.initial import Initial
+    from symderiv.problem.study import Study
+    from symderiv.storage.checkpoint import Checkpoint
+    from symderiv.storage.kernels import Kernel
+
+Progress = Callable[[str, float], None]
+
+#: From an output file to its checkpoint.
+Checkpoints = Callable[[Path], "Checkpoint"]
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult(Shown):
+    """What a study left behind.
+
+    Attributes:
+        title: The study's name.
+        found: Findings, one per case of the sweep.
+        report: The HTML report.
+        figures: The figure files.
+        files: RUN and SIM files.
+        failures: One line per case whose integration or simulation did not reach its end.
+    """
+
+    title: str
+    found: tuple[Findings, ...]
+    report: Path
+    figures: tuple[Path, ...]
+    files: tuple[Path, ...]
+    failures: tuple[str, ...]
+
+    def failure(self) -> str | None:
+        """What did not reach its end or does not agree, in one line; None if nothing."""
+        if self.failures:
+            return "; ".join(self.failures)
+        compared = agreement_json(self.found)
+        if compared["agrees"] is False:
+            differing = [case["case"] or "this study" for case in compared["cases"]]
+            return f"equations and simulation do not agree for {', '.join(differing)}"
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``symderiv study --json`` prints."""
+        return {
+            "report": str(self.report),
+            "figures": [str(path) for path in self.figures],
+            "agreement": agreement_json(self.found),
+            "files": [str(path) for path in self.files],
+            "claims": self.claims_json(),
+        }
+
+    def print(self, console: Console) -> None:
+        """Print to a Rich console what ``symderiv study`` prints."""
+        from symderiv.foundation.terminal import show
+
+        print_summary(console, self.title, self.found)
+        show(console)
+        for label, paths in (
+            ("report", (self.report,)),
+            ("figure", self.figures),
+            ("numbers", self.files),
+        ):
+            for path in paths:
+                show(console, f"{label:<9}{path}", soft_wrap=True)
+
+    def to_text(self) -> str:
+        """What ``symderiv study`` prints."""
+        from symderiv.foundation.terminal import terminal
+
+        content = StringIO()
+        self.print(terminal(file=content, width=100, color_system=None))
+        return content.getvalue()
+
+    def _summary(self) -> Summary:
+        agrees = agreement_json(self.found)["agrees"]
+        rows: list[tuple[str, object]] = [
+            ("cases", len(self.found)),
+            ("equations and SGD agree", agrees),
+            ("report", str(self.report)),
+            ("files", len(self.figures) + len(self.files)),
+        ]
+        return Summary(f"Study {self.title}", rows, list(self.failures))
+
+    def claims_json(self) -> list[dict[str, str | bool | None]]:
+        """The sentences of the report and whether they hold, null for plain observations."""
+        return [{"text": claim.text, "holds": claim.holds} for claim in claims(self.found)]
+
+
+def curve_of(trajectory: Trajectory) -> Curve:
+    """The part of an integration that is shown."""
+    numbers: dict[str, float | int | str] = {
+        "steps": trajectory.steps,
+        "right-hand sides": trajectory.rhs_evaluations,
+        "seconds": trajectory.wall_seconds,
+        "tolerance": trajectory.relative_tolerance,
+        "error reached": trajectory.tolerance_reached,
+    }
+    if trajectory.compression is not None:
+        numbers["compressed"] = str(trajectory.compression)
+        numbers["compression error"] = trajectory.compression.error
+    return Curve(
+        alpha=trajectory.alpha,
+        error=trajectory.generalization_error,
+        Q=trajectory.Q,
+        R=trajectory.R,
+        T=trajectory.T,
+        v=trajectory.v,
+        numbers=numbers,
+        complete=trajectory.cause == "done",
+        end_reason=trajectory.message,
+        warnings=trajectory.warnings,
+    )
+
+
+def points_of(simulation: Simulation) -> Points:
+    """The part of a simulation that is shown; times are those of whole numbers of examples."""
+    warnings = list(simulation.warnings)
+    if not simulation.succeeded:
+        warnings.append(f"simulation: {simulation.message}")
+    return Points(
+        alpha=simulation.examples / simulation.dimension,
+        error=simulation.mean("generalization_error"),
+        error_se=simulation.standard_error("generalization_error"),
+        Q=simulation.mean("Q"),
+        Q_se=simulation.standard_error("Q"),
+        R=simulation.mean("R"),
+        R_se=simulation.standard_error("R"),
+        v=simulation.mean("v"),
+        v_se=simulation.standard_error("v"),
+        runs=simulation.runs,
+        numbers={
+            "runs": simulation.runs,
+            "to α": float(simulation.alpha_end),
+            "seconds": simulation.wall_seconds,
+        },
+        warnings=tuple(warnings),
+    )
+
+
+def settings_of(study: Study) -> list[dict[str, object]]:
+    """The swept values of every case, in the order of ``expand_sweep``."""
+    if not study.sweep:
+        return [{}]
+    values = itertools.product(*study.sweep.values())
+    return [dict(zip(study.sweep, combination, strict=True)) for combination in values]
+
+
+def label_of(settings: Mapping[str, object]) -> str:
+    """How a case is called in figures and sentences, e.g. ``L = 4``."""
+    return ", ".join(f"{letter(key)} = {value}" for key, value in settings.items())
+
+
+def stem_of(settings: Mapping[str, object]) -> str:
+    """The same in the names of its files, in the words of the study's keys."""
+    words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
+    return file_stem(", ".join(words))
+
+
+def file_stem(label: str) -> str:
+    """A label as part of a file name on any system."""
+    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
+
+
+def thorough_variant(study: Study) -> Study:
+    """The study with its simulation as long as its integration."""
+    simulation = study.simulation.model_copy(update={"end": None})
+    changed = study.model_copy(update={"simulation": simulation})
+    changed.__dict__.pop("simulation_alpha", None)
+    changed.__dict__.pop("text", None)
+    return changed
+
+
+def run_study(
+    study: Study,
+    output: Path,
+    *,
+    name: str = "study",
+    files: Sequence[Path] = (),
+    thorough: bool = False,
+    force: bool = False,
+    progress: Progress = lambda task, fraction: None,
+    checkpoints: Checkpoints | None = None,
+) -> StudyResult:
+    """Do everything that a study file asks for and write the results directory.
+
+    Args:
+        study: The study, with its sweep.
+        name: Its name, for the title.
+        files: What must not be replaced beside the files that the study names.
+        output: The results directory; made if needed, files of the same names that symderiv wrote
+            are replaced.
+        thorough: Simulate as far as the equations are integrated.
+        force: Replace files of these names whoever wrote them.
+        progress: Called with the name of a task and the fraction of it that is done.
+        checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
+            until the whole study is done.
+
+    Raises:
+        InputError: The study is not acceptable, or a file must not be replaced.
+        StoppedError: A signal stopped it; its checkpoints are in the directory.
+    """
+    from symderiv.integrate.rules.whichever import rule_of_study, solver_module
+    from symderiv.problem.study import expand_sweep
+
+    cases = expand_sweep(study)
+    settings = settings_of(study)
+    inputs = dict.fromkeys([*files, *(file for _, one in cases for file in one.input_files)])
+    targets = _Targets(OutputFolder(output, inputs=inputs, force=force), settings)
+    kept = _Kept(checkpoints)
+    for target in targets.runs + targets.simulations:
+        kept.of(target.path)
+    progress("deriving", 0.0)
+    # of the case whose rule has most to say: a sweep may begin with plain descent
+    rules = [rule_of_study(variant) for _, variant in cases]
+    derivation = _derivation(study, max(rules, key=lambda rule: len(rule.features)))
+    progress("deriving", 1.0)
+    found, results, failures = [], [], []
+    kernels: dict[tuple[object, ...], Kernel] = {}
+    for index, (_, variant) in enumerate(cases):
+        case_study = thorough_variant(variant) if thorough else variant
+        key = (
+            case_study.student_activation,
+            case_study.teacher_activation,
+            case_study.time.relative_tolerance,
+            rules[index],
+        )
+        if key not in kernels:
+            kernels[key] = solver_module(case_study)
+        case, written, failed = _case(
+            case_study, settings[index], kernels[key], targets.case(index), progress, kept
+        )
+        found.append(findings(case))
+        results += written
+        failures += failed
+    progress("report", 0.0)
+    report, figures = _write_report(
+        name, study, found, derivation, targets, list(kernels.values()), results
+    )
+    progress("report", 1.0)
+    kept.remove()
+    return StudyResult(name, tuple(found), report, tuple(figures), tuple(results), tuple(failures))
+
+
+class _Targets:
+    """All files of a study, refused before anything is computed if one must not be replaced."""
+
+    def __init__(self, folder: OutputFolder, settings: list[dict[str, object]]) -> None:
+        stems = [stem_of(one) for one in settings]
+        self.runs = [folder.file(f"run-{stem}.nc", "nc") for stem in stems]
+        self.simulations = [folder.file(f"sim-{stem}.nc", "nc") for stem in stems]
+        self.figures = {
+            name: folder.file(f"{name}.svg", "svg") for name in ("error", "overlaps", "exponent")
+        }
+        self.report = folder.file("report.html", "html")
+
+    def case(self, index: int) -> tuple[Output, Output]:
+        """The files of a case: its integration and its simulation."""
+        return self.runs[index], self.simulations[index]
+
+
+class _Kept:
+    """The checkpoints of a study's cases."""
+
+    def __init__(self, make: Checkpoints | None) -> None:
+        self._make = make
+        self._made: dict[Path, Checkpoint] = {}
+
+    def of(self, file: Path) -> Checkpoint | None:
+        if self._make is None:
+            return None
+        if file not in self._made:
+            self._made[file] = self._make(file)
+        return self._made[file]
+
+    def finished(self, checkpoint: Checkpoint | None, task: str, message: str) -> None:
+        """A case is done and kept for a study that is resumed, or it was stopped: so is the study.
+
+        Raises:
+            StoppedError: it was stopped.
+        """
+        if checkpoint is None:
+            return
+        if checkpoint.stopped:
+            how = message if "interrupted" in message else f"interrupted after {message}"
+            raise StoppedError(f"{task}: {how}", checkpoint.signal or 2)
+        # what took a moment only is as well done again
+        if checkpoint.seconds > min(1.0, checkpoint.every):
+            checkpoint.write()
+
+    def remove(self) -> None:
+        for checkpoint in self._made.values():
+            checkpoint.remove()
+
+
+def _derivation(study: Study, rule: LearningRule) -> Derivation:
+    from symderiv.formula import activation
+    from symderiv.learning.narration.rates_told import told_of
+    from symderiv.show.pages.derivations import learning_derivation
+
+    student, teacher = map(activation, (study.student_activation, study.teacher_activation))
+    return learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
+
+
+def _case(
+    study: Study,
+    settings: Mapping[str, object],
+    kernel: Kernel,
+    targets: tuple[Output, Output],
+    progress: Progress,
+    kept: _Kept,
+) -> tuple[Case, list[Path], list[str]]:
+    from symderiv.experiment.studies.simulation import write_simulation
+    from symderiv.integrate.flows.trajectory import write_run
+    from symderiv.problem.initial import initial
+
+    label = label_of(settings)
+    run_file, simulation_file = targets
+    start = initial(study)
+    task = f"solving {label}".rstrip()
+    checkpoint = kept.of(run_file.path)
+    trajectory = _solved(study, kernel, start, task, progress, checkpoint)
+    write_run(run_file, trajectory)
+    kept.finished(checkpoint, task, trajectory.message)
+    written, failures, curve, points = [run_file.path], [], curve_of(trajectory), None
+    if not trajectory.succeeded:
+        failures.append(f"{label or 'equations'}: {trajectory.message}")
+    task = f"simulating {label}".rstrip()
+    checkpoint = kept.of(simulation_file.path)
+    simulation = _simulated(study, kernel, start, task, progress, checkpoint)
+    if isinstance(simulation, str):
+        curve = replace(curve, warnings=(*curve.warnings, simulation))
+    else:
+        write_simulation(simulation_file, simulation)
+        kept.finished(checkpoint, task, simulation.message)
+        written.append(simulation_file.path)
+        points = points_of(simulation)
+        if not simulation.succeeded:
+            failures.append(f"{label or 'simulation'}: {simulation.message}")
+    names = tuple(path.name for path in written)
+    return Case(label, dict(settings), curve, points, names), written, failures
+
+
+def _solved(
+    study: Study,
+    kernel: Kernel,
+    start: Initial,
+    task: str,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
+) -> Trajectory:
+    from symderiv.integrate.rules.whichever import solve
+
+    end = float(study.alpha[-1])
+    progress(task, 0.0)
+    trajectory = solve(
+        study,
+        kernel=kernel,
+        start=start,
+        progress=lambda alpha, steps: progress(task, alpha / end),
+        checkpoint=checkpoint,
+    )
+    progress(task, 1.0)
+    return trajectory
+
+
+def _simulated(
+    study: Study,
+    kernel: Kernel,
+    start: Initial,
+    task: str,
+    progress: Progress,
+    checkpoint: Checkpoint | None,
+) -> Simulation | str:
+    """The simulation, or the reason why this study has none."""
+    from symderiv.experiment.studies.simulating import simulate
+
+    progress(task, 0.0)
+    try:
+        simulation = simulate(
+            study,
+            kernel=kernel,
+            start=start,
+            progress=lambda done, total: progress(task, done / max(total, 1)),
+            checkpoint=checkpoint,
+        )
+    except InputError as error:
+        return f"Not simulated: {error}"
+    finally:
+        progress(task, 1.0)
+    return simulation
+
+
+def _write_report(
+    name: str,
+    study: Study,
+    found: list[Findings],
+    derivation: Derivation,
+    targets: _Targets,
+    kernels: list[Kernel],
+    files: list[Path],
+) -> tuple[Path, list[Path]]:
+    from symderiv.show.pages.page import study_page
+    from symderiv.show.plots import plots
+
+    cases = [one.case for one in found]
+    drawn = {
+        "error": plots.error_figure(cases),
+        "overlaps": plots.overlap_figure(cases),
+        "exponent": plots.exponent_figure(cases),
+    }
+    figures = []
+    for kind, figure in drawn.items():
+        plots.save(figure, targets.figures[kind])
+        figures.append(targets.figures[kind].path)
+    provenance = [("Python", platform.python_version())]
+    provenance += [(f"solver {kernel.path.stem}, sha256", kernel.sha256[:16]) for kernel in kernels]
+    page = study_page(
+        title=name.replace("-", " ").replace("_", " ").capitalize(),
+        subtitle=_subtitle(study),
+        found=found,
+        figures=drawn,
+        derivation=derivation,
+        study_text=study.text,
+        provenance=provenance,
+        files=[file.name for file in (*files, *figures)],
+    )
+    targets.report.write_text(page)
+    return targets.report.path, figures
+
+
+def _subtitle(study: Study) -> str:
+    """One sentence: who learns what from which inputs, and how."""
+    from symderiv.formula import activation
+
+    student = activation(study.student_activation)
+    teacher = activation(study.teacher_activation)
+
+    def counted(key: str, count: int, kind: str) -> str:
+        plural = "s" if count > 1 or key in study.sweep else ""
+        return f"{kind} unit{plural}" if key in study.sweep else f"{count} {kind} unit{plural}"
+
+    units = counted("network.students", study.K, "student")
+    if "network.activation" not in study.sweep:
+        units += f" with g(x) = {student.text}"
+    learned = counted("network.teachers", study.M, "teacher")
+    if teacher.text != student.text:
+        learned += f" with g(x) = {teacher.text}"
+    layers = "both layers trained" if study.network.train_second_layer else "first layer trained"
+    parts = [f"{units} learn {learned}, {layers}"]
+    # what is swept is said with all its values, at the end
+    if "training.learning_rate" not in study.sweep:
+        parts.append(f"η = {study.training.learning_rate:g}")
+    data: Any = study.data
+    if data is not None:
+        exponent = getattr(data, "exponent", None)
+        inputs = f"{data.model} inputs"
+        if exponent is not None and "data.exponent" not in study.sweep:
+            inputs += f" with β = {exponent:g}"
+        dimension = study.data_model.dimension if study.data_model is not None else None
+        if dimension and "data.dimension" not in study.sweep:
+            inputs += f", N = {dimension}"
+        parts.append(inputs)
+    for key, values in study.sweep.items():
+        parts.append(f"{letter(key)} = {', '.join(str(value) for value in values)}")
+    return "; ".join(parts)

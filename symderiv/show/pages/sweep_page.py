@@ -1,0 +1,128 @@
+"""One HTML page of a sweep: what was swept, how it ended, all pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.foundation.outputs import Output
+from symderiv.show.pages.page import Picture, Table, _data_uri, _render, svg_bytes
+from symderiv.show.plots import sweep_plots
+from symderiv.show.plots.run_quantities import QUANTITIES
+from symderiv.show.plots.sweep_plots import plain_name, swept, value_text
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+    from symderiv.sweeps.sweep_result import Sweep
+
+__all__ = ["page_text", "write_page"]
+
+# Maps of numbers are drawn up to so many points: each is read off its curve.
+_MOST_MAPPED = 20_000
+_MOST_VALUES = 8
+
+
+def write_page(sweep: Sweep, output: Output) -> Path:
+    """Write the page; returns its path."""
+    output.write_text(page_text(sweep))
+    return output.path
+
+
+def page_text(sweep: Sweep) -> str:
+    """The page of a sweep, figures inside."""
+    data = sweep_plots.ascending(sweep.to_xarray())
+    keys = " × ".join(f"{plain_name(data, name)} ({data.sizes[name]})" for name in swept(data))
+    return _render(
+        "sweep.html.j2",
+        title=f"Sweep over {keys}",
+        subtitle="; ".join(_range(data, name) for name in swept(data)),
+        said=_said(sweep),
+        errors=list(sweep.errors.items()),
+        figures=[_picture(figure, caption) for figure, caption in _figures(data)],
+        tables=[_ends(sweep), _work(data)],
+        study_text=_statement(str(data.attrs["study"])),
+        store=Path(sweep.output).name,
+        made_by=str(data.attrs["symderiv_version"]),
+    )
+
+
+def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
+    """The figures of a sweep with their captions."""
+    if "generalization_error" in data:
+        found = [
+            (sweep_plots.curve_figure(data), "Generalisation error ε_g over α."),
+            (
+                sweep_plots.order_figure(data),
+                "Student overlaps Q, student-teacher overlaps R and, where they are trained, the "
+                "output weights v at some points of the sweep.",
+            ),
+        ]
+    else:
+        found = [
+            (sweep_plots.curve_figure(data, name), f"The average {name} over α.")
+            for name in sweep_plots.observables(data)
+        ]
+    if data["status"].size <= _MOST_MAPPED:
+        for name in ("final_error", "plateau_length", "exponent"):
+            figure = sweep_plots.map_figure(data, name)
+            words = QUANTITIES[name].words
+            found.append((figure, f"{words[:1].upper()}{words[1:]} (symderiv: {name})."))
+    if len(np.unique(data["status"].values)) > 1:
+        found.append((sweep_plots.status_figure(data), "How the integrations ended."))
+    return found
+
+
+def _statement(text: str) -> str:
+    """What is swept as it is read; JSON in lines."""
+    if text.startswith("{"):
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    return text
+
+
+def _picture(figure: Figure, caption: str) -> Picture:
+    return Picture(_data_uri(svg_bytes(figure), "image/svg+xml"), caption, caption)
+
+
+def _range(data: xarray.Dataset, name: str) -> str:
+    """A key with its values, the first and the last if they are many."""
+    values = data[name].values
+    shown = [value_text(value) for value in values]
+    if len(shown) > _MOST_VALUES:
+        shown = [*shown[:2], "…", shown[-1]]
+    return f"{plain_name(data, name)} = {', '.join(shown)}"
+
+
+def _said(sweep: Sweep) -> str:
+    missing = sweep.points - sweep.completed - sweep.failed
+    words = f"{sweep.completed} of {sweep.points} points were integrated to their end"
+    if sweep.failed:
+        words += f", {sweep.failed} ended before"
+    return words + (f", {missing} are not computed yet." if missing else ".")
+
+
+def _ends(sweep: Sweep) -> Table:
+    rows = [[kind, str(count)] for kind, count in sweep.statuses.items()]
+    return Table("How they ended", ["end", "points"], rows)
+
+
+def _work(data: xarray.Dataset) -> Table:
+    def row(name: str, words: str) -> list[str]:
+        values: Any = data[name].values.astype(np.float64)
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return [words, "—", "—", "—"]
+        middle = float(np.median(values))
+        return [words, *(f"{x:.3g}" for x in (values.min(), middle, values.max()))]
+
+    rows = [
+        row("steps", "steps"),
+        row("rhs_evaluations", "right-hand sides"),
+        row("wall_seconds", "seconds"),
+        row("error_sum", "sum of the estimated local errors"),
+    ]
+    return Table("Work per point", ["", "least", "median", "most"], rows)

@@ -1,0 +1,108 @@
+"""The report of a run of a system: figures with their numbers, the derivation, the statement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
+from symderiv.show.pages.behind import csv_uri
+from symderiv.show.pages.page import Picture, Table, _data_uri, _render, _trusted, svg_bytes
+from symderiv.show.plots.claims import number
+from symderiv.show.plots.system_plots import curves_figure
+from symderiv.system.system_sgd import SystemSimulation
+from symderiv.system.system_trajectory import SystemRun
+
+__all__ = ["page_text", "write_page"]
+
+
+def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Output) -> Path:
+    """Write the page; returns its path."""
+    output.write_text(page_text(run, simulation))
+    return output.path
+
+
+def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str:
+    """The page, figures inside.
+
+    Raises:
+        InputError: The run does not know its statement, as one from another process.
+    """
+    if run.system is None:
+        raise InputError("the run does not know its statement; solve it again in this process")
+    last = float(run.alpha[-1]) if run.alpha.size else 0.0
+    ended = "to the end" if run.cause == "done" else f"and ended there: {run.cause}"
+    tables = [_ends(run), _work(run)]
+    if simulation is not None:
+        tables.insert(1, _compared(run, simulation))
+    return _render(
+        "system.html.j2",
+        title=repr(run.system),
+        subtitle=", ".join(f"{name} = {number(value)}" for name, value in run.parameters.items()),
+        said=f"The equations were integrated to α = {last:g}, {ended}.",
+        conditions=list(run.system.conditions),
+        figures=[_picture(run, simulation, name) for name in _shown(run)],
+        tables=tables,
+        derivation=_trusted(run.system.equations.derivation.to_html()),
+        statement=run.statement,
+    )
+
+
+def _shown(run: SystemRun) -> list[str]:
+    """Names of what moves, observables first."""
+    moving = [name for name in run.dimensions if run.alpha.size and np.ptp(run[name], axis=0).any()]
+    return [*run.observables, *moving]
+
+
+def _picture(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Picture:
+    dots = "" if simulation is None else "; points: means over SGD runs, bars: standard errors"
+    kind = "The average" if name in run.observables else "The order parameter"
+    caption = f"{kind} {name} over log α (left) and α (right). Lines: equations{dots}."
+    columns = list(run.columns([name]))
+    rows: list[list[object]] = [["alpha", *(label for label, _ in columns)]]
+    rows += [
+        [repr(float(a)), *(repr(float(v[n])) for _, v in columns)] for n, a in enumerate(run.alpha)
+    ]
+    figure = curves_figure(run, simulation, name)
+    return Picture(_data_uri(svg_bytes(figure), "image/svg+xml"), caption, caption, csv_uri(rows))
+
+
+def _ends(run: SystemRun) -> Table:
+    rows = [[label, number(float(v[0])), number(float(v[-1]))] for label, v in run.columns()]
+    return Table("First and last values", ["", "at the first time", "at the last time"], rows)
+
+
+def _work(run: SystemRun) -> Table:
+    rows = [
+        ["steps", str(run.steps)],
+        ["right-hand sides", str(run.rhs_evaluations)],
+        ["difference from a run at a looser tolerance", number(run.error)],
+    ]
+    return Table("Computation", ["", ""], rows)
+
+
+def _compared(run: SystemRun, simulation: SystemSimulation) -> Table:
+    """Return the deviations of the simulation at the last time that both have."""
+    rows = []
+    both = [a for a in simulation.alpha if np.any(np.isclose(run.alpha, a, rtol=1e-9, atol=0))]
+    if not both:
+        raise InputError(
+            "run and simulation have no time in common; ask both for the same alpha",
+            argument="simulation",
+        )
+    time = float(both[-1])
+    here = int(np.flatnonzero(simulation.alpha == time)[0])
+    there_at = int(np.argmin(np.abs(run.alpha - time)))
+    for name in _shown(run):
+        mean, error = simulation.mean[name][here], simulation.standard_error[name][here]
+        curves = dict(run.columns([name]))
+        labels = list(curves)
+        for place, label in zip(np.ndindex(mean.shape), labels, strict=True):
+            there = float(curves[label][there_at])
+            apart, width = float(mean[place]) - there, float(error[place])
+            deviation = f"{apart / width:+.2f}".replace("-", "−") if width > 0 else "—"
+            rows.append([label, number(there), number(float(mean[place])), deviation])
+    heads = ["", "equations", "SGD", "deviation (standard errors)"]
+    return Table(f"Equations and SGD at α = {time:g}, N = {simulation.dimension}", heads, rows)

@@ -1,0 +1,214 @@
+"""Sentences with numbers: what the curves of a study show, and whether it is what was expected.
+
+A claim is computed from the curves; it can come out false or undecided, and then it says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from symderiv.problem import study  # noqa: F401 - states which tables there are
+from symderiv.problem.checked import record_of
+from symderiv.show.plots import features
+from symderiv.show.plots.curves import Case
+from symderiv.show.plots.features import Agreement, Decay, Plateau
+
+# The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
+_EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence; ``holds`` is None for a plain observation or a claim that stays undecided."""
+
+    text: str
+    holds: bool | None = None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that is read off one case."""
+
+    case: Case
+    plateau: Plateau | None
+    decay: Decay | None
+    agreement: Agreement | None
+
+
+def findings(case: Case) -> Findings:
+    """Plateau, final decay and agreement of one case."""
+    compared = None
+    if case.points is not None:
+        compared = features.agreement(case.curve, case.points)
+    end = features.resolved(case.curve.error, float(case.curve.numbers.get("tolerance", 0.0)))
+    shown = replace(case.curve, alpha=case.curve.alpha[:end], error=case.curve.error[:end])
+    return Findings(case, features.plateau(shown), features.final_decay(shown), compared)
+
+
+def letter(key: str) -> str:
+    """The usual letter of a study key, or the key's last part."""
+    record = record_of(key)
+    return (record and record.letter) or key.rpartition(".")[2].replace("_", " ")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number for reading, e.g. ``0.00608``, ``2130``, ``9.38×10⁻⁷``."""
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return str(value)
+    power = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if -4 < power < 6:
+        return f"{round(value, digits - 1 - power):.{max(0, digits - 1 - power)}f}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}×10{raised}"
+
+
+def describe_plateau(found: Plateau | None) -> str:
+    """The plateau, or the lack of one, in words."""
+    if found is None:
+        return "no plateau: after the initial fall ε_g never slows down and speeds up again"
+    if not found.exists:
+        text = (
+            f"no plateau, only a shoulder: ε_g falls slowest at α = {number(found.alpha)}, with "
+            f"local exponent {number(found.exponent, 2)} where a plateau needs less than "
+            f"{features.FLAT}"
+        )
+        if found.end is None:
+            return text
+        return f"{text}; half of ε_g = {number(found.height)} there is reached at α = " + number(
+            found.end
+        )
+    height = f"plateau at ε_g = {number(found.height)}, begins at α = {number(found.begin)}"
+    if found.end is None:
+        return (
+            f"{height} and has not ended at α = {number(found.last)} "
+            f"(length at least {number(found.length)})"
+        )
+    return f"{height}, ends at α = {number(found.end)} (length {number(found.length)})"
+
+
+def describe_decay(found: Decay) -> str:
+    """The final decay in words."""
+    if found.rate < 0:
+        return (
+            f"ε_g grows from α = {number(found.begin)} to {number(found.end)}, "
+            f"rate {number(-found.rate)} per unit α"
+        )
+    return (
+        f"from α = {number(found.begin)} to {number(found.end)} ε_g falls at a mean rate of "
+        f"{number(found.rate)} per unit α, a local exponent of {number(found.exponent)}"
+    )
+
+
+def describe_agreement(found: Agreement) -> str:
+    """The comparison with the simulation in words."""
+    verdict = "agree" if found.agrees else "DISAGREE"
+    times = len(found.deviations)
+    return (
+        f"equations and {found.runs} SGD runs {verdict}: {found.within_three} of {times} times "
+        f"within 3 standard errors, {found.within} of {times} within {number(found.bound, 2)} (the "
+        f"bound for {found.runs} runs); largest deviation {number(found.largest, 2)}, root mean "
+        f"square {number(found.root_mean_square, 2)}"
+    )
+
+
+def claims(found: Sequence[Findings]) -> list[Claim]:
+    """All sentences of a report: trends over the sweep first, then case by case."""
+    sentences = list(_trends(found))
+    several = len(found) > 1
+    for one in found:
+        label = f"{one.case.label}: " if several else ""
+        if one.agreement is not None:
+            sentences.append(Claim(label + describe_agreement(one.agreement), one.agreement.agrees))
+    for one in found:
+        label = f"{one.case.label}: " if several else ""
+        if not one.case.curve.complete:
+            last = number(float(one.case.curve.alpha[-1])) if one.case.curve.alpha.size else "0"
+            reason = one.case.curve.end_reason
+            sentences.append(Claim(f"{label}the integration ended at α = {last}: {reason}", False))
+        sentences.append(Claim(label + describe_plateau(one.plateau)))
+        if one.decay is not None:
+            sentences.append(Claim(label + describe_decay(one.decay)))
+    return sentences
+
+
+def _trends(found: Sequence[Findings]) -> list[Claim]:
+    """Claims on how plateau and final decay change along the only swept key, if it is a number."""
+    keys = {key for one in found for key in one.case.settings}
+    if len(found) < 2 or len(keys) != 1:
+        return []
+    (key,) = keys
+    values = [one.case.settings.get(key) for one in found]
+    if not all(isinstance(value, int | float) for value in values):
+        return []
+    ordered = sorted(found, key=lambda one: float(str(one.case.settings[key])))
+    expected = key in _EXPECTED_TO_FALL
+    return [_plateau_trend(key, ordered, expected), *_decay_trend(key, ordered, expected)]
+
+
+def _listing(key: str, found: Sequence[Findings], value: Callable[[Findings], str]) -> str:
+    return ", ".join(f"{value(one)} ({letter(key)} = {one.case.settings[key]})" for one in found)
+
+
+def _length_text(one: Findings) -> str:
+    if one.plateau is None or not one.plateau.exists:
+        return "none"
+    bound = "≥ " if one.plateau.end is None else ""
+    return f"{bound}{number(one.plateau.length)}"
+
+
+def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Claim:
+    lengths = f"lengths in α: {_listing(key, found, _length_text)}"
+    names = letter(key)
+    if all(one.plateau is None or not one.plateau.exists for one in found):
+        return Claim(f"There is no plateau at any {names}; {lengths}.", False if expected else None)
+    steps = [_compare(a.plateau, b.plateau) for a, b in itertools.pairwise(found)]
+    if None in steps:
+        return Claim(
+            f"How the plateau changes with {names} cannot be told before longer runs; {lengths}."
+        )
+    if all(step == 0 for step in steps):
+        trend, holds = f"does not change with {names}", False
+    elif all(step is not None and step <= 0 for step in steps):
+        trend, holds = f"gets shorter as {names} grows", True
+    elif all(step is not None and step >= 0 for step in steps):
+        trend, holds = f"gets longer as {names} grows", False
+    else:
+        trend, holds = f"has no monotonic trend in {names}", False
+    return Claim(f"The plateau {trend}; {lengths}.", holds if expected else None)
+
+
+def _compare(first: Plateau | None, second: Plateau | None) -> int | None:
+    """The sign of length(second) − length(first); None if a plateau's unknown end hides it."""
+    a, b = (0.0 if one is None else one.length for one in (first, second))
+    open_a = first is not None and first.exists and first.end is None
+    open_b = second is not None and second.exists and second.end is None
+    if (open_a and open_b) or (open_a and b >= a) or (open_b and a >= b):
+        return None
+    return (b > a) - (b < a)
+
+
+def _decay_trend(key: str, found: Sequence[Findings], expected: bool) -> list[Claim]:
+    decays = [one.decay for one in found]
+    if any(decay is None for decay in decays):
+        return []
+    rates = [decay.rate for decay in decays if decay is not None]
+    listing = _listing(key, found, lambda one: number(one.decay.rate) if one.decay else "")
+    last = decays[0]
+    window = f"over α = {number(last.begin)} to {number(last.end)}" if last else ""
+    measured = f"mean of −d ln ε_g/dα {window}: {listing}"
+    names = letter(key)
+    falling = all(b < a for a, b in itertools.pairwise(rates))
+    rising = all(b > a for a, b in itertools.pairwise(rates))
+    if falling:
+        trend = f"gets slower as {names} grows"
+    elif rising:
+        trend = f"gets faster as {names} grows"
+    else:
+        trend = f"has no monotonic trend in {names}"
+    return [Claim(f"The final decay {trend}; {measured}.", falling if expected else None)]

@@ -1,0 +1,232 @@
+r"""Numbers read off a curve: its plateau, its final decay, its agreement with a simulation.
+
+The local exponent of a curve is s(α) = −d ln ε_g / d ln α. Early in learning it is small because
+nothing has happened yet; it then passes a first maximum (the initial transient). A *plateau* is a
+time after that maximum where s has a minimum below ``FLAT`` = 0.1, that is, where ε_g loses less
+than 7 % while α doubles. Its height is ε_g at the minimum; it begins when ε_g comes within 10 % of
+the height and ends when ε_g has fallen below half of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from symderiv.show.plots.curves import Curve, Floats, Points
+
+FLAT = 0.1
+"""Largest local exponent that still counts as a plateau."""
+
+LAST_PART = 0.2
+"""The final decay is measured over this last part of the time."""
+
+NUMBER_OF_TIMES = 10
+"""Times at which equations and simulation are compared."""
+
+CONFIDENCE = 0.9973
+"""Probability that the range which counts as agreement covers: three standard deviations of a
+normal distribution. With few runs the standard error itself is uncertain, and the range is that of
+Student's t distribution."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """The slowest stretch of a curve after its initial transient.
+
+    Attributes:
+        alpha: Time of the smallest local exponent.
+        height: ε_g there.
+        exponent: The local exponent there.
+        begin, end: When ε_g comes within 10 % of the height, and falls below half of it; ``end`` is
+            None if that does not happen before the last time.
+        last: The last time of the curve.
+    """
+
+    alpha: float
+    height: float
+    exponent: float
+    begin: float
+    end: float | None
+    last: float
+
+    @property
+    def exists(self) -> bool:
+        """Whether the stretch is flat enough to be called a plateau; else it is a shoulder."""
+        return self.exponent < FLAT
+
+    @property
+    def length(self) -> float:
+        """Duration in α; 0 without a plateau, a lower bound if it does not end (``end`` None)."""
+        if not self.exists:
+            return 0.0
+        return (self.last if self.end is None else self.end) - self.begin
+
+
+def local_exponent(alpha: Floats, error: Floats) -> Floats:
+    """s(α) = −d ln ε_g / d ln α by central differences on the given times; α, ε_g > 0."""
+    return -np.gradient(np.log(error), np.log(alpha))
+
+
+def _positive(curve: Curve) -> tuple[Floats, Floats]:
+    good = (curve.alpha > 0) & (curve.error > 0) & np.isfinite(curve.error)
+    return curve.alpha[good], curve.error[good]
+
+
+def resolved(error: Floats, tolerance: float) -> int:
+    """So many of the first errors of a run are its own; below its tolerance is what steps left."""
+    low = np.flatnonzero(error < tolerance * np.max(error, initial=0.0))
+    return int(low[0]) if low.size else error.size
+
+
+def plateau(curve: Curve) -> Plateau | None:
+    """The flattest stretch after the initial transient, or None if the curve has no such stretch.
+
+    The minimum of the local exponent counts only between two maxima or before the last time; a
+    curve whose exponent only grows, or only falls after its transient, has none.
+    """
+    alpha, error = _positive(curve)
+    if alpha.size < 5:
+        return None
+    exponent = local_exponent(alpha, error)
+    transient = _first_maximum(exponent)
+    if transient is None:
+        return None
+    after = exponent[transient:]
+    lowest = transient + int(np.argmin(after))
+    interior = lowest < alpha.size - 1 and exponent[lowest:].max() > exponent[lowest] + FLAT
+    if not interior and exponent[lowest] >= FLAT:
+        return None
+    height = float(error[lowest])
+    begin = _crossing(alpha[: lowest + 1], error[: lowest + 1], 1.1 * height)
+    end = _crossing(alpha[lowest:], error[lowest:], 0.5 * height)
+    return Plateau(
+        alpha=float(alpha[lowest]),
+        height=height,
+        exponent=float(exponent[lowest]),
+        begin=float(alpha[0]) if begin is None else begin,
+        end=end,
+        last=float(alpha[-1]),
+    )
+
+
+def _first_maximum(exponent: Floats) -> int | None:
+    """Index of the first local maximum that rises above ``FLAT`` and is followed by a real fall."""
+    highest = 0
+    for index, value in enumerate(exponent):
+        if value > exponent[highest]:
+            highest = index
+        elif exponent[highest] > FLAT and value < 0.8 * exponent[highest]:
+            return highest
+    return None
+
+
+def _crossing(alpha: Floats, error: Floats, level: float) -> float | None:
+    """The first time at which ε_g falls below ``level``, interpolated in logarithms."""
+    below = np.flatnonzero(error < level)
+    if not below.size:
+        return None
+    index = int(below[0])
+    if index == 0:
+        return float(alpha[0])
+    x0, x1 = math.log(alpha[index - 1]), math.log(alpha[index])
+    y0, y1 = math.log(error[index - 1]), math.log(error[index])
+    return math.exp(x0 + (x1 - x0) * (math.log(level) - y0) / (y1 - y0))
+
+
+@dataclass(frozen=True)
+class Decay:
+    """How ε_g falls over the last part of the time, from ``begin`` to ``end``.
+
+    ``rate`` is −Δ ln ε_g / Δα (per unit α), ``exponent`` is −Δ ln ε_g / Δ ln α; both negative if
+    ε_g grows.
+    """
+
+    begin: float
+    end: float
+    rate: float
+    exponent: float
+
+
+def final_decay(curve: Curve) -> Decay | None:
+    """The mean decay over the last fifth of the time; None with fewer than two times there."""
+    alpha, error = _positive(curve)
+    if alpha.size < 2 or alpha[-1] <= alpha[0]:
+        return None
+    begin = max(float(alpha[0]), (1 - LAST_PART) * float(alpha[-1]))
+    drop = float(np.interp(math.log(begin), np.log(alpha), np.log(error)) - math.log(error[-1]))
+    end = float(alpha[-1])
+    return Decay(begin, end, drop / (end - begin), drop / math.log(end / begin))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Deviations of the simulated means from the equations, in standard errors.
+
+    Attributes:
+        alpha: The compared times.
+        deviations: (mean of the runs − equations) / standard error at those times.
+        runs: Number of runs behind each mean, at least 2.
+    """
+
+    alpha: tuple[float, ...]
+    deviations: tuple[float, ...]
+    runs: int
+
+    @property
+    def bound(self) -> float:
+        """The deviation that counts as agreement, in standard errors: 3 for many runs."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.runs - 1, 0.5 + 0.5 * CONFIDENCE))
+
+    @property
+    def within(self) -> int:
+        """At how many times the deviation is at most ``bound``."""
+        return sum(abs(d) <= self.bound for d in self.deviations)
+
+    @property
+    def within_three(self) -> int:
+        """At how many times the deviation is at most 3 standard errors."""
+        return sum(abs(d) <= 3.0 for d in self.deviations)
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute deviation."""
+        return max(abs(d) for d in self.deviations)
+
+    @property
+    def root_mean_square(self) -> float:
+        """Root mean square of the deviations."""
+        return math.sqrt(sum(d * d for d in self.deviations) / len(self.deviations))
+
+    @property
+    def agrees(self) -> bool:
+        """At least nine tenths of the times are within ``bound`` standard errors."""
+        return self.within >= 0.9 * len(self.deviations)
+
+
+def agreement(curve: Curve, points: Points) -> Agreement | None:
+    """ε_g of equations and simulation at up to ten times spread over the logarithm of α.
+
+    The equations' values between two of their times are interpolated in ln ε_g over ln α. None if
+    there is no common time or no standard error (a single run).
+    """
+    last = float(curve.alpha[-1]) * (1 + 1e-12)
+    usable = (points.alpha > 0) & (points.alpha <= last) & (points.error_se > 0)
+    usable &= points.alpha >= curve.alpha[curve.alpha > 0][0] * (1 - 1e-12)
+    candidates = np.flatnonzero(usable)
+    if not candidates.size:
+        return None
+    logs = np.log(points.alpha[candidates])
+    wanted = np.linspace(logs[0], logs[-1], NUMBER_OF_TIMES)
+    chosen = candidates[sorted({int(np.argmin(np.abs(logs - w))) for w in wanted})]
+    alpha, error = _positive(curve)
+    expected = np.exp(np.interp(np.log(points.alpha[chosen]), np.log(alpha), np.log(error)))
+    deviations = (points.error[chosen] - expected) / points.error_se[chosen]
+    return Agreement(
+        tuple(float(a) for a in points.alpha[chosen]),
+        tuple(float(d) for d in deviations),
+        points.runs,
+    )

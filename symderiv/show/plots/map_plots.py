@@ -1,0 +1,91 @@
+"""Maps over two keys: values, boundaries, and where runs were made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.claims import letter
+from symderiv.show.plots.sweep_plots import written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.sweeps.study_map import StudyMap
+
+__all__ = ["map_axes"]
+
+_LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6e6e6")
+
+
+def map_axes(found: StudyMap, ax: Axes | None, runs: bool) -> Axes:
+    """Draw a map into axes: kinds as areas, a number as shades; boundaries; runs as dots."""
+    axes = new_axes(ax)
+    first, second = found.places
+    shown = found.filled()
+    if found.kinds:
+        _areas(axes, found, shown)
+    else:
+        _shades(axes, found, shown)
+    if runs:
+        i, j = np.nonzero(found.tree.known)
+        axes.plot(second[j], first[i], ".", color="#333333", markersize=1.2, alpha=0.6)
+    axes.set(
+        xlabel=written(letter(found.keys[1])),
+        ylabel=written(letter(found.keys[0])),
+        xscale=_scale(second),
+        yscale=_scale(first),
+        xlim=(second[0], second[-1]),
+        ylim=(first[0], first[-1]),
+    )
+    axes.grid(False)
+    axes.set_title(
+        f"{found.quantity.words}: {found.runs} runs, {found.full_grid} on the full grid", fontsize=9
+    )
+    return axes
+
+
+def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+    from matplotlib.patches import Patch
+
+    first, second = found.places
+    count = len(found.kinds)
+    colours = [_LIGHT[n % len(_LIGHT)] for n in range(count)]
+    norm = BoundaryNorm(np.arange(count + 1) - 0.5, count)
+    axes.pcolormesh(
+        second, first, shown, cmap=ListedColormap(colours), norm=norm, shading="nearest"
+    )
+    for line in found.boundaries():
+        axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
+    handles: list[Any] = [
+        Patch(facecolor=colour, edgecolor="#888888", label=kind)
+        for kind, colour in zip(found.kinds, colours, strict=True)
+    ]
+    axes.legend(handles=handles, loc="best", frameon=True)
+
+
+def _shades(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
+    from matplotlib.colors import LogNorm, Normalize
+
+    first, second = found.places
+    finite = shown[np.isfinite(shown)]
+    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    logarithmic = found.quantity.logarithmic and 0.0 < ends[0] < ends[1]
+    norm = LogNorm(*ends) if logarithmic else Normalize(*ends)
+    whole = np.where(np.isfinite(shown), shown, np.nan)
+    axes.set_facecolor("#bbbbbb")
+    mesh = axes.pcolormesh(second, first, whole, cmap="viridis", norm=norm, shading="nearest")
+    axes.figure.colorbar(mesh, ax=axes, label=found.quantity.words)
+
+
+def _scale(places: np.ndarray) -> str:
+    """Logarithmic if neighbours have one ratio rather than one difference."""
+    values = places.astype(float)
+    if values[0] <= 0.0 or values[-1] <= 2.0 * values[0]:
+        return "linear"
+    middle = values[len(values) // 2]
+    even, geometric = 0.5 * (values[0] + values[-1]), float(np.sqrt(values[0] * values[-1]))
+    return "log" if abs(middle - geometric) < abs(middle - even) else "linear"

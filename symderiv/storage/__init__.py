@@ -1,0 +1,1 @@
+"""Solver modules found or made, checkpoints and result files."""

@@ -1,0 +1,375 @@
+"""Checkpoints: what a long run needs to go on after a kill, to the same numbers bit for bit.
+
+A checkpoint is one file beside the output. Its first line names the format, the second is the
+SHA-256 of the rest, an ``.npz`` archive. It holds *entries*, sets of arrays under a key: an
+integration is kept under a digest of all that goes into it, so an integration that is asked for
+again, finished or not, is recognised whatever the run around it looks like. It also holds the
+*identity* of the run; a file of another identity is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import signal
+import stat
+import threading
+import time
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from symderiv import __version__
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.files import remove_temporaries, write_whole
+from symderiv.foundation.outputs import check_names, resolved
+from symderiv.problem.study import Study
+
+#: Seconds between two checkpoints if nothing else is asked for.
+EVERY = 10.0
+
+_MAGIC = b"symderiv checkpoint 1\n"
+_DIGEST_DIGITS = 64
+# A damaged checkpoint is still one if its first line differs in no more than this.
+_DAMAGED_BYTES = 2
+
+# Writing may take this part of the time: large checkpoints are written less often.
+_SHARE = 0.1
+
+Entry = Mapping[str, np.ndarray]
+
+
+def checkpoint_path(output: Path) -> Path:
+    """Where the checkpoint of an output file is: beside it, with ``.checkpoint`` added."""
+    return output.with_name(f"{output.name}.checkpoint")
+
+
+class Checkpoint:
+    """The checkpoint of one run, and the signals that ask the run to stop.
+
+    A run calls :meth:`open` once, asks :meth:`entry` for what was kept, calls :meth:`keep` and
+    :meth:`write` when it is :meth:`due`, and stops when ``stop_asked``. Whoever owns the result
+    calls :meth:`remove` when it is safe; ``stopped`` tells whether the run was cut short.
+
+    Args:
+        path: the file.
+        every: seconds between two writes; 0 writes whenever the run offers to.
+        fresh: do not use a file that is there, but remove it.
+        notice: called with one line on resuming, and why a file is not used.
+        stop: asked now and then whether to stop, besides the signals.
+
+    Raises:
+        InputError: there is a file of this name that is not a checkpoint.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        every: float = EVERY,
+        fresh: bool = False,
+        notice: Callable[[str], None] = lambda message: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        check_names(path)
+        # a link is followed, so that it stays one
+        self.path = resolved(path) if path.is_symlink() else path
+        if not _replaceable(self.path):
+            raise InputError(
+                f"{path}: is needed for the checkpoint of the run, but is something else; rename it"
+            )
+        self.every, self.fresh = every, fresh
+        self.signal: int | None = None
+        self.stopped = False
+        self.problem = ""
+        self._notice, self._stop = notice, stop
+        self._identity: dict[str, str] = {}
+        self._entries: dict[str, Entry] = {}
+        self._where = ""
+        self._before = 0.0
+        self._opened = self._written = time.monotonic()
+        self._cost = 0.0
+
+    def open(self, identity: Mapping[str, str]) -> None:
+        """Take over what the file holds if it is whole and belongs to the run; never raises."""
+        self._identity = dict(identity)
+        self._opened = self._written = time.monotonic()
+        if self.fresh:
+            self.fresh = False
+            self.remove()
+            return
+        try:
+            with self.path.open("rb") as file:
+                found = _unpack(file)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._notice(f"{self.path} cannot be read ({error.strerror}); starting over")
+            return
+        if found is None:
+            self._notice(f"{self.path} is damaged and is not used; starting over")
+            return
+        head, entries = found
+        change = difference(head["identity"], self._identity)
+        if change:
+            self._put_aside(change)
+            return
+        self._entries.update(entries)
+        self._before, self._where = float(head["seconds"]), head["where"]
+        self._notice(f"resuming at {self._where}, from {self.path}")
+
+    def _put_aside(self, change: str) -> None:
+        names = (f"{self.path.name}.old{number}" for number in ("", *range(2, 1000)))
+        aside = next(p for p in map(self.path.with_name, names) if _replaceable(p))
+        try:
+            os.replace(self.path, aside)
+            kept = f"kept as {aside.name}"
+        except OSError:
+            kept = "going to be replaced"
+        self._notice(
+            f"{self.path} is not used: {change}; it is {kept}, starting over (to go on with it, "
+            "undo the change and give it its name back)"
+        )
+
+    def entry(self, key: str) -> Entry | None:
+        """What was kept under a key."""
+        return self._entries.get(key)
+
+    def keep(self, key: str, arrays: Entry, where: str) -> None:
+        """Have these arrays in the next write; ``where`` is said on resuming, "alpha = 3.5"."""
+        self._entries[key] = arrays
+        self._where = where
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds of the run, those before it was resumed included."""
+        return self._before + time.monotonic() - self._opened
+
+    @property
+    def due(self) -> bool:
+        """It is time to write."""
+        since = time.monotonic() - self._written
+        return self.every == 0.0 or since >= max(self.every, self._cost / _SHARE)
+
+    def write(self, *, quiet: bool = False) -> bool:
+        """Write the file; when that fails the run goes on, and ``problem`` says why.
+
+        The first failure is told, unless ``quiet``.
+        """
+        if not self._entries:
+            return False
+        started = time.monotonic()
+        head = {"identity": self._identity, "seconds": self.seconds, "where": self._where}
+        try:
+            write_whole(self.path, lambda file: _pack(file, head, self._entries))
+            self.problem = ""
+        except SymderivError as error:
+            if not (self.problem or quiet):
+                self._notice(f"{error}; the run goes on without a checkpoint")
+            self.problem = str(error)
+        self._written = time.monotonic()
+        self._cost = self._written - started
+        return not self.problem
+
+    def remove(self) -> None:
+        """The run is over: remove the file and what killed processes left of it."""
+        self._entries.clear()
+        self.path.unlink(missing_ok=True)
+        remove_temporaries(self.path)
+
+    @property
+    def stop_asked(self) -> bool:
+        """A signal or the owner asks the run to keep its state and return."""
+        return self.signal is not None or self._stop()
+
+    def stop(self) -> None:
+        """The run stops before its end, because it was asked to: write what there is."""
+        self.stopped = True
+        self.write()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """SIGINT and SIGTERM set ``stop_asked`` here; a second one interrupts at once.
+
+        An exception in the middle of a step would leave arrays that are half old and half new.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def asked(number: int, frame: FrameType | None) -> None:
+            if self.signal is not None:
+                raise KeyboardInterrupt
+            self.signal = number
+
+        before: dict[int, Any] = {}
+        for number in (int(signal.SIGINT), int(signal.SIGTERM)):
+            # one that is ignored, as by nohup or in a pool's workers, stays ignored
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, asked)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str]:
+    """All that the numbers of a run depend on."""
+    files = {}
+    for file in study.input_files:
+        files[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    more["files"] = json.dumps(files, sort_keys=True)
+    return identity_of_text(study.text, kernel_digests, **more)
+
+
+def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str, str]:
+    """The same for what is said in one text."""
+    return {
+        "study": text,
+        "solver module": kernel_digests,
+        "symderiv": __version__,
+        "numpy": np.__version__,
+        "numba": importlib.metadata.version("numba"),
+        "scipy": importlib.metadata.version("scipy"),
+        "program text": _program_digest(),
+        **{name: str(value) for name, value in more.items()},
+    }
+
+
+@cache
+def _program_digest() -> str:
+    digest = hashlib.sha256()
+    engine = Path(__file__).parents[1]
+    for room in ("compiled_code", "problem", "storage", "integrate", "experiment"):
+        for path in sorted((engine / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """What differs between two identities, in words; empty if nothing does."""
+    changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    if not changed:
+        return ""
+    name = changed[0]
+    if name == "study":
+        return _study_difference(then.get(name, ""), now.get(name, ""))
+    if name == "files":
+        return "a file that the study reads has other contents"
+    if name == "program text" or len(then.get(name, "")) == 64:
+        return f"the {name} is another one"
+    return f"{name} was {then.get(name, 'not given')}, is {now.get(name, 'not given')}"
+
+
+def _study_difference(then: str, now: str) -> str:
+    old, new = _flat(tomllib.loads(then)), _flat(tomllib.loads(now))
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if not changed:
+        return "the study is written differently"
+    key = changed[0]
+    words = f"{key} was {_shown(old.get(key))}, is {_shown(new.get(key))}"
+    if len(changed) == 1:
+        return words
+    return f"{words}, and {', '.join(changed[1:4])}{', …' if len(changed) > 4 else ''} changed too"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not given"
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether there is nothing of this name, or a checkpoint, however damaged."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+            same = sum(a == b for a, b in zip(start, _MAGIC, strict=False))
+            return len(start) - same <= _DAMAGED_BYTES
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+
+
+class _Hashing:
+    """Passes on what is written and hashes it; for zipfile a stream that cannot seek."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        pass
+
+    def read(self, size: int = -1) -> bytes:
+        # numpy takes for a file only what has it
+        raise io.UnsupportedOperation
+
+
+def _pack(file: BinaryIO, head: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
+    """Write a checkpoint without a second copy of its arrays in memory."""
+    keys = list(entries)
+    arrays: dict[str, Any] = {
+        f"{index}:{name}": array
+        for index, key in enumerate(keys)
+        for name, array in entries[key].items()
+    }
+    text = json.dumps({**head, "keys": keys})
+    file.write(_MAGIC + b"0" * _DIGEST_DIGITS + b"\n")
+    body = _Hashing(file)
+    np.savez(cast("BinaryIO", body), head=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+    file.seek(len(_MAGIC))
+    file.write(body.digest.hexdigest().encode())
+
+
+def _unpack(file: io.BufferedReader) -> tuple[dict[str, Any], dict[str, Entry]] | None:
+    """The head and the entries; None for anything that is not a whole checkpoint."""
+    if file.read(len(_MAGIC)) != _MAGIC:
+        return None
+    written = file.read(_DIGEST_DIGITS + 1)
+    start = file.tell()
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if written != digest.encode() + b"\n":
+        return None
+    file.seek(start)
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        head = json.loads(arrays.pop("head").tobytes())
+        entries: dict[str, dict[str, np.ndarray]] = {key: {} for key in head["keys"]}
+        for name, array in arrays.items():
+            index, _, own = name.partition(":")
+            entries[head["keys"][int(index)]][own] = array
+        float(head["seconds"]), str(head["where"]), dict(head["identity"])
+    except (ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile):
+        return None
+    return head, dict(entries)

@@ -1,0 +1,72 @@
+"""What a student forgets, and what earlier tasks did for later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """Errors of tasks around the times in which they were taught.
+
+    Tasks that were not taught by themselves in the run are not in it.
+
+    Attributes:
+        tasks: their numbers in the study.
+        begun, learned, final: the generalisation error on each when it was first taught, when it
+            was last taught, and at the end; of means over simulated runs.
+        untaught: the same at alpha = 0.
+    """
+
+    tasks: tuple[int, ...]
+    untaught: np.ndarray
+    begun: np.ndarray
+    learned: np.ndarray
+    final: np.ndarray
+
+    @property
+    def forgetting(self) -> np.ndarray:
+        """How much larger the error is at the end than when the task was last taught."""
+        found: np.ndarray = self.final - self.learned
+        return found
+
+    @property
+    def transfer(self) -> np.ndarray:
+        """How much smaller the error was when the task was first taught than at alpha = 0."""
+        found: np.ndarray = self.untaught - self.begun
+        return found
+
+
+def forgetting_of(
+    alpha: np.ndarray, errors: np.ndarray | None, tasks: Sequence[Mapping[str, Any]]
+) -> Forgetting:
+    """Forgetting from the errors on all tasks.
+
+    Args:
+        alpha: times, shape (P,); those nearest to a switch from before stand for it.
+        errors: on all tasks, shape (P, tasks).
+        tasks: the entries of [[task]].
+
+    Raises:
+        InputError: there are no tasks, or alpha = 0 is not among the times.
+    """
+    if errors is None:
+        raise InputError("the problem has no tasks; give it some", argument="tasks")
+    if not alpha.size or alpha[0] != 0.0:
+        raise InputError("ask for alpha = 0 too, with which errors are compared", argument="alpha")
+    numbers = [number for number, task in enumerate(tasks) if "teachers" in task]
+    found, rows = [], []
+    for place, number in enumerate(numbers):
+        begin = tasks[number - 1]["until"] if number else 0.0
+        end = min(tasks[number].get("until", alpha[-1]), alpha[-1])
+        if end > begin:
+            at = [0, *(int(np.flatnonzero(alpha <= time)[-1]) for time in (begin, end)), -1]
+            found.append(number)
+            rows.append(errors[at, place])
+    return Forgetting(tuple(found), *np.reshape(rows, (len(rows), 4)).T)

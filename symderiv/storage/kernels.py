@@ -1,0 +1,500 @@
+"""Finding or making the solver modules of a pair of activations: the readable and the fast one.
+
+Modules that are part of the package are found by their formulas, without SymPy. For any other pair
+they are derived, written to the user's cache folder and read from there, so the derivation is paid
+once. A file there that is not as it was written is derived again, with the other one.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from symderiv_kernels.layout import LAYOUT
+
+from symderiv import __version__
+from symderiv.formula import activation
+from symderiv.foundation import kept
+from symderiv.foundation.errors import SymderivError
+from symderiv.foundation.files import replace_file, write_whole
+from symderiv.foundation.last_resort import tell_once, temporary_folder
+
+if TYPE_CHECKING:
+    from symderiv.learning.rule.learning_rule import LearningRule
+
+FORMAT = 3
+
+_PACKAGE = "symderiv_kernels"
+_FAST = f"{_PACKAGE}.fast"
+# Rooms that the text of a solver module depends on.
+_SOURCES = ("formula", "gaussian", "numerics", "statement", "learning", "lowering", "checking")
+#: The package whose runtime lane modules import.
+LANES = f"{_PACKAGE}.lanes"
+# The last line of a derived module, so that damage to it is noticed.
+_SEAL = "# SHA-256 of the text above: "
+_CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
+# What a module says on one line.
+_STATED = re.compile(r"^([A-Z][A-Z_0-9]*)\s*(?::[^=\n]*)?=\s*(.+)$", re.M)
+
+
+Stamp = tuple[tuple[int, int], ...]
+"""Times and sizes of the files of a solver."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The modules of a solver in use: where they are from and what they were derived for.
+
+    ``path`` and ``sha256`` are those of the readable one, ``fast`` is the one that runs.
+    """
+
+    module: ModuleType
+    path: Path
+    sha256: str
+    student_activation: str
+    teacher_activation: str
+    checked_in: bool
+    fast: ModuleType | None = None
+    fast_sha256: str = ""
+
+    @property
+    def digests(self) -> str:
+        """What changes with any number that the modules give."""
+        return f"{self.sha256} {self.fast_sha256} {_runtime_digest()}"
+
+    def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
+        """The right-hand side on flat vectors, compiled for K students and M teachers."""
+        if self.fast is None:
+            return cast(Callable[..., None], self.module.flat_right_hand_side)
+        from symderiv.compiled_code.code_cache import kept_code
+
+        with kept_code():
+            return cast(Callable[..., None], self.fast.specialised(K, M))
+
+    @cached_property
+    def lanes(self) -> ModuleType | None:
+        """The module for several runs at a time; None where there is none."""
+        if not self.checked_in:
+            path = lanes_path(self.path)
+            text = _read_sealed(path)
+            return _module_of(path, text, LANES) if text else None
+        if not (self.path.parent / "lanes" / self.path.name).exists():
+            return None
+        return _imported(f"{LANES}.{self.path.stem}")
+
+    def __getattr__(self, name: str) -> Any:
+        # the functions of the module, as kernel.generalization_error
+        if name.startswith("_") or name == "module":
+            raise AttributeError(name)
+        return getattr(self.module, name)
+
+
+def load_kernel(
+    student: str,
+    teacher: str | None = None,
+    *,
+    tolerance: float | None = None,
+    notice: Callable[[str], None] | None = None,
+    rule: LearningRule | None = None,
+) -> Kernel:
+    """The solver module for a student and a teacher activation (None: the same).
+
+    Args:
+        student, teacher: names or formulas in ``x``.
+        tolerance: bound on the error of an activation without closed Gaussian means; None for the
+            default of :func:`symderiv.learning.generate`. Other activations do not depend on it.
+        notice: called with one line when a module has to be derived first, which takes seconds.
+        rule: how the student learns; None for plain descent of the squared loss. What has no part
+            in right-hand sides (schedules) is to be left out of it.
+
+    Raises:
+        InputError: an activation cannot be read, or its dynamics does not exist.
+    """
+    student_text = _formula(student)
+    teacher_text = _formula(student if teacher is None else teacher)
+    wanted = _Wanted(student_text, teacher_text, rule)
+    asked = (student_text, teacher_text, tolerance, wanted.rule_text, str(cache_folder()))
+    known = _loaded.get(asked)
+    if known is not None and _is_current(*known, wanted, tolerance):
+        return known[0]
+    kernel = _load(wanted, tolerance, notice)
+    _loaded[asked] = kernel, _stamp(kernel)
+    return kernel
+
+
+def has_checked_in(student: str, teacher: str) -> bool:
+    """Whether the package has modules of a pair, which need not be derived."""
+    return (_tree(_formula(student)), _tree(_formula(teacher))) in _checked_in()
+
+
+# The modules in use, with the stamps that their files had.
+_loaded: dict[tuple[str, str, float | None, str, str], tuple[Kernel, Stamp]] = {}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a module is for."""
+
+    student: str
+    teacher: str
+    rule: LearningRule | None = None
+
+    @property
+    def rule_text(self) -> str:
+        """The features of the rule; nothing for plain descent of the squared loss."""
+        found = {} if self.rule is None else self.rule.features
+        return ", ".join(f"{name} = {value}" for name, value in sorted(found.items()))
+
+
+@lru_cache(maxsize=64)
+def _formula(text: str) -> str:
+    return activation(text).text
+
+
+def _is_current(kernel: Kernel, stamp: Stamp, wanted: _Wanted, tolerance: float | None) -> bool:
+    """Whether modules would be found again as they were: unchanged, by the same engine."""
+    if _stamp(kernel) != stamp:
+        return False
+    names = [
+        _cached_path(wanted, *approximation).name
+        for approximation in ((), (str(tolerance),))
+        if not kernel.checked_in
+    ]
+    return kernel.checked_in or kernel.path.name in names
+
+
+def _stamp(kernel: Kernel) -> Stamp:
+    path = kernel.path
+    fast = path.parent / "fast" / path.name if kernel.checked_in else fast_path(path)
+    try:
+        found = path.stat(), fast.stat()
+    except OSError:
+        return ()
+    return tuple((each.st_mtime_ns, each.st_size) for each in found)
+
+
+def _load(
+    wanted: _Wanted,
+    tolerance: float | None,
+    notice: Callable[[str], None] | None,
+) -> Kernel:
+    student_text, teacher_text = wanted.student, wanted.teacher
+    found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
+    if found is not None and not wanted.rule_text:
+        files = found, found.parent / "fast" / found.name
+        contents = [file.read_bytes() for file in files]
+        digests = [hashlib.sha256(content).hexdigest() for content in contents]
+        module, fast = (
+            WaitingModule(name, content.decode(), path, partial(_imported, name))
+            for name, content, path in zip(
+                (f"{_PACKAGE}.{found.stem}", f"{_FAST}.{found.stem}"), contents, files, strict=True
+            )
+        )
+        return Kernel(module, found, digests[0], student_text, teacher_text, True, fast, digests[1])
+    path = _cached_path(wanted)
+    texts = _read_both(path)
+    derived = False
+    # An approximated activation has modules for every tolerance.
+    approximate = _cached_path(wanted, str(tolerance))
+    if texts is None:
+        texts = _read_both(approximate)
+        path = path if texts is None else approximate
+    if texts is None:
+        if notice is not None:
+            places = (path, fast_path(path), approximate, fast_path(approximate))
+            found_damaged = [each for each in places if each.exists()]
+            damaged = f"{found_damaged[0]} is damaged; " if found_damaged else ""
+            how = f" ({wanted.rule_text})" if wanted.rule_text else ""
+            notice(f"{damaged}deriving the solver for {student_text} learning {teacher_text}{how}")
+        path, texts = _derive(path, approximate, wanted, tolerance)
+        derived = True
+        if notice is not None and '\nACTIVATION_METHOD = "quadrature"\n' in texts[0]:
+            kinks = "\nSTUDENT_KINKS = " in texts[0] and "\nKINKED = 0\n" not in texts[0]
+            notice(
+                "its means have no closed form and are computed by quadrature: with two students "
+                f"and two teachers a run takes {'minutes' if kinks else 'seconds to minutes'}; "
+                "a larger time.relative_tolerance makes it faster"
+            )
+    sha256, fast_sha256 = (hashlib.sha256(text.encode()).hexdigest() for text in texts)
+    module, fast = (
+        WaitingModule(_cached_name(place), text, place, partial(_module_of, place, text))
+        for place, text in zip((path, fast_path(path)), texts, strict=True)
+    )
+    if derived:
+        for made in (module, fast):  # what was made just now is tried at once
+            made.run()
+    return Kernel(module, path, sha256, student_text, teacher_text, False, fast, fast_sha256)
+
+
+def fast_path(path: Path) -> Path:
+    """Where the fast module of a derived readable one is kept."""
+    return path.with_name(f"{path.stem}_fast.py")
+
+
+def lanes_path(path: Path) -> Path:
+    """Where the one for several runs at a time is kept, for solvers that have one."""
+    return path.with_name(f"{path.stem}_lanes.py")
+
+
+def cache_folder() -> Path:
+    """Where derived modules are kept; see :func:`symderiv.foundation.kept.cache_folder`."""
+    return kept.cache_folder() / "kernels"
+
+
+def _tree(formula: str) -> str:
+    """The formula's syntax tree as text: blanks and redundant brackets do not matter."""
+    return ast.dump(ast.parse(formula, mode="eval"))
+
+
+@lru_cache(maxsize=1)
+def _checked_in() -> dict[tuple[str, str], Path]:
+    """The package's modules by their formulas, read from their text without importing them."""
+    specification = importlib.util.find_spec(_PACKAGE)
+    folders = list(specification.submodule_search_locations or []) if specification else []
+    result: dict[tuple[str, str], Path] = {}
+    for folder in folders:
+        for path in sorted(Path(folder).glob("[a-z]*.py")):
+            constants = {
+                name: ast.literal_eval(value.strip())
+                for name, value in _CONSTANT.findall(path.read_text(encoding="utf-8"))
+            }
+            if len(constants) == 2:
+                key = (
+                    _tree(constants["STUDENT_ACTIVATION"]),
+                    _tree(constants["TEACHER_ACTIVATION"]),
+                )
+                result.setdefault(key, path)
+    return result
+
+
+def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
+    """The file for a pair, named by everything that its text depends on."""
+    digest = hashlib.sha256()
+    made = (
+        str(FORMAT),
+        "named seal",
+        __version__,
+        wanted.student,
+        wanted.teacher,
+        _engine_digest(),
+    )
+    rule = (f"rule {wanted.rule_text}",) if wanted.rule_text else ()
+    for part in (*made, *rule, *approximation):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return cache_folder() / f"kernel_{digest.hexdigest()[:24]}.py"
+
+
+def _engine_digest() -> str:
+    """A digest of SymPy's version and of the sources that derive and print modules."""
+    codegen = importlib.util.find_spec("symderiv_codegen")
+    fast = importlib.util.find_spec(_FAST)
+    found = [each.submodule_search_locations or [] for each in (codegen, fast) if each is not None]
+    places = tuple(Path(place) for folders in found for place in folders)
+    return kept.sources_digest(*_SOURCES, also=places)
+
+
+@lru_cache(maxsize=1)
+def _runtime_digest() -> str:
+    """Of what the fast modules share."""
+    specification = importlib.util.find_spec(_FAST)
+    folders = list(specification.submodule_search_locations or []) if specification else []
+    digest = hashlib.sha256()
+    for folder in folders:
+        digest.update((Path(folder) / "runtime.py").read_bytes())
+    return digest.hexdigest()
+
+
+def _derive(
+    path: Path, approximate: Path, wanted: _Wanted, tolerance: float | None
+) -> tuple[Path, tuple[str, str]]:
+    """Derive modules and keep them at one of the two paths; returns where, and their texts.
+
+    Several processes may do this at once: they derive the same texts, the first one's files stay.
+    """
+    from symderiv.checking.recipes import solver_text
+    from symderiv.learning.rule.learning_rule import PLAIN
+
+    found = solver_text(
+        path.stem,
+        wanted.student,
+        wanted.teacher,
+        tolerance,
+        limited=tolerance is not None,
+        rule=PLAIN if wanted.rule is None else wanted.rule,
+    )
+    texts = found.readable, found.fast
+    if "\nACTIVATION_TOLERANCE = " in found.readable:
+        path = approximate
+    if _read_both(path) is not None:
+        return path, texts
+    written = list(zip((path, fast_path(path)), texts, strict=True))
+    if found.lanes:
+        written.insert(0, (lanes_path(path), found.lanes))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for place, text in written:
+            replace_file(place, text.encode() + _seal(text, place))
+    except OSError as error:
+        tell_once(
+            f"{path}: the derived solver cannot be kept there ({error.strerror or error}), the "
+            "next run derives it again; set XDG_CACHE_HOME to a folder that can be written to"
+        )
+        path = temporary_folder() / path.name
+        for place, text in written:
+            write_whole(path.with_name(place.name), text.encode() + _seal(text, place))
+    return path, texts
+
+
+def _seal(text: str, path: Path) -> bytes:
+    """The last line of a module: it is whole, and it is the one that was kept under this name."""
+    digest = hashlib.sha256(path.name.encode() + b"\0" + text.encode())
+    return f"{_SEAL}{digest.hexdigest()}\n".encode()
+
+
+def _read_both(path: Path) -> tuple[str, str] | None:
+    """The texts of derived modules; None if one of them is not there or not as it was written."""
+    readable, fast = _read_sealed(path), _read_sealed(fast_path(path))
+    return None if readable is None or fast is None else (readable, fast)
+
+
+def _read_sealed(path: Path) -> str | None:
+    """The text of a derived module; None if the file is not there or not as it was written."""
+    try:
+        content = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    text, seal, _ = content.rpartition(_SEAL)
+    return text if seal and content == text + _seal(text, path).decode() else None
+
+
+class WaitingModule(ModuleType):
+    """A solver module that is run when one of its functions is asked for, which imports numba.
+
+    What it says in capital letters on one line is known from its text.
+
+    Args:
+        name: of the module.
+        text: its source.
+        path: its file.
+        run: makes the module.
+    """
+
+    def __init__(self, name: str, text: str, path: Path, run: Callable[[], ModuleType]) -> None:
+        super().__init__(name)
+        self.__file__ = str(path)
+        known = {}
+        for constant, value in _STATED.findall(text):
+            with suppress(ValueError, SyntaxError):
+                known[constant] = ast.literal_eval(value.strip())
+        if known.get("FORMAT", FORMAT) != FORMAT:
+            raise _other_version(path)
+        self.__dict__.update(known)
+        self.__dict__["_run"] = run
+        self.__dict__["_text"] = text
+
+    def run(self) -> None:
+        """Run the module, unless it was.
+
+        Raises:
+            SymderivError: it is of another version.
+        """
+        if self._run is not None:
+            module = self._run()
+            if "STUDENT_ACTIVATION" in self.__dict__:
+                _checked_format(module, Path(str(self.__file__)))
+            self.__dict__.update({**vars(module), "_run": None})
+
+    def __getattr__(self, name: str) -> Any:
+        # what a module does not say in capital letters, such as an error, it does not have
+        if not name.startswith("__") and (not name.isupper() or name in self._text):
+            self.run()
+        if name not in self.__dict__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return self.__dict__[name]
+
+
+def kept_module(text: str, package: str = _FAST) -> ModuleType:
+    """Return the module of a printed text, kept in the cache under its digest.
+
+    Args:
+        text: As printed by this process; the file is only what numba keeps machine code by.
+        package: Whose runtime its relative imports mean.
+    """
+    digest = hashlib.sha256(f"{package}\0{text}".encode()).hexdigest()
+    path = cache_folder() / f"system_{digest[:24]}.py"
+    if _read_sealed(path) != text:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_file(path, text.encode() + _seal(text, path))
+        except OSError:
+            path = temporary_folder() / path.name
+            write_whole(path, text.encode() + _seal(text, path))
+    return _module_of(path, text, package)
+
+
+def _imported(name: str) -> ModuleType:
+    """A module of the package."""
+    from symderiv.compiled_code.code_cache import kept_code
+
+    with kept_code():
+        module = importlib.import_module(name)
+    return module
+
+
+def _cached_name(path: Path) -> str:
+    """By which numba's files on disk refer to a derived module."""
+    return f"symderiv_cached_{path.stem}"
+
+
+def _module_of(path: Path, text: str, package: str = _FAST) -> ModuleType:
+    from symderiv.compiled_code.code_cache import kept_code
+
+    name = _cached_name(path)
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    # what fast modules share is part of the package
+    module.__package__ = package
+    sys.modules[name] = module
+    try:
+        # The text that was checked is run, and not the file or what Python has kept of it: Python
+        # knows a changed file by its size and the second of its last change only.
+        with kept_code():
+            exec(compile(text, str(path), "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _checked_format(module: ModuleType, path: Path) -> ModuleType:
+    if getattr(module, "FORMAT", None) != FORMAT or not _extends(getattr(module, "LAYOUT", {})):
+        raise _other_version(path)
+    return module
+
+
+def _other_version(path: Path) -> SymderivError:
+    return SymderivError(f"{path.name}: is a solver module of another version; generate it again")
+
+
+def _extends(layout: Mapping[str, Any]) -> bool:
+    """Whether vectors are packed as in plain descent, with fields of a rule behind."""
+    if layout.keys() != LAYOUT.keys() or layout["sizes"] != LAYOUT["sizes"]:
+        return False
+    return all(
+        list(layout[vector].items())[: len(LAYOUT[vector])] == list(LAYOUT[vector].items())
+        for vector in ("state", "parameters")
+    )

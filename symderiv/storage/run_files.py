@@ -1,0 +1,210 @@
+"""RUN.nc and SIM.nc: netCDF-4 through h5netcdf, written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import kind_of
+from symderiv.foundation.outputs import Output, as_output
+from symderiv.foundation.seals import is_sealed
+
+if TYPE_CHECKING:
+    import xarray
+
+TIME = {"long_name": "time, examples / input dimension", "units": "1"}
+"""What is said of the axis of times."""
+
+# variable: (axes, meaning)
+_AXES: dict[str, tuple[tuple[str, ...], str]] = {
+    "Q": (("alpha", "student", "student_2"), "E[x_i x_j], student-student overlap"),
+    "R": (("alpha", "student", "teacher"), "E[x_i y_n], student-teacher overlap"),
+    "T": (("teacher", "teacher_2"), "E[y_n y_m], teacher covariance"),
+    "v": (("alpha", "student"), "second-layer weights of the student"),
+    "teacher_weights": (("teacher",), "second-layer weights of the teacher"),
+    "generalization_error": (("alpha",), "E[(noiseless student - teacher)^2] / 2"),
+    "eigenvalue": (("mode",), "distinct eigenvalues rho_k of the input covariance"),
+    "weight": (("mode",), "multiplicity of the eigenvalue over N"),
+    "student_overlap": (
+        ("alpha", "mode", "student", "student_2"),
+        "Q_k, mean of J_i J_j over the coordinates of an eigenspace",
+    ),
+    "cross_overlap": (
+        ("alpha", "mode", "student", "teacher"),
+        "r_k, mean of J_i phi_n over the coordinates of an eigenspace",
+    ),
+    "teacher_overlap": (
+        ("mode", "teacher", "teacher_2"),
+        "t_k, mean of phi_n phi_m over the coordinates of an eigenspace",
+    ),
+    "b": (("alpha", "student"), "biases of the student"),
+    "P": (("alpha", "student", "student_2"), "E[u_i x_j], u the fields of velocities U = N V"),
+    "W": (("alpha", "student", "student_2"), "E[u_i u_j]"),
+    "C": (("alpha", "student", "teacher"), "E[u_i y_n]"),
+    "heads": (("alpha", "head", "student"), "second-layer weights of all heads of the student"),
+    "task_error": (("alpha", "task"), "E[(noiseless student - teacher)^2] / 2 in each task"),
+    "noisy_error": (("alpha",), "E[(student at noisy inputs - teacher)^2] / 2"),
+    "mean_loss": (("alpha",), "E[loss(noiseless student, teacher)]"),
+    "examples": (("alpha",), "examples learnt, the whole number nearest to N alpha"),
+}
+
+NUMBERS = {
+    "status": "how the run ended: done, or why it ended early; empty: not computed",
+    "alpha_end": "time of the last step that was made",
+    "tolerance_reached": "largest error of Q, R and v, relative; not a number if not measured",
+    "error_sum": "sum of the estimated local errors of the steps, relative; what they have grown "
+    "to is not in it",
+    "steps": "steps that were made",
+    "rhs_evaluations": "evaluations of the equations",
+    "wall_seconds": "seconds of the run on its thread",
+}
+"""What collections of runs have of each run, and what it is."""
+
+MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
+"""What only runs with a learning rule have."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a result file holds.
+
+    Args:
+        variables: by their names in the file.
+        lengths: of the axes "student", "student_2", "teacher", "teacher_2", "mode", "run".
+        attributes: of the file.
+    """
+
+    variables: Mapping[str, np.ndarray]
+    lengths: Mapping[str, int]
+    attributes: Mapping[str, Any]
+
+
+def write(path: str | Path | Output, contents: Contents) -> Path:
+    """Write a result file; returns the path.
+
+    Args:
+        path: the file, or the :class:`~symderiv.foundation.outputs.Output` that was made for it;
+        replaced if
+            symderiv wrote it, never left half written.
+        contents: what it is to hold.
+
+    Raises:
+        InputError: the file must not be replaced, or the folder cannot be written to.
+        SymderivError: the disk is full; an older file of this name is as it was.
+    """
+    target = as_output(path, "nc")
+    # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
+    content = io.BytesIO()
+    _fill(content, contents)
+    target.write(content.getbuffer())
+    return target.path
+
+
+def dataset(contents: Contents) -> xarray.Dataset:
+    """The same with the names, axes and attributes of the file, in memory."""
+    import xarray
+
+    data = {}
+    for name, values in contents.variables.items():
+        if name != "alpha":
+            axes, meaning = axes_of(name)
+            data[name] = (axes, values, {"long_name": meaning, "units": "1"})
+    units = {
+        axis: np.arange(1, count + 1) for axis, count in contents.lengths.items() if axis != "mode"
+    }
+    alpha = ("alpha", contents.variables["alpha"], TIME)
+    return xarray.Dataset(data, {"alpha": alpha, **units}, dict(contents.attributes))
+
+
+def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
+
+    Raises:
+        InputError: the file cannot be read, or is not, byte for byte, as symderiv wrote it.
+    """
+    with _opened(path) as file:
+        variables = {name: np.asarray(file.variables[name][...]) for name in file.variables}
+        return variables, _attributes(file)
+
+
+def read_attributes(path: str | Path) -> dict[str, Any]:
+    """The attributes of ``RUN.nc`` or ``SIM.nc``; as :func:`read_run`, and much faster."""
+    with _opened(path) as file:
+        return _attributes(file)
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
+    """The file, opened from the very bytes whose checksum was found right."""
+    import h5netcdf
+
+    path = Path(path)
+    try:
+        if kind := kind_of(path.stat()):
+            raise InputError(f"{path}: is a {kind}, not a result")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if not is_sealed(content):
+        raise InputError(
+            f"{path}: is not a result as symderiv wrote it: another program made or changed it, or "
+            "a part is missing; compute it again"
+        )
+    try:
+        with h5netcdf.File(io.BytesIO(content), "r") as file:
+            yield file
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as netCDF-4 ({error})") from None
+
+
+def _attributes(file: Any) -> dict[str, Any]:
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in file.attrs.items()
+    }
+
+
+def axes_of(name: str) -> tuple[tuple[str, ...], str]:
+    """The names of a variable's axes in result files, and what it is."""
+    base = name.removesuffix("_standard_error").removesuffix("_run")
+    axes, meaning = _AXES[base]
+    if name.endswith("_run"):
+        return ("run", *axes), f"{meaning}; of every run"
+    if name != base:
+        return axes, f"{meaning}; standard error of the mean over the runs"
+    return axes, meaning
+
+
+def labels_of(values: Sequence[Any]) -> np.ndarray:
+    """Values as labels of a dimension: numbers and texts as they are, anything else as text."""
+    if all(isinstance(each, bool | int | float | str | np.generic) for each in values):
+        labels = np.array(values)
+        if labels.dtype.kind in "biufU":
+            return labels
+    return np.array([str(each) for each in values])
+
+
+def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:
+    # here, because the integration itself should not wait for HDF5
+    import h5netcdf
+
+    variables = contents.variables
+    with h5netcdf.File(file_in_memory, "w") as file:
+        file.dimensions = {"alpha": variables["alpha"].size, **contents.lengths}
+        alpha = file.create_variable("alpha", ("alpha",), data=variables["alpha"])
+        alpha.attrs["long_name"] = TIME["long_name"]
+        for name, values in variables.items():
+            if name == "alpha":
+                continue
+            axes, meaning = axes_of(name)
+            variable = file.create_variable(name, axes, data=values)
+            variable.attrs["long_name"] = meaning
+        for name, value in contents.attributes.items():
+            file.attrs[name] = value

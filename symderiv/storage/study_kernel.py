@@ -1,0 +1,52 @@
+"""The solver module of a study, as accurate as its tolerance asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from symderiv.problem.study import Study
+from symderiv.storage.kernels import Kernel, load_kernel
+
+if TYPE_CHECKING:
+    from symderiv.learning.rule.learning_rule import LearningRule
+
+COARSEST, FINEST = 1e-4, 1e-10
+"""Limits of the tolerance on activations that runs ask for."""
+
+
+def activation_tolerance(relative_tolerance: float) -> float:
+    """The tolerance on an approximated activation: a tenth of the run's, in steps of ten.
+
+    Whole decades, so that runs with similar tolerances share one solver module.
+    """
+    decade = math.floor(math.log10(relative_tolerance) + 1e-9) - 1
+    return min(COARSEST, max(FINEST, float(f"1e{decade}")))
+
+
+def kernel_for(
+    study: Study,
+    *,
+    notice: Callable[[str], None] | None = None,
+    rule: LearningRule | None = None,
+) -> Kernel:
+    """The solver module of a study, as accurate as its tolerance asks for.
+
+    Args:
+        study: its activations and its tolerance.
+        notice: see :func:`~symderiv.storage.kernels.load_kernel`.
+        rule: that of the study; None for plain descent of the squared loss.
+
+    Raises:
+        InputError: no rule is given, and the study has another one than plain descent.
+    """
+    if rule is None:
+        study.only_plain("this")
+    return load_kernel(
+        study.student_activation,
+        study.teacher_activation,
+        tolerance=activation_tolerance(study.time.relative_tolerance),
+        notice=notice,
+        rule=rule,
+    )

@@ -1,0 +1,1 @@
+"""Means of an arbitrary statement: taken apart by independence, closed or by quadrature."""

@@ -1,0 +1,408 @@
+r"""Averages over one fresh example as functions of covariances.
+
+An average is taken apart until each part is E[∏ f_i(ℓ_i)] with one-variable functions f_i of affine
+combinations ℓ_i of fields: latents with finitely many values are summed over, factors that depend
+on independent inputs part, sums are distributed only where factors do not part. What is left is a
+function of the covariances and means of the ℓ_i, derived once per product of functions by the
+Gaussian calculus.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
+from symderiv.numerics.joint_mean import MOST_CONSTANTS
+from symderiv.statement.field_law import Law
+from symderiv.statement.stated_motion import Average
+from symderiv.system.means.joint_forms import directions, forms_of, in_terms_of
+from symderiv.system.means.polynomials import coefficients
+
+__all__ = ["Averages", "Slot", "has_no_closed_form"]
+
+
+X = sp.Symbol("x", real=True)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One factor of a product: a function of x at an affine combination of fields.
+
+    Args:
+        function: In the symbol x, with further symbols of the statement as parameters.
+        form: The affine combination.
+    """
+
+    function: sp.Expr
+    form: sp.Expr
+
+
+class Averages:
+    """Takes averages apart and keeps the functions that their parts are.
+
+    Args:
+        law: The law of the fields.
+        functions: Gives the call that is the mean of a product of slots.
+    """
+
+    def __init__(self, law: Law, functions: MeanTable) -> None:
+        self.law, self.functions = law, functions
+        self._known: dict[sp.Expr, sp.Expr] = {}
+        self._blocks: dict[sp.Symbol, tuple[str, int]] = {}
+
+    def lowered(self, expression: sp.Expr, statement: str = "") -> sp.Expr:
+        """Return the expression with every :class:`Average` taken.
+
+        Raises:
+            NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
+        """
+        expression = _gathered(expression)
+        found = {}
+        for average in expression.atoms(Average):
+            try:
+                found[average] = self.mean(average.args[0])
+            except DivergentError as error:
+                raise NotClosed(
+                    f"the mean {_told(average)} does not exist: {error}",
+                    average=_told(average),
+                    statement=statement,
+                ) from error
+            except NotYetError as error:
+                raise NotClosed(
+                    f"the mean {_told(average)} is not to be had: {error}",
+                    average=_told(average),
+                    statement=statement,
+                ) from error
+        return expression.xreplace(found)
+
+    def mean(self, expression: sp.Expr) -> sp.Expr:
+        """Return the average of an expression, in covariances, scalars and parameters."""
+        latents = self.law.finite_latents(expression)
+        if not latents:
+            return self._before_and_after(expression)
+        total = sp.S.Zero
+        for values in itertools.product(*(latent.values for _, latent in latents)):
+            probability = sp.S.One
+            chosen = {}
+            for (symbol, _), (value, p) in zip(latents, values, strict=True):
+                probability *= sp.Rational(p.numerator, p.denominator)
+                chosen[symbol] = value
+            total += probability * self._before_and_after(expression.subs(chosen))
+        return total
+
+    def _before_and_after(self, expression: sp.Expr) -> sp.Expr:
+        """Return a mean; where quadrature needs numbers, those of before and after a jump in time.
+
+        Raises:
+            NotYetError: The mean is not to be had.
+        """
+        try:
+            return self._mean(expression)
+        except NotYetError:
+            jumps = sorted(expression.free_symbols & set(self.law.jumps), key=str)
+            if not jumps:
+                raise
+            before, after = (
+                self._before_and_after(expression.subs(jumps[0], value)) for value in (0, 1)
+            )
+            return (1 - jumps[0]) * before + jumps[0] * after
+
+    def _mean(self, expression: sp.Expr) -> sp.Expr:
+        if expression not in self._known:
+            self._known[expression] = self._taken(expression)
+        return self._known[expression]
+
+    def _taken(self, expression: sp.Expr) -> sp.Expr:
+        if isinstance(expression, sp.Add):
+            return self._sum(expression.args)
+        factors = list(_factors(expression))
+        outside = [f for f in factors if not self.law.gaussian(f)]
+        inside = [f for f in factors if self.law.gaussian(f)]
+        if not inside:
+            return expression
+        if outside:
+            return sp.Mul(*outside) * self._mean(sp.Mul(*inside))
+        touched = [self._touched(f) for f in inside]
+        groups = _joined(touched)
+        if len(groups) > 1:
+            return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
+        if has_no_closed_form(sp.Mul(*inside)):
+            # exponentials that were parted for the Gaussian calculus are of one direction here
+            exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
+            others = [f for f in inside if not isinstance(f, sp.exp)]
+            joint = self._whole(sp.Mul(*others, sp.exp(sp.Add(*exponents))))
+            if joint is not None:
+                return joint
+        for place, factor in enumerate(inside):
+            if isinstance(factor, sp.Add) and len(touched[place]) > 1:
+                rest = sp.Mul(*(f for n, f in enumerate(inside) if n != place))
+                return sp.Add(*(self._mean(term * rest) for term in factor.args))
+        if any(isinstance(factor, sp.Add) for factor in inside):
+            expanded = sp.Add(*_distributed(inside))
+            return sp.Add(*(self._mean(_even_signs(t)) for t in sp.Add.make_args(expanded)))
+        product = _even_signs(sp.Mul(*inside))
+        if product != sp.Mul(*inside):
+            return self._mean(product)
+        return self.functions.mean(self._slots(inside), self.law)
+
+    def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
+        """Return the mean of a sum: without closed forms together, if that costs no more."""
+        hard = sp.Add(*(term for term in terms if has_no_closed_form(term)))
+        if isinstance(hard, sp.Add):
+            joint = self._whole(hard)
+            if joint is not None:
+                return joint + sp.Add(
+                    *(self._mean(term) for term in terms if not has_no_closed_form(term))
+                )
+        return sp.Add(*map(self._mean, terms))
+
+    def _whole(self, expression: sp.Expr) -> sp.Expr | None:
+        """Return a mean without closed form by one quadrature, None if it is better taken apart.
+
+        Functions of few directions are integrated as they are, and so are those that cannot be
+        taken apart. Sums of what is needed for this anyway share the points.
+        """
+        outside, expression = self._factored(expression)
+        if expression.has(sp.DiracDelta):
+            return None
+        nonlinear, linear = directions(expression, self.law)
+        terms = sp.Add.make_args(expression)
+        most = max(len(directions(term, self.law)[0]) for term in terms)
+        if most < len(nonlinear):
+            return None
+        few = len(nonlinear) <= (2 if expression.has(*_EDGES) else _FEW) and len(linear) <= 3
+        factors = (f for term in terms for f in _factors(term))
+        if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
+            return None
+        forms = [*nonlinear, *linear]
+        fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(len(forms))]
+        written = in_terms_of(expression, forms, fields, self.law)
+        constants = sorted(written.free_symbols - set(fields), key=str)
+        if constants and coefficients(written, constants) is None:
+            return None
+        if len(constants) > MOST_CONSTANTS:
+            return None
+        return outside * self.functions.joint(written, len(nonlinear), forms, self.law)
+
+    def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return the powers of parameters that all terms of an expression share, and the rest."""
+        outside = sp.S.One
+        for symbol in sorted(expression.free_symbols, key=str):
+            if not self.law.is_gaussian(symbol):
+                found = coefficients(expression, [symbol]) or {}
+                if len(found) == 1:
+                    (((power,), expression),) = found.items()
+                    outside *= symbol**power
+        return outside, expression
+
+    def _separable(self, factor: sp.Expr) -> bool:
+        return not self.law.gaussian(factor) or self._slot(factor) is not None
+
+    def _touched(self, factor: sp.Expr) -> set[tuple[str, int]]:
+        found = set()
+        for symbol in self.law.gaussian(factor):
+            if symbol not in self._blocks:
+                self._blocks[symbol] = self.law.block(symbol)
+            found.add(self._blocks[symbol])
+        return found
+
+    def _slots(self, factors: Iterable[sp.Expr]) -> list[Slot]:
+        """Return the factors as functions of affine combinations of fields."""
+        found = []
+        for factor in factors:
+            slot = self._slot(factor)
+            if slot is None:
+                raise NotYetError(f"{factor} is no function of one affine combination of fields")
+            found.append(slot)
+        return found
+
+    def _slot(self, factor: sp.Expr) -> Slot | None:
+        forms = list(dict.fromkeys(forms_of(factor, self.law)))
+        base, _ = _normalised(forms[0], self.law)
+        symbols = self.law.gaussian(base)
+        pivot = symbols[0]
+        slope = sp.diff(base, pivot)
+        places = {}
+        for form in forms:
+            ratio = sp.cancel(sp.diff(form, pivot) / slope)
+            rest = sp.expand(form - ratio * base)
+            if self.law.gaussian(rest):
+                return None
+            places[form] = ratio * X + rest
+        return Slot(_replaced(factor, places), base)
+
+
+def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
+    """Return the factors of the terms of a sum, the factor itself if it is none."""
+    for term in sp.Add.make_args(factor):
+        for part in _factors(term):
+            if isinstance(part, sp.Add):
+                yield from _atoms_of(part)
+            else:
+                yield part
+
+
+_FEW = 3
+"""So many nonlinear directions are integrated over at once rather than factor by factor."""
+
+_EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
+_CLOSED = (
+    sp.erf,
+    sp.exp,
+    sp.sign,
+    sp.Heaviside,
+    sp.Abs,
+    sp.Max,
+    sp.Min,
+    sp.sin,
+    sp.cos,
+    sp.DiracDelta,
+)
+
+
+def has_no_closed_form(expression: sp.Expr) -> bool:
+    """Return whether an expression has functions outside of the Gaussian calculus."""
+    if any(not isinstance(f, _CLOSED) for f in expression.atoms(sp.Function)):
+        return True
+    return any(
+        not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
+        for e in expression.atoms(sp.Pow)
+    )
+
+
+class MeanTable:
+    """What turns products of slots into calls; see :mod:`symderiv.system.means.slot_means`."""
+
+    def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
+        """Return the call that is the mean of the product."""
+        raise NotImplementedError
+
+    def joint(
+        self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
+    ) -> sp.Expr:
+        """Return the call that is the mean of a function of z1, z2, … at these forms."""
+        raise NotImplementedError
+
+
+def _gathered(expression: sp.Expr) -> sp.Expr:
+    """Return a sum of averages without closed forms as one average."""
+    plain, inside = [], []
+    for term in sp.Add.make_args(expression):
+        number, rest = term.as_coeff_Mul()
+        if isinstance(rest, Average) and has_no_closed_form(rest.args[0]):
+            inside.append(number * rest.args[0])
+        else:
+            plain.append(term)
+    if len(inside) < 2:
+        return expression
+    return sp.Add(*plain, Average(sp.Add(*inside)))
+
+
+def _told(average: sp.Expr) -> str:
+    return f"E[{average.args[0]}]"
+
+
+def _factors(expression: sp.Expr) -> Iterable[sp.Expr]:
+    """Return the factors of a product; powers of sums and products are written out."""
+    for factor in sp.Mul.make_args(expression):
+        base, power = factor.as_base_exp()
+        if isinstance(base, sp.Add | sp.Mul) and power.is_Integer and power > 0:
+            for _ in range(int(power)):
+                yield from (base,) if isinstance(base, sp.Add) else _factors(base)
+        elif isinstance(factor, sp.exp) and isinstance(factor.exp, sp.Add):
+            yield from _exponentials(factor.exp)
+        elif isinstance(base, sp.erf) and power.is_Integer and power > 1:
+            for _ in range(int(power)):
+                yield base
+        else:
+            yield factor
+
+
+def _exponentials(exponent: sp.Add) -> Iterable[sp.Expr]:
+    """Return exp of a sum as factors, each of the terms that share symbols."""
+    groups: list[tuple[set[sp.Symbol], list[sp.Expr]]] = []
+    for term in sp.expand(exponent).args:
+        symbols, terms = set(term.free_symbols), [term]
+        apart = []
+        for others, members in groups:
+            if others & symbols:
+                symbols |= others
+                terms += members
+            else:
+                apart.append((others, members))
+        groups = [*apart, (symbols, terms)]
+    for _, terms in groups:
+        yield sp.exp(sp.Add(*terms))
+
+
+def _distributed(factors: Sequence[sp.Expr]) -> list[sp.Expr]:
+    """Return the terms of a product of sums; nothing inside of functions is changed."""
+    products: dict[sp.Expr, sp.Expr] = {sp.S.One: sp.S.One}
+    for factor in factors:
+        new: dict[sp.Expr, sp.Expr] = {}
+        for term in sp.Add.make_args(factor):
+            number, rest = term.as_coeff_Mul()
+            for key, coefficient in products.items():
+                product = key * rest
+                new[product] = new.get(product, sp.S.Zero) + coefficient * number
+        products = new
+    return [coefficient * key for key, coefficient in products.items() if coefficient != 0]
+
+
+def _even_signs(term: sp.Expr) -> sp.Expr:
+    """Return a product with squares of signs and powers of steps reduced, almost everywhere."""
+    factors = []
+    for factor in sp.Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if power.is_Integer and power > 1 and isinstance(base, sp.sign):
+            factors.append(base if power % 2 else sp.S.One)
+        elif power.is_Integer and power > 1 and isinstance(base, sp.Heaviside):
+            factors.append(base)
+        else:
+            factors.append(factor)
+    return sp.Mul(*factors)
+
+
+def _joined(touched: Sequence[set[tuple[str, int]]]) -> list[list[int]]:
+    """Return the places of factors in groups that share no independent block."""
+    groups: list[tuple[set[tuple[str, int]], list[int]]] = []
+    for place, blocks in enumerate(touched):
+        blocks, places = set(blocks), [place]
+        apart = []
+        for others, members in groups:
+            if others & blocks:
+                blocks |= others
+                places = members + places
+            else:
+                apart.append((others, members))
+        groups = [*apart, (blocks, places)]
+    return [places for _, places in groups]
+
+
+def _normalised(form: sp.Expr, law: Law) -> tuple[sp.Expr, sp.Expr]:
+    """Return an affine form divided by the number in front of its first field, and that number."""
+    form = sp.expand(form)
+    first = law.gaussian(form)[0]
+    number, _ = sp.diff(form, first).as_coeff_Mul()
+    radicals = sp.diff(form, first)
+    scale = radicals if radicals.is_number else number
+    return sp.expand(form / scale), scale
+
+
+def _replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    """Return an expression with affine combinations replaced, as they were found in it."""
+    if expression in places:
+        return places[expression]
+    if not expression.args:
+        return expression
+    if isinstance(expression, sp.Add):
+        for form, place in places.items():
+            parts = set(sp.Add.make_args(form))
+            if len(parts) > 1 and parts <= set(expression.args):
+                rest = [e for e in expression.args if e not in parts]
+                return sp.Add(place, *(_replaced(e, places) for e in rest))
+    return expression.func(*(_replaced(e, places) for e in expression.args))

@@ -1,0 +1,192 @@
+"""What a study says as a :class:`symderiv.System`: its rule's statement with its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import sympy as sp
+
+from symderiv.formula import activation
+from symderiv.foundation.errors import NotClosed
+from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
+from symderiv.problem.initial import initial
+from symderiv.problem.input_models import Spectrum
+from symderiv.problem.rule_of import rule_of
+from symderiv.problem.study_tables import STATED_KEYS
+from symderiv.statement.language import Language
+from symderiv.system.stated_system import System
+from symderiv.system.stated_times import StatedTasks, schedule_of
+
+if TYPE_CHECKING:
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+__all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
+
+AnySystem = TypeVar("AnySystem", bound=System)
+
+
+def system_of(study: Study) -> System:
+    """Return what a study says as a statement; see :func:`stated_in`."""
+    return stated_in(System(study.training.order), study)
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What is stated of the inputs.
+
+    Args:
+        model: Their law.
+        hidden: Whether the teacher sees what they do not show.
+        variance: The mean variance of a coordinate.
+    """
+
+    model: Any
+    hidden: bool
+    variance: float
+
+
+def _law_of(study: Study) -> _Law:
+    """Return the law of the inputs; of a state file alone, that of Gaussian ones with its spectrum.
+
+    Raises:
+        NotClosed: The inputs have no equations.
+    """
+    data = study.data_model
+    if data is None:
+        state = initial(study).state
+        model = Spectrum(state.eigenvalue.tolist(), weights=state.weight.tolist())
+        hidden = not np.allclose(_shown(state), state.teacher_covariance, rtol=1e-9, atol=1e-12)
+        return _Law(model, hidden, float(state.weight @ state.eigenvalue))
+    if data.latent is not None and data.latent.no_equations:
+        raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
+    mean = data.average()
+    return _Law(study.data, data.has_latent_teacher, float(mean.weight @ mean.eigenvalue))
+
+
+def _shown(state: State) -> np.ndarray:
+    """Return the covariance of teachers that inputs show, shape (M, M)."""
+    rho = state.eigenvalue[:, None, None]
+    found: np.ndarray = np.einsum("k,kij->ij", state.weight, _divided(state.teacher_overlap, rho))
+    return found
+
+
+def stated_in(P: AnySystem, study: Study) -> AnySystem:
+    """State in an empty system what a study says; names are those of ``state_rule``.
+
+    Tasks that follow each other are one statement, with factors that depend on time. Inputs that
+    the teacher does not see itself are stated by their Gaussian equivalents: fields with vectors
+    ``B`` on the inputs and ``H`` on what the inputs do not show.
+
+    Raises:
+        NotClosed: The inputs have no equations.
+    """
+    law = _law_of(study)
+    numbers = replace(numbers_of(study, P), hidden=law.hidden, input_variance=law.variance)
+    state_rule(P, problem_of(study), numbers, law.model)
+    return P
+
+
+def named_state(study: Study, state: State, P: System) -> dict[str, Any]:
+    """Return a state of a problem by the names of its statement.
+
+    Velocities are at rest, and averaged students ``A`` where the students are.
+
+    A state has r_k = ρ_k J·B and t_k = ρ_k² B·B per eigenvalue, and the covariance T of teachers,
+    of which vectors ``H`` have what the inputs do not show.
+    """
+    layout, rho = P.solver.layout, state.eigenvalue[:, None, None]
+    found: dict[str, Any] = {
+        "J.J": state.student_overlap,
+        "J.B": _divided(state.cross_overlap, rho),
+        "B.B": _divided(state.teacher_overlap, rho**2),
+    }
+    if "H" in layout.families:
+        found["H.H"] = state.teacher_covariance - _shown(state)
+    if "A" in layout.families:
+        found |= {"J.A": found["J.J"], "A.A": found["J.J"]}
+        found["B.A"] = np.swapaxes(found["J.B"], -1, -2)
+    for name in layout.names:
+        if "." in name:
+            found.setdefault(name, np.zeros(layout.shape(name)))
+    for name in layout.scalars:
+        at_rest = name.endswith("_velocity")
+        begin = study.student_biases if name == "b" else state.student_weights
+        found[name] = np.zeros(state.K) if at_rest else begin
+    return found
+
+
+def _divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
+    return found
+
+
+def problem_of(study: Study) -> LearningProblem:
+    """Return the activations and the rule of a study."""
+    g, h = activation(study.student_activation), activation(study.teacher_activation)
+    return LearningProblem(g, h, rule_of(study).rule)
+
+
+def numbers_of(study: Study, P: Language) -> RuleNumbers:
+    """Return the numbers of a study's rule.
+
+    They are parameters of the statement, so that other values need no new derivation, unless a
+    function without closed mean may contain them: quadrature takes numbers only.
+
+    Args:
+        study: What is stated.
+        P: Where parameters are declared.
+    """
+    training, network = study.training, study.network
+    linear = training.loss == "squared" and training.target == "sum"
+
+    def rate(name: str, value: float) -> Any:
+        return P.parameter(name, exact(value)) if value else 0
+
+    def size(name: str, value: float) -> Any:
+        return rate(name, value) if linear else value
+
+    def weights(name: str, values: np.ndarray) -> np.ndarray:
+        named = [size(f"{name}{n + 1}", value) for n, value in enumerate(values)]
+        return np.array([exact(each) for each in named], dtype=object)
+
+    # a velocity that remembers β of itself adds every step up 1/(1 - β) times
+    memory = 1 / (1 - exact(training.momentum))
+    examples = exact(training.batch_ratio or training.batch or 1)
+    times = memory * schedule_of(study, P, examples)
+    eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
+    scale = training.evaluation_scale
+    eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
+    stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
+    tasks = StatedTasks(study, P, examples) if study.task else None
+    taught = weights("c", study.teacher_weights) if tasks is None else tasks.teacher_weights
+    return RuleNumbers(
+        K=study.K,
+        M=study.M,
+        teacher_weights=taught,
+        teacher_biases=study.teacher_biases,
+        student_weights=None if network.train_second_layer else weights("v", study.student_weights),
+        student_biases=None if network.train_biases else study.student_biases,
+        learning_rate=eta * times,
+        second_layer_learning_rate=eta_v * times,
+        bias_learning_rate=times * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
+        weight_decay=rate("weight_decay", training.weight_decay),
+        second_layer_weight_decay=rate(
+            "second_layer_weight_decay", study.second_layer_weight_decay
+        ),
+        label_noise=size("label_noise", training.label_noise),
+        label_flip=training.label_flip,
+        input_noise=rate("input_noise", training.input_noise),
+        update_noise=rate("update_noise", training.update_noise) * memory,
+        keep=training.keep,
+        evaluation_scale=training.keep if scale is None or training.keep == 1 else scale,
+        momentum_rate=training.momentum_rate,
+        batch=training.batch or 1,
+        batch_ratio=training.batch_ratio,
+        **{name: rate(name, getattr(training, name) or 0.0) for name in stated},
+        heads=(sp.S.One,) if tasks is None else tasks.heads,
+        inputs=() if tasks is None else tasks.inputs,
+    )
