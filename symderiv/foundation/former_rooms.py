@@ -59,6 +59,9 @@ class _Former(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let imports of former rooms succeed, with a ``DeprecationWarning``."""
+    """Let imports of former rooms succeed, with a ``DeprecationWarning``.
+
+    The finder stands first: what an older version left of a room's folder is no package.
+    """
     if not any(isinstance(each, _Former) for each in sys.meta_path):
-        sys.meta_path.append(_Former())
+        sys.meta_path.insert(0, _Former())
