@@ -14,11 +14,11 @@ __all__ = ["FORMER_ROOMS", "install"]
 
 #: The modules that the manual named, with what holds their public names now.
 FORMER_ROOMS = {
-    "symderiv.inputs": ("symderiv.inputs",),
-    "symderiv.formula": ("symderiv.formula",),
-    "symderiv.api.questions": ("symderiv.api.questions",),
-    "symderiv_ledger": ("symderiv_ledger",),
-    "symderiv_ledger.claims.claim": ("symderiv_ledger.claims.claim",),
+    "symderiv.data": ("symderiv.inputs",),
+    "symderiv.expressions": ("symderiv.formula",),
+    "symderiv.questions": ("symderiv.api.questions",),
+    "symderiv.verification": ("symderiv_ledger",),
+    "symderiv.verification.claim": ("symderiv_ledger.claims.claim",),
     "symderiv.dynamics": (
         "symderiv.integrate.flows.moment_check",
         "symderiv.integrate.flows.trajectory",
