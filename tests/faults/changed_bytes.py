@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from support.studies import toml
 
 from symderiv.compiled_code.code_cache import _CheckedFiles
 from symderiv.compiled_code.machine_code import load
@@ -32,27 +33,14 @@ from symderiv.storage.checkpoint import Checkpoint
 from symderiv.storage.kernels import _read_sealed, _seal
 from symderiv.storage.run_files import read_run
 
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "power-law"
-dimension = 60
-distinct_eigenvalues = 3
-exponent = 0.5
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.1
-[simulation]
-runs = 2
-end = 2.0
-[time]
-end = 5.0
-points = 8
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 2},
+    data={"model": "power-law", "dimension": 60, "distinct_eigenvalues": 3, "exponent": 0.5},
+    training={"learning_rate": 0.5},
+    initial={"student_std": 0.1},
+    simulation={"runs": 2, "end": 2.0},
+    time={"end": 5.0, "points": 8},
+)
 
 WAYS = ("changed", "zeroed", "cut", "removed", "foreign")
 

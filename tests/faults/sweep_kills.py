@@ -22,26 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from support.studies import toml
 
-STUDY = """
-[network]
-activation = "erf"
-students = 3
-teachers = 3
-[data]
-model = "power-law"
-dimension = 60
-distinct_eigenvalues = 3
-exponent = 0.5
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.1
-[time]
-end = 2000.0
-points = 30
-relative_tolerance = 1e-10
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 3, "teachers": 3},
+    data={"model": "power-law", "dimension": 60, "distinct_eigenvalues": 3, "exponent": 0.5},
+    training={"learning_rate": 0.5},
+    initial={"student_std": 0.1},
+    time={"end": 2000.0, "points": 30, "relative_tolerance": 1e-10},
+)
 PROGRAM = ("-c", "from symderiv.cli import main; main()")
 OVER = ("--over", "training.learning_rate=0.1:1:20", "--over")
 

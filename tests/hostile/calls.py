@@ -15,60 +15,33 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+from support.studies import toml
 
-STUDY = """[network]
-activation = "erf"
-students = 2
-teachers = 2
-student_weights = "1/sqrt(M)"
-[data]
-model = "power-law"
-dimension = 40
-distinct_eigenvalues = 4
-exponent = 1.0
-[training]
-learning_rate = 0.5
-order = "full"
-label_noise = 0.1
-weight_decay = 0.0
-[initial]
-student_std = 0.1
-seed = 1
-[simulation]
-runs = 2
-end = 1.0
-[time]
-end = 2.0
-points = 5
-relative_tolerance = 1e-6
-"""
-MANIFOLD = """[network]
-activation = "erf"
-students = 1
-teachers = 1
-[data]
-model = "hidden-manifold"
-nonlinearity = "sign"
-dimension = 40
-latent_dimension = 10
-[training]
-learning_rate = 0.2
-[time]
-end = 1.0
-points = 4
-"""
-FROM_FILE = """[network]
-activation = "relu"
-students = 1
-teachers = 1
-[data]
-model = "covariance"
-file = "cov.npy"
-[training]
-learning_rate = 0.2
-[time]
-values = [0, 0.5, 1]
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 2, "student_weights": "1/sqrt(M)"},
+    data={"model": "power-law", "dimension": 40, "distinct_eigenvalues": 4, "exponent": 1.0},
+    training={"learning_rate": 0.5, "order": "full", "label_noise": 0.1, "weight_decay": 0.0},
+    initial={"student_std": 0.1, "seed": 1},
+    simulation={"runs": 2, "end": 1.0},
+    time={"end": 2.0, "points": 5, "relative_tolerance": 1e-06},
+)
+MANIFOLD = toml(
+    network={"activation": "erf", "students": 1, "teachers": 1},
+    data={
+        "model": "hidden-manifold",
+        "nonlinearity": "sign",
+        "dimension": 40,
+        "latent_dimension": 10,
+    },
+    training={"learning_rate": 0.2},
+    time={"end": 1.0, "points": 4},
+)
+FROM_FILE = toml(
+    network={"activation": "relu", "students": 1, "teachers": 1},
+    data={"model": "covariance", "file": "cov.npy"},
+    training={"learning_rate": 0.2},
+    time={"values": [0, 0.5, 1]},
+)
 PAPER = """title = "Mine"
 [[claim]]
 equation = '1'

@@ -9,7 +9,7 @@ import pytest
 
 from quadrature_errors.adaptive import adaptive_mean
 from quadrature_errors.campaign import closed_campaign, rules_of
-from symderiv.lowering.means.field_covariances import field_covariance, structured
+from symderiv.lowering.means.field_covariances import field_covariance
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import kinked_rule
 
@@ -49,22 +49,3 @@ def test_means_of_two_agree_with_nested_adaptive_integration(rules):
         found = search.mean(rules.rule, kinds, covariance)
         expected = exact(np.array(kinds), covariance, 1e-4 * rules.pair_error + 1e-13)
         assert found == pytest.approx(expected, abs=rules.pair_error), (11, number, covariance)
-
-
-@pytest.mark.parametrize("size", [2, 4])
-def test_covariances_that_are_tried_are_covariances_of_the_range(size):
-    rng = np.random.default_rng(3)
-    tried = [*structured(size, 2.0), *(field_covariance(rng, size, 2.0) for _ in range(200))]
-    for covariance in tried:
-        np.testing.assert_array_equal(covariance, covariance.T)
-        assert np.linalg.eigvalsh(covariance)[0] > -1e-14
-        assert np.max(np.diag(covariance)) <= 2.0 * (1 + 1e-15)
-    with np.errstate(invalid="ignore"):
-        scales = [np.sqrt(np.diag(covariance)) for covariance in tried]
-        correlations = [
-            np.abs(covariance / np.outer(scale, scale))[0, 1]
-            for covariance, scale in zip(tried, scales, strict=True)
-        ]
-    apart = 1 - np.array(correlations)
-    for low, high in ((1e-3, 1e-1), (1e-8, 1e-5), (1e-14, 1e-9), (-1e-14, 1e-15)):
-        assert np.any((apart > low) & (apart < high)), (low, high)

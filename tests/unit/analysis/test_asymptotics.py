@@ -60,6 +60,10 @@ def test_the_error_next_to_the_teachers_is_that_of_the_module(order: str, units:
     ]
     assert sum(parts[:2]) == pytest.approx(error, rel=1e-6)
     assert parts[2] == pytest.approx(parts[0], rel=1e-9)
+    # times in any order
+    times = np.array([0.0, 0.7, 5.0, 30.0])
+    there, back = (found.error_of(each, OVERLAP, DISTANCE) for each in (times, times[::-1]))
+    assert back[::-1] == pytest.approx(there, rel=1e-8)
     assert min(parts) > 0.05 * error
 
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from support.studies import toml
 
 from symderiv.analysis.linear.error_curve import (
     Directions,
@@ -36,26 +37,22 @@ def directions_of(L: int, exponent: float, trainable: int | None = None) -> Dire
     return eigendirections(component.eigenvalue, component.weight, trainable)
 
 
-STUDY = """
-[network]
-activation = "linear"
-students = 1
-teachers = 1
-[data]
-model = "spectrum"
-eigenvalues = [2.5, 1.1, 1.1000001, 0.3, 0.05]
-weights = [0.125, 0.25, 0.25, 0.125, 0.25]
-dimension = 400
-[training]
-learning_rate = 1.7
-[initial]
-student_std = 0.6
-seed = 4
-[time]
-values = [0.0, 0.5, 3.0, 40.0]
-relative_tolerance = 1e-11
-absolute_tolerance = 1e-16
-"""
+STUDY = toml(
+    network={"activation": "linear", "students": 1, "teachers": 1},
+    data={
+        "model": "spectrum",
+        "eigenvalues": [2.5, 1.1, 1.1000001, 0.3, 0.05],
+        "weights": [0.125, 0.25, 0.25, 0.125, 0.25],
+        "dimension": 400,
+    },
+    training={"learning_rate": 1.7},
+    initial={"student_std": 0.6, "seed": 4},
+    time={
+        "values": [0.0, 0.5, 3.0, 40.0],
+        "relative_tolerance": 1e-11,
+        "absolute_tolerance": 1e-16,
+    },
+)
 
 
 def test_the_solver_integrates_to_the_same_curve() -> None:
@@ -204,23 +201,6 @@ def test_three_updates_by_enumeration_of_the_inputs() -> None:
             update = np.eye(N) - eta / N * np.outer(x, x)
             following += weights[one] * weights[two] * update @ C @ update.T
         C = following
-
-
-def test_the_mean_of_many_sgd_runs() -> None:
-    """L = N = 12: within three standard errors of the exact mean, and away from the limit."""
-    N, runs, steps, eta, std = 12, 40000, 36, 0.7, 0.5
-    rho = power_law(N, 1.0).single().eigenvalue
-    random = np.random.default_rng(SEED)
-    d = random.standard_normal((runs, N)) * std - random.standard_normal((runs, N))
-    for _ in range(steps):
-        x = random.standard_normal((runs, N)) * np.sqrt(rho)
-        d -= eta / N * np.sum(d * x, axis=1)[:, None] * x
-    errors = 0.5 * d**2 @ rho / N
-    mean, standard_error = errors.mean(), errors.std(ddof=1) / np.sqrt(runs)
-    exact = float(finite_dimension(rho, np.ones(N), eta, 1.0 + std**2).after(steps))
-    limit = float(generalization_error(directions_of(N, 1.0), eta, 1.0 + std**2)(steps / N))
-    assert abs(mean - exact) < 3.0 * standard_error
-    assert abs(mean - limit) > 6.0 * standard_error
 
 
 def test_many_coordinates_per_eigenvalue_lead_to_the_limit() -> None:

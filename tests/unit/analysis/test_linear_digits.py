@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import flint
 import mpmath
 import numpy as np
 import pytest
-from symderiv_codegen import print_mpmath
 
 from symderiv.analysis.linear import many_digits
 from symderiv.analysis.linear.certified_roots import secular_rates
-from symderiv.analysis.linear.companion import moment_error, moment_matrix
+from symderiv.analysis.linear.companion import moment_error
 from symderiv.analysis.linear.error_curve import eigendirections, generalization_error
 from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law, exact_spectrum
 from symderiv.analysis.linear.many_digits import linear_digits
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
-from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.programs.moment_program import moment_program
 from symderiv.precision.balls.decimals import Outward
 
 ALPHA = [Fraction(0), Fraction(1, 3), Fraction(20)]
@@ -136,59 +130,6 @@ def test_unequal_weights_and_nearly_equal_eigenvalues() -> None:
         found = linear_digits(problem, ALPHA, method, 25)
         assert found.difference_from_secular is not None
         assert found.difference_from_secular < 1e-25
-
-
-def test_the_moment_matrix_is_that_of_the_generated_module(mp: Any) -> None:
-    """The engine's moment form, printed for mpmath, applied to the moments of a random state."""
-    namespace: dict[str, Any] = {}
-    program = moment_program(derive_equations(learning_problem("linear")), "moments")
-    exec(compile(print_mpmath(program), "moments", "exec"), namespace)
-    module = SimpleNamespace(**namespace)
-    L, eta = 5, mp.mpf("0.8")
-    problem = problem_of(L, "0.6")
-    rho = [mpmath_of(x, mp) for x in problem.spectrum()[0]]
-    random = np.random.default_rng(2)
-    J, B = ([mp.mpf(x) for x in random.standard_normal(L)] for _ in range(2))
-
-    def moments(values: list[Any], power: int = 0) -> list[Any]:
-        return [
-            mp.fsum(x ** (l + power) * y for x, y in zip(rho, values, strict=True)) / L
-            for l in range(L)
-        ]
-
-    def blocks(values: list[Any]) -> list[Any]:
-        return [[[value]] for value in values]
-
-    q, r, t = ([x * y for x, y in zip(*pair, strict=True)] for pair in ((J, J), (J, B), (B, B)))
-    d_student, d_cross, d_v = blocks([mp.zero] * L), blocks([mp.zero] * L), [mp.zero]
-    shifted = moments(t, 1)
-    module.right_hand_side(
-        mp,
-        blocks(moments(q)),
-        blocks(moments(r)),
-        [mp.one],
-        closure_coefficients(rho),
-        moments([mp.one] * L, 1),
-        blocks(shifted),
-        [[shifted[0]]],
-        [mp.one],
-        eta,
-        mp.zero,
-        mp.zero,
-        mp.zero,
-        mp.zero,
-        mp.one,
-        d_student,
-        d_cross,
-        d_v,
-    )
-    system = moment_matrix(problem)
-    matrix, unit = system.matrix(), mpmath_of(system.unit, mp)
-    state = moments([a - 2 * b + c for a, b, c in zip(q, r, t, strict=True)])
-    for l in range(L):
-        expected = d_student[l][0][0] - 2 * d_cross[l][0][0]
-        found = mp.fsum(mpmath_of(matrix[l, m], mp) * state[m] * unit ** (l - m) for m in range(L))
-        assert abs(found - expected) < mp.mpf(10) ** -40 * abs(expected)
 
 
 def test_double_precision_is_refused_from_about_ten_eigenvalues_on() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.inputs import covariance
@@ -273,19 +274,12 @@ def test_a_file_that_changes_is_read_again(tmp_path):
     assert read_spectrum(path).eigenvalue.tolist() == [3.0, 1.0]
 
 
-STUDY = """
-[network]
-activation = "erf"
-students = 1
-teachers = 1
-[data]
-model = "covariance"
-file = "c.npz"
-[training]
-learning_rate = 0.1
-[time]
-end = 1.0
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 1, "teachers": 1},
+    data={"model": "covariance", "file": "c.npz"},
+    training={"learning_rate": 0.1},
+    time={"end": 1.0},
+)
 
 
 def test_a_study_reads_the_file_next_to_it(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import small_systems as systems
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows import integrate as integrate_module
@@ -23,26 +24,13 @@ from symderiv.integrate.rules.whichever import solve
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 
-ERF = """
-[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "power-law"
-dimension = 256
-distinct_eigenvalues = 4
-exponent = 1.0
-[training]
-learning_rate = 0.4
-weight_decay = 0.01
-label_noise = 0.2
-[initial]
-student_std = 0.1
-[time]
-end = 30.0
-points = 21
-"""
+ERF = toml(
+    network={"activation": "erf", "students": 2, "teachers": 2},
+    data={"model": "power-law", "dimension": 256, "distinct_eigenvalues": 4, "exponent": 1.0},
+    training={"learning_rate": 0.4, "weight_decay": 0.01, "label_noise": 0.2},
+    initial={"student_std": 0.1},
+    time={"end": 30.0, "points": 21},
+)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from support import small_systems as systems
+from support.studies import toml
 
 import symderiv
 from symderiv.experiment.studies.simulating import simulate
@@ -22,26 +23,14 @@ from symderiv.problem.state import State, load_state
 from symderiv.problem.study import parse_study
 from symderiv.storage.run_files import read_run
 
-STUDY = """
-[network]
-activation = "erf"
-students = 3
-teachers = 2
-[data]
-model = "power-law"
-dimension = 120
-distinct_eigenvalues = 4
-exponent = 1.0
-[training]
-learning_rate = 0.4
-[initial]
-student_std = 0.2
-[time]
-end = 3.0
-points = 5
-[simulation]
-runs = 3
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 3, "teachers": 2},
+    data={"model": "power-law", "dimension": 120, "distinct_eigenvalues": 4, "exponent": 1.0},
+    training={"learning_rate": 0.4},
+    initial={"student_std": 0.2},
+    time={"end": 3.0, "points": 5},
+    simulation={"runs": 3},
+)
 
 
 @pytest.fixture(scope="module")

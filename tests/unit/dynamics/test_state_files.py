@@ -7,30 +7,25 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.problem.initial import initial, orthogonal_rows, vectors_with_overlaps
 from symderiv.problem.state import ARRAYS, State, load_state
 from symderiv.problem.study import parse_study
 
-STUDY = """
-[network]
-activation = "erf"
-students = 3
-teachers = 2
-[data]
-model = "spectrum"
-eigenvalues = [2.0, 0.5, 0.0]
-weights = [0.25, 0.5, 0.25]
-dimension = 400
-[training]
-learning_rate = 0.1
-[initial]
-student_std = 0.3
-seed = 5
-[time]
-end = 10.0
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 3, "teachers": 2},
+    data={
+        "model": "spectrum",
+        "eigenvalues": [2.0, 0.5, 0.0],
+        "weights": [0.25, 0.5, 0.25],
+        "dimension": 400,
+    },
+    training={"learning_rate": 0.1},
+    initial={"student_std": 0.3, "seed": 5},
+    time={"end": 10.0},
+)
 
 
 def arrays() -> dict[str, np.ndarray]:

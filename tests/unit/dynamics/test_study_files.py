@@ -7,28 +7,17 @@ import sys
 
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study import expand_sweep, load_study, parse_study
 
-BASE = """
-[network]
-activation = "erf"
-students = 3
-teachers = 2
-
-[data]
-model = "power-law"
-dimension = 1024
-distinct_eigenvalues = 4
-exponent = 1.0
-
-[training]
-learning_rate = 0.1
-
-[time]
-end = 4000.0
-"""
+BASE = toml(
+    network={"activation": "erf", "students": 3, "teachers": 2},
+    data={"model": "power-law", "dimension": 1024, "distinct_eigenvalues": 4, "exponent": 1.0},
+    training={"learning_rate": 0.1},
+    time={"end": 4000.0},
+)
 
 
 def changed(*pairs: tuple[str, str]) -> str:

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import symderiv_kernels.erf
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.precision import numbers
@@ -24,24 +25,18 @@ def state_of(students: int, teachers: int, L: int = 4) -> Any:
     """Drawn overlaps: T is neither diagonal nor 1."""
     return initial(
         parse_study(
-            f"""
-            [network]
-            activation = "erf"
-            students = {students}
-            teachers = {teachers}
-            [data]
-            model = "power-law"
-            dimension = {20 * L}
-            distinct_eigenvalues = {L}
-            exponent = 0.8
-            [training]
-            learning_rate = 0.5
-            [initial]
-            student_std = 0.7
-            seed = 3
-            [time]
-            end = 1.0
-            """
+            toml(
+                network={"activation": "erf", "students": students, "teachers": teachers},
+                data={
+                    "model": "power-law",
+                    "dimension": 20 * L,
+                    "distinct_eigenvalues": L,
+                    "exponent": 0.8,
+                },
+                training={"learning_rate": 0.5},
+                initial={"student_std": 0.7, "seed": 3},
+                time={"end": 1.0},
+            )
         )
     ).state
 

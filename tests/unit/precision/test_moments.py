@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.rules.whichever import solve
@@ -12,29 +13,19 @@ from symderiv.precision.moments import moment_trajectory as moments
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 1
-train_second_layer = true
-[data]
-model = "spectrum"
-eigenvalues = [1.7, 0.4]
-dimension = 20
-[training]
-learning_rate = 0.5
-second_layer_learning_rate = 0.2
-weight_decay = 0.02
-second_layer_weight_decay = 0.01
-label_noise = 0.3
-[initial]
-student_std = 0.4
-seed = 2
-[time]
-values = [0.0, 0.3, 1.5]
-relative_tolerance = 1e-11
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 1, "train_second_layer": True},
+    data={"model": "spectrum", "eigenvalues": [1.7, 0.4], "dimension": 20},
+    training={
+        "learning_rate": 0.5,
+        "second_layer_learning_rate": 0.2,
+        "weight_decay": 0.02,
+        "second_layer_weight_decay": 0.01,
+        "label_noise": 0.3,
+    },
+    initial={"student_std": 0.4, "seed": 2},
+    time={"values": [0.0, 0.3, 1.5], "relative_tolerance": 1e-11},
+)
 
 
 @pytest.mark.turns(6)

@@ -166,39 +166,6 @@ def test_the_rule_reproduces_closed_forms(integrand: sp.Expr) -> None:
     )
 
 
-def test_price_relates_i3_and_the_derivative_of_i2() -> None:
-    # E[g'(u) v g(w)] = C_uv E[g''(u) g(w)] + C_vw E[g'(u) g'(w)]
-    covariance = [[1, R(1, 3), R(1, 5)], [R(1, 3), 2, R(-1, 2)], [R(1, 5), R(-1, 2), R(3, 4)]]
-    first = sp.diff(TANH, X)
-    second = sp.diff(first, X)
-    i3 = value_of(first.subs(X, A) * B * TANH.subs(X, C), covariance, 20)
-    pair = [[1, R(1, 5)], [R(1, 5), R(3, 4)]]
-    bent = value_of(second.subs(X, A) * TANH.subs(X, B), pair, 22)
-    slopes = value_of(first.subs(X, A) * first.subs(X, B), pair, 22)
-    right = Fraction(1, 3) * Fraction(bent.value) - Fraction(1, 2) * Fraction(slopes.value)
-    off = abs(Fraction(i3.value) - right)
-    assert off <= Fraction(i3.error_bound) + Fraction(bent.error_bound) + Fraction(
-        slopes.error_bound
-    )
-
-
-def test_the_derivative_of_i2_is_the_mean_of_the_slopes() -> None:
-    # Price: dI2/dC12 = E[g'(u) g'(v)], by a central difference of the values
-    step = Fraction(1, 10**8)
-    slope = sp.diff(TANH, X)
-
-    def i2(c: Fraction) -> Fraction:
-        entry = R(c.numerator, c.denominator)
-        return Fraction(
-            value_of(TANH.subs(X, A) * TANH.subs(X, B), [[1, entry], [entry, 2]], 30).value
-        )
-
-    difference = (i2(Fraction(1, 2) + step) - i2(Fraction(1, 2) - step)) / (2 * step)
-    found = value_of(slope.subs(X, A) * slope.subs(X, B), [[1, R(1, 2)], [R(1, 2), 2]], 20)
-    # the third derivative in C12 is below 10 here
-    assert abs(difference - Fraction(found.value)) < 10 * step**2
-
-
 def test_nearly_singular_and_singular_covariances() -> None:
     near = 1 - R(1, 10**9)
     g = TANH.subs(X, A) * TANH.subs(X, B)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import mpmath
 import pytest
 import sympy as sp
+from unit.precision.test_quadrature import value_of
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Value, derivative, expectation
@@ -15,7 +16,6 @@ from symderiv.precision import certified
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.chosen_rule import Lattice, Panels, Trapezoid
 from symderiv.precision.quadrature.component import Component
-from symderiv.precision.quadrature.numeric_mean import numeric_mean
 from symderiv.precision.quadrature.pieces import pieces
 from symderiv.precision.quadrature.separation import FORM, Fields
 
@@ -29,20 +29,6 @@ SOFT = X / (1 + sp.Abs(X))
 SLOPE = 1 / (1 + sp.Abs(X)) ** 2
 COVARIANCE = [[1, R(1, 3), R(1, 5)], [R(1, 3), 2, R(-1, 2)], [R(1, 5), R(-1, 2), R(3, 4)]]
 MEAN = [R(1, 2), 0, R(-1, 3)]
-
-
-def value_of(
-    integrand: sp.Expr,
-    covariance: list[list[object]],
-    digits: int,
-    mean: list[object] | None = None,
-) -> Value:
-    n = len(covariance)
-    matrix = sp.Matrix(n, n, lambda i, j: sp.sympify(covariance[i][j]))
-    shifts = None if mean is None else sp.Matrix([sp.sympify(m) for m in mean])
-    found = numeric_mean(integrand, FIELDS[:n], matrix, shifts).evaluate(digits).value
-    assert found.certified
-    return found
 
 
 def agree(a: Value, b: Value) -> None:
@@ -112,19 +98,6 @@ def test_two_variables_with_kinks_agree_with_mpmath() -> None:
 
         reference = over(inner, [mpmath.mpf(-9), mpmath.mpf(-1) / 2, mpmath.mpf(9)])
         assert abs(mpmath.mpf(found.value) - reference) <= mpmath.mpf(found.error_bound) + 1e-14
-
-
-def test_stein_holds_for_a_kinked_activation() -> None:
-    # E[u g(v)] = C_uv E[g'(v)] + mean_u E[g(v)]
-    covariance, mean = [[1, R(1, 2)], [R(1, 2), 2]], [R(1, 3), R(1, 4)]
-    left = value_of(A * SOFT.subs(X, B), covariance, 18, mean)
-    slope = value_of(SLOPE.subs(X, A), [[2]], 20, [R(1, 4)])
-    level = value_of(SOFT.subs(X, A), [[2]], 20, [R(1, 4)])
-    right = Fraction(slope.value) / 2 + Fraction(level.value) / 3
-    off = abs(Fraction(left.value) - right)
-    assert off <= Fraction(left.error_bound) + Fraction(slope.error_bound) + Fraction(
-        level.error_bound
-    )
 
 
 def test_a_slope_as_derivation_leaves_it_is_bounded_at_its_kink() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import mpmath
@@ -141,14 +142,16 @@ def test_the_bound_on_an_ellipse_is_nearly_the_maximum(parts: tuple[float, float
 COVARIANCE = [["1", "1/3", "-1/4"], ["1/3", "4/5", "1/5"], ["-1/4", "1/5", "3/2"]]
 
 
+def law_of(covariance: list[list[Any]], mean: Sequence[Any] = ()) -> Fields:
+    entries = [[sp.Rational(e) for e in row] for row in covariance]
+    return Fields(entries, [sp.Rational(m) for m in mean or [0] * len(entries)])
+
+
 def _component(*functions: sp.Expr, mean: tuple[str, ...] = ("0", "0", "0")) -> Component:
-    law = Fields(
-        [[sp.Rational(e) for e in row] for row in COVARIANCE], list(map(sp.Rational, mean))
-    )
-    return Component(list(functions), law)
+    return Component(list(functions), law_of(COVARIANCE, mean))
 
 
-def _mean_of_cosines(rates: tuple[float, ...], mean: tuple[str, ...]) -> float:
+def mean_of_cosines(rates: tuple[float, ...], mean: tuple[str, ...] = ("0", "0", "0")) -> float:
     """E ∏ cosh(r_i z_i): the average of exp(t·mean + t C t / 2) over t_i = ±r_i."""
     covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
     shift = np.array([float(sp.Rational(m)) for m in mean])
@@ -171,7 +174,7 @@ def test_a_lattice_of_three_variables_keeps_its_bound(
     assert plan.counts() == [2 * n + 1 for n in plan.nodes]
     assert all(math.ldexp(h, 30) == int(math.ldexp(h, 30)) for h in plan.steps)
     found = lattice.lattice_sum(component, plan, plan.bits())
-    exact = _mean_of_cosines((0.5, 1.0, 0.5), mean)
+    exact = mean_of_cosines((0.5, 1.0, 0.5), mean)
     assert abs(float(found) - exact) <= float(plan.bound) + 1e-14 * exact
     # the radius is rounding only, and below the bound
     assert found.rad() < plan.bound

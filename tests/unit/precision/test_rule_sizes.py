@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
+from unit.precision.test_rule_bounds import COVARIANCE, law_of, mean_of_cosines
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
@@ -17,33 +17,20 @@ from symderiv.precision.quadrature import gauss_legendre as panels
 from symderiv.precision.quadrature import lattice, numeric_mean, pieces
 from symderiv.precision.quadrature.component import Component
 from symderiv.precision.quadrature.growth import growth
-from symderiv.precision.quadrature.separation import FORM, Fields
+from symderiv.precision.quadrature.separation import FORM
 
-COVARIANCE = [["1", "1/3", "-1/4"], ["1/3", "4/5", "1/5"], ["-1/4", "1/5", "3/2"]]
 X, Y = sp.symbols("x1:3", real=True)
-
-
-def _law(covariance: list[list[Any]], mean: list[Any] | None = None) -> Fields:
-    entries = [[sp.Rational(e) for e in row] for row in covariance]
-    return Fields(entries, [sp.Rational(m) for m in mean or [0] * len(entries)])
-
-
-def _cosh_means(rates: tuple[float, ...]) -> float:
-    """E ∏ cosh(r_i z_i): the average of exp(t C t / 2) over t_i = ±r_i."""
-    covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
-    ends = [np.array(t) for t in itertools.product(*((r, -r) for r in rates))]
-    return float(np.mean([math.exp(t @ covariance @ t / 2) for t in ends]))
 
 
 def test_the_scale_of_a_lattice_grows_with_the_rates_of_the_functions() -> None:
     """It bounds the mean, and for slow functions it is not far above it."""
     for rate, most in ((2, math.inf), (sp.Rational(1, 8), 30.0)):
-        component = Component([sp.cosh(rate * FORM)] * 3, _law(COVARIANCE))
+        component = Component([sp.cosh(rate * FORM)] * 3, law_of(COVARIANCE))
         with working_bits(64):
             planner = lattice._Planner(component, 15.0)
             narrow = [planner._strips(i, 6.0)[-1] for i in range(3)]
             scale = float(planner._scale_and_rest(narrow, 6.0)[0])
-        exact = _cosh_means((float(rate),) * 3)
+        exact = mean_of_cosines((float(rate),) * 3)
         assert exact <= scale <= most * exact
 
 
@@ -53,7 +40,7 @@ def test_the_bound_of_a_lattice_adds_the_errors_of_the_variables(
     """Density, polynomial and lines of nodes as the text has them, for known sizes and errors."""
     entries = [[*row, "0"] for row in COVARIANCE] + [["0", "0", "0", "1"]]
     functions = [sp.cosh(k * FORM / 2) for k in (1, 2, 1)]
-    component = Component([*functions, FORM], _law(entries, [0, 0, 0, 1000]))
+    component = Component([*functions, FORM], law_of(entries, [0, 0, 0, 1000]))
     errors, sizes = (1e-3, 1e-5, 3e-4), (2.0, 3.0, 5.0)
     kind = lattice._Planner
     monkeypatch.setattr(kind, "_error", lambda self, i, *_: arb(errors[i]))
@@ -81,7 +68,7 @@ def test_functions_are_bounded_as_far_out_as_the_lattice_reaches(
         return original(self, i, strip, reach, height)
 
     monkeypatch.setattr(lattice._Planner, "_largest", watched)
-    law = _law([[variance * int(i == j) for j in range(3)] for i in range(3)])
+    law = law_of([[variance * int(i == j) for j in range(3)] for i in range(3)])
     component = Component([sp.cos(FORM / k) for k in (20, 30, 40)], law)
     for reach in (4.0, 4.2):
         with working_bits(64):
@@ -101,7 +88,7 @@ def test_the_bound_of_panels_has_the_power_of_their_own_variable_in_it(
     """
     mean_exp = panels.mean_exp
     monkeypatch.setattr(panels, "mean_exp", lambda b: mean_exp(b) if b < 4 else arb("1e-400"))
-    law = _law([["1", "9/10"], ["9/10", "1"]])
+    law = law_of([["1", "9/10"], ["9/10", "1"]])
     component = Component([sp.Abs(FORM), FORM**2], law)
     assert component.dimension == 1
     with working_bits(64):
@@ -122,7 +109,7 @@ def test_the_bound_of_panels_has_the_power_of_their_own_variable_in_it(
 @pytest.mark.parametrize("side", [1, -1])
 def test_halves_of_panels_are_halved_twelve_times_at_most(side: int) -> None:
     """A function that is not analytic at an end has no panel there, however short."""
-    component = Component([sp.Abs(FORM)], _law([["1"]]))
+    component = Component([sp.Abs(FORM)], law_of([["1"]]))
     with working_bits(64):
         planner = panels._Planner(component, 20.0)
         shortest = 1.0

@@ -12,7 +12,7 @@ from unit.system.statements import gram
 
 import symderiv as sd
 from benchmarks.direct_rates import direct_rates
-from symderiv.foundation.errors import NotClosed
+from symderiv.foundation.errors import InputError, NotClosed
 from symderiv.statement.stated_motion import derived
 from symderiv.system.census import census
 
@@ -70,7 +70,19 @@ def _orthonormal() -> Stated:
     return P, state | {"W.W": np.eye(2)}
 
 
+def _velocities() -> Stated:
+    """A gradient that moves velocities, which what is trained follows and which are forgotten."""
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    U, v, rate = P.vectors("U"), P.scalars("v"), P.scalars("rate")
+    gap = v * (w @ x) ** 2 - (B @ x)
+    P.descend(gap**2 / 2, {w: THIRD, v: HALF}, velocity={w: U, v: rate})
+    P.update({w: U - w / 10, U: -U / 2, v: rate, rate: -rate / 2})
+    return P, gram({"w": None, "B": None, "U": None}, 3) | {"v": 0.8, "rate": 0.3}
+
+
 STATED: dict[str, Callable[[], Stated]] = {
+    "velocities": _velocities,
     "tokens": _tokens,
     "episode": _episode,
     "sphere": _sphere,
@@ -212,6 +224,8 @@ def test_small_learning_rates_leave_the_noise_of_steps_out() -> None:
         rates[order] = float(P.precise_rates({"w.w": 0.7, "w.B": 0.2, "B.B": 1.1}, 15)["w.w"])
     assert rates["full"] == pytest.approx(2 * 0.2 - 0.7 + 1.1)
     assert rates["small-learning-rate"] == pytest.approx(2 * 0.2 - 0.7)
+    with pytest.raises(InputError, match="unknown"):
+        sd.System(order="first")
 
 
 def test_averages_in_coefficients_are_numbers_of_the_state() -> None:

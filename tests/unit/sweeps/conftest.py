@@ -7,30 +7,19 @@ from typing import Any
 
 import pytest
 from support.quick_integrations import integrated
+from support.studies import toml
 
 from symderiv.integrate.ensemble import Chunk
 from symderiv.problem.study import Study, parse_study
 from symderiv.sweeps import layout, manifest, sealed_files, store, study_grid
 
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 1
-[data]
-model = "power-law"
-dimension = 12
-distinct_eigenvalues = 4
-exponent = 1.0
-[training]
-learning_rate = 0.5
-label_noise = 0.1
-[initial]
-student_std = 0.1
-[time]
-end = 10.0
-points = 5
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 1},
+    data={"model": "power-law", "dimension": 12, "distinct_eigenvalues": 4, "exponent": 1.0},
+    training={"learning_rate": 0.5, "label_noise": 0.1},
+    initial={"student_std": 0.1},
+    time={"end": 10.0, "points": 5},
+)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import pytest
 
 import symderiv as sd
 from benchmarks import systems
-from benchmarks.direct_rates import direct_rates
 from benchmarks.systems import CASES, EXAMPLES, MOST_LINES, Case, difference, distance, lines
 
 # SGD, compilation and quadrature: a part of them a day
@@ -24,30 +23,6 @@ def test_every_statement_is_short_and_every_file_is_in_the_table() -> None:
 @pytest.mark.parametrize("case", CLOSED, ids=lambda case: case.name)
 def test_right_hand_sides_are_those_of_quadrature_over_all_fields(case: Case) -> None:
     assert difference(case, case.statement()) <= case.tolerance
-
-
-def test_the_steps_of_a_statement_have_the_moments_that_the_direct_rates_say() -> None:
-    """By steps in plain NumPy at finite N, averaged: no quadrature and no derivation."""
-    from symderiv.experiment.steps.plain_reading import plain_step
-
-    case = next(each for each in CASES if each.name == "temporal differences")
-    P, N, steps = case.statement(), 40, 20000
-    random = np.random.default_rng(4)
-    frame = np.linalg.qr(random.normal(size=(N, 2)))[0].T * np.sqrt(N)
-    root = np.linalg.cholesky([[1.1, 0.2], [0.2, 0.6]])
-    B, w = root @ frame
-    values = {str(s): float(v) for s, v in P.statement.symbols.parameters.items()}
-    changes = np.empty((steps, 2))
-    for n in range(steps):
-        first, fresh = random.normal(size=(2, N))
-        drawn = {"x1": first, "x2": 0.6 * first + 0.8 * fresh}
-        after = plain_step(P.statement, {"w": w, "B": B}, {}, drawn, {}, values)[0]["w"]
-        changes[n] = after @ after - w @ w, after @ B - w @ B
-    mean, error = changes.mean(axis=0), changes.std(axis=0) / np.sqrt(steps)
-    direct = direct_rates(P.statement, {"w.w": 0.6, "w.B": 0.2, "B.B": 1.1})
-    apart = np.abs(mean - [direct["w.w"], direct["w.B"]])
-    assert np.all(apart <= 4 * error + 2 / N)
-    assert np.all(4 * error < np.abs(mean))
 
 
 def test_temporal_differences_learn_the_value_and_not_the_next_state() -> None:
