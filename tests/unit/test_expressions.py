@@ -13,7 +13,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symderiv import expressions
+from symderiv import formula
 from symderiv.formula import (
     NAMED,
     Activation,
@@ -107,7 +107,7 @@ def test_no_float_ever_enters_an_expression() -> None:
 def test_every_named_activation_has_its_canonical_formula(name: str) -> None:
     named = activation(name)
     assert named == Activation(name, NAMED[name])
-    assert named.expression.free_symbols == {expressions.X}
+    assert named.expression.free_symbols == {formula.X}
     by_formula = activation(named.text)
     assert by_formula.name is None
     assert by_formula.text == named.text
@@ -285,4 +285,4 @@ def test_reading_activations_and_scalars_does_not_import_sympy() -> None:
 
 def test_the_package_has_no_other_late_names() -> None:
     with pytest.raises(AttributeError, match="nothing"):
-        _ = expressions.nothing
+        _ = formula.nothing
