@@ -92,13 +92,22 @@ class _Module:
     imported: dict[str, tuple[str, str]]
 
     def text(self, node: ast.stmt) -> str:
-        """The lines of a statement without docstrings and empty lines."""
+        """Return the lines of a statement without docstrings and empty lines.
+
+        Of what is imported from the engine the names are said, not the modules that hold them.
+        """
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(one.lineno for one in decorators)])
         assert node.end_lineno is not None
         wanted = set(range(first, node.end_lineno + 1)) - set(_docstring_lines(node))
+        names = []
+        for part in ast.walk(node):
+            if isinstance(part, ast.ImportFrom) and _of_engine(part):
+                assert part.end_lineno is not None
+                wanted -= set(range(part.lineno, part.end_lineno + 1))
+                names += [f"{one.name} {one.asname or one.name}" for one in part.names]
         lines = (self.lines[number - 1].rstrip() for number in sorted(wanted))
-        return "\n".join(line for line in lines if line)
+        return "\n".join([*sorted(names), *(line for line in lines if line)])
 
     def needs(self, node: ast.stmt) -> Iterator[tuple[str, str]]:
         """Module and name of everything of the package that a statement may use."""
@@ -137,6 +146,11 @@ def _read(module: str) -> _Module:
     return _Module(
         module, _without_comments(source), definitions, others, dict(_imports(tree, module))
     )
+
+
+def _of_engine(node: ast.ImportFrom) -> bool:
+    package = (node.module or "").partition(".")[0]
+    return not node.level and package in ("symderiv", "symderiv_ledger", "symderiv_models")
 
 
 def _defined(node: ast.stmt) -> Iterator[str]:

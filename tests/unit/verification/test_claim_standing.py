@@ -165,6 +165,21 @@ def test_the_code_of_points_is_what_they_use(
         assert _package(tmp_path, f"d{number}", POINTS, HELPERS.replace(old, new)) != first
 
 
+def test_the_code_of_points_names_what_it_takes_of_the_engine_and_not_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def code(name: str, imported: str) -> dict[str, str]:
+        text = f"def wanted():\n    {imported}\n    return activation('erf')\n"
+        return _package(tmp_path, name, text, "")
+
+    first = code("e", "from symderiv.formula import activation")
+    assert code("f", "from symderiv.gaussian.algebra import activation") == first
+    assert code("g", "from symderiv.formula import function as activation") != first
+    assert code("h", "from mpmath import activation") != first
+
+
 def _found(statement: str, rule: Rule, corrected: str = "", **values: Any) -> Finding:
     points = [Point("the point", {"x": 2, "y": 3, **values}, parameter=0.1)]
     return verify_claim(Claim("1", statement, lambda numbers: points, rule, corrected=corrected))
