@@ -251,29 +251,18 @@ def _equivalent_rates(
     import sympy as sp
 
     from symderiv.learning.derivation import symbols as s
-    from symderiv.learning.derivation.equivalent_rates import (
-        batched_velocities,
-        heavy_ball,
-        small_batch,
-    )
+    from symderiv.learning.derivation.equivalent_rates import rate_factors
     from symderiv.learning.derivation.rule_equations import equations_of
 
     updates = [sp.Symbol(name, real=True) for name in equations_of(rule).named.in_updates]
-    if rule.momentum and batches:
-        scaled = batched_velocities()
-        return {
-            **{rate: scaled.rate * rate for rate in (s.eta, s.eta_v, s.eta_b)},
-            **{decay: scaled.decay * decay for decay in (s.kappa, s.kappa_v, *updates)},
-            s.gamma: scaled.memory * s.gamma,
-            s.update_noise: scaled.noise * s.update_noise,
-        }
-    batch = small_batch().factor if batches else 1
-    factor = batch * (heavy_ball().factor if remembering else 1)
-    found = {rate: factor * rate for rate in (s.eta, s.eta_v, s.eta_b)}
-    decays = {decay: batch * decay for decay in (s.kappa, s.kappa_v, *updates)}
-    noise = small_batch().noise if batches else 1
-    decays[s.update_noise] = noise * (heavy_ball().noise if remembering else 1) * s.update_noise
-    return {rate: value for rate, value in {**found, **decays}.items() if value != rate}
+    factors = rate_factors(batches=batches, remembering=remembering, velocities=rule.momentum)
+    found = {
+        **dict.fromkeys((s.eta, s.eta_v, s.eta_b), factors.rate),
+        **dict.fromkeys((s.kappa, s.kappa_v, *updates), factors.decay),
+        s.gamma: factors.memory,
+        s.update_noise: factors.noise,
+    }
+    return {symbol: factor * symbol for symbol, factor in found.items() if factor != 1}
 
 
 def _moments(derived: Any) -> list[Equation]:

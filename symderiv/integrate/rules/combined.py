@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numba
 import numpy as np
-import sympy as sp
 
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
 from symderiv.formula import parse_formula
@@ -36,6 +35,8 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
         formula: in ``alpha``.
         rates: where the rates lie in the vector of parameters.
     """
+    import sympy as sp
+
     expression = parse_formula(formula, ("alpha",))
     alpha_symbol = sp.Symbol("alpha", real=True)
     factor = numba.njit("float64(float64)", error_model="numpy")(

@@ -11,14 +11,6 @@ from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.rules.combined import Mixing, RightHandSide, mixed, scheduled
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.task_inputs import TaskInputs, inputs_of_tasks
-from symderiv.learning.derivation.equivalent_rates import (
-    BATCH,
-    BETA,
-    batched_velocities,
-    heavy_ball,
-    small_batch,
-)
-from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 
 IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
@@ -62,29 +54,34 @@ class PhasedFlow(RuleFlow):
     def parameters(self) -> np.ndarray:
         """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
         found: np.ndarray = super().parameters.copy()
-        training = self.study.training
-        rate = decay = noise = memory = 1.0
-        if training.batch is not None and training.momentum_rate is not None:
-            scaled, batch = batched_velocities(), {BATCH: training.batch}
-            factors = (scaled.rate, scaled.decay, scaled.noise, scaled.memory)
-            rate, decay, noise, memory = (float(each.subs(batch)) for each in factors)
-        elif training.batch is not None:
-            rate = decay = float(small_batch().factor.subs(BATCH, training.batch))
-            noise = float(small_batch().noise.subs(BATCH, training.batch))
-        if training.momentum > 0.0:
-            rate *= float(heavy_ball().factor.subs(BETA, training.momentum))
-            noise *= float(heavy_ball().noise.subs(BETA, training.momentum))
-        fields = self.packing("parameters").views(found)
-        for names, factor in (
-            (RATES, rate),
-            ((*DECAYS, *equations_of(self.learning_rule).named.in_updates), decay),
-            (("update_noise",), noise),
-            (("momentum_rate",), memory),
+        fields, factors = self.packing("parameters").views(found), self._factors
+        in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
+        for names, kind in (
+            (RATES, "rate"),
+            ((*DECAYS, *in_updates), "decay"),
+            (("update_noise",), "noise"),
+            (("momentum_rate",), "memory"),
         ):
             for name in names:
                 if name in fields:
-                    fields[name][...] *= factor
+                    fields[name][...] *= factors.get(kind, 1.0)
         return found
+
+    @cached_property
+    def _factors(self) -> dict[str, float]:
+        """What small batches and heavy balls multiply numbers by; none without these."""
+        training = self.study.training
+        if training.batch is None and training.momentum == 0.0:
+            return {}
+        from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
+
+        found = rate_factors(
+            batches=training.batch is not None,
+            remembering=training.momentum > 0.0,
+            velocities=training.momentum_rate is not None,
+        )
+        numbers = {BATCH: training.batch or 1, BETA: training.momentum}
+        return {name: float(value.subs(numbers)) for name, value in vars(found).items()}
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """The phases, one after the other."""
@@ -238,14 +235,12 @@ class PhasedFlow(RuleFlow):
         found = super().further(
             replace(result, results=result.results[:, : self.packing("state").size])
         )
-        training = self.study.training
-        if training.batch is not None and training.momentum_rate is not None:
-            scale = float(batched_velocities().velocity.subs(BATCH, training.batch))
-            for name, power in (("P", 1), ("C", 1), ("W", 2)):
-                found[name] *= scale**power
-            for name in found:
-                if name.startswith("U."):
-                    found[name] *= scale
+        scale = self._factors.get("velocity", 1.0)
+        for name in found:
+            if name in ("P", "C") or name.startswith("U."):
+                found[name] *= scale
+            elif name == "W":
+                found[name] *= scale**2
         if self.study.task:
             others = result.results[:, self.packing("state").size :]
             first = result.results[:, self.packing("state").slices["v"]]

@@ -16,7 +16,8 @@ import sympy as sp
 from scipy.special import expit
 
 from symderiv.formula import activation, parse_formula
-from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
+from symderiv.learning.rule.loss import loss
 
 Values = Callable[..., np.ndarray]
 

@@ -12,7 +12,6 @@ from symderiv.integrate.flows.integrate import Check, check_equations, solve_flo
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.phases import IN_PHASES, PhasedFlow
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.rules.steps_flow import StepsFlow
 from symderiv.problem.initial import Initial, initial
 from symderiv.problem.rule_of import rule_of
 from symderiv.problem.state import State
@@ -75,5 +74,8 @@ def flow_of(
     if any(key in study.rule_keys for key in IN_PHASES):
         flow = PhasedFlow
     if rule.rule.batches:
+        # schedules at steps are SymPy's
+        from symderiv.integrate.rules.steps_flow import StepsFlow
+
         flow = StepsFlow
     return lambda state: flow(study, chosen, state, checkpoint, rule)

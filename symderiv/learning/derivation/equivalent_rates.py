@@ -77,22 +77,42 @@ def small_batch() -> Equivalent:
 
 
 @dataclass(frozen=True)
-class ScaledVelocities:
-    """Velocities of batches that are those of single examples at other rates, on a scale of theirs.
+class RateFactors:
+    """Rates at which single examples do what batches and heavy balls do.
 
     Attributes:
-        velocity: U over the velocity that follows.
         rate, memory, decay, noise: factors of the learning rates, of γ, of weight decays and σ_J.
+        velocity: U over the velocity that follows.
     """
 
-    velocity: sp.Expr
-    rate: sp.Expr
-    memory: sp.Expr
-    decay: sp.Expr
-    noise: sp.Expr
+    rate: sp.Expr = sp.S.One
+    memory: sp.Expr = sp.S.One
+    decay: sp.Expr = sp.S.One
+    noise: sp.Expr = sp.S.One
+    velocity: sp.Expr = sp.S.One
 
 
-def batched_velocities() -> ScaledVelocities:
+def rate_factors(*, batches: bool, remembering: bool, velocities: bool) -> RateFactors:
+    """Return the factors of a rule, in ``BATCH`` and ``BETA``.
+
+    Args:
+        batches: Of b = O(1) examples.
+        remembering: Momentum with a fixed β.
+        velocities: Momentum of 1 - β = γ/N.
+    """
+    if batches and velocities:
+        return batched_velocities()
+    rate = decay = noise = sp.S.One
+    if batches:
+        batch = small_batch()
+        rate, decay, noise = batch.factor, batch.factor, batch.noise
+    if remembering:
+        ball = heavy_ball()
+        rate, noise = rate * ball.factor, noise * ball.noise
+    return RateFactors(rate=rate, decay=decay, noise=noise)
+
+
+def batched_velocities() -> RateFactors:
     r"""U ← (1 - γ/N) U - (η/√N) F̄ + (σ_J/√N) ζ, J ← J + U/N - (κ/N) J, means over b examples.
 
     In a time of one there are N/b steps. With U = b U' again dJ/dα = U' - κ' J, and drift and
@@ -113,7 +133,7 @@ def batched_velocities() -> ScaledVelocities:
     noise = sp.sqrt(sp.cancel(squares.expand().coeff(sigma, 2)))
     if moved != 1 or sp.expand(squares - (rate * ETA) ** 2 * square - (noise * sigma) ** 2) != 0:
         raise SymderivError("velocities of batches are not those of single examples")
-    return ScaledVelocities(velocity, rate, memory, sp.cancel(steps / N), noise)
+    return RateFactors(rate, memory, sp.cancel(steps / N), noise, velocity)
 
 
 def _in_orders(overlap: sp.Expr) -> sp.Expr:

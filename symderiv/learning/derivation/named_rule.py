@@ -15,8 +15,8 @@ import numpy as np
 import sympy as sp
 
 from symderiv.learning.derivation import symbols as s
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.loss import OUTPUT, TARGET
 from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.register import Field, Overlap

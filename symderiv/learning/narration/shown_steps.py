@@ -33,8 +33,8 @@ from symderiv.learning.derivation.rule_equations import (
     written_out,
 )
 from symderiv.learning.derivation.steps import LearningStep
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.loss import OUTPUT, TARGET
 
 __all__ = ["steps_of"]
 

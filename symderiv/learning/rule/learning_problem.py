@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sympy as sp
+
 from symderiv.formula import Activation, activation
 from symderiv.learning.rule.admissible import check_real
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss
+
+OUTPUT, TARGET = sp.symbols("s t", real=True)
+"""What losses are expressions in: the student's output and what it is taught."""
 
 
 @dataclass(frozen=True)

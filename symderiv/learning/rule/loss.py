@@ -1,16 +1,21 @@
-"""The loss of an example as an expression in the student's output s and the target t."""
+"""The loss of an example as a formula in the student's output s and the target t.
+
+Rules are compared without SymPy, so that a run whose module there is needs none: expressions are
+made when they are asked for.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import sympy as sp
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from symderiv.formula import parse_formula
 from symderiv.formula.named_losses import NAMED
 from symderiv.foundation.errors import FormulaError
 
-OUTPUT, TARGET = sp.symbols("s t", real=True)
+if TYPE_CHECKING:
+    import sympy as sp
 
 
 @dataclass(frozen=True)
@@ -19,22 +24,23 @@ class Loss:
 
     Attributes:
         name: As it is called.
-        expression: ℓ in :data:`OUTPUT` and :data:`TARGET`.
-
-    Raises:
-        FormulaError: Another symbol occurs in it.
+        formula: ℓ in ``s`` and ``t``.
     """
 
     name: str
-    expression: sp.Expr
+    formula: str
 
-    def __post_init__(self) -> None:
-        unknown = self.expression.free_symbols - {OUTPUT, TARGET}
-        if unknown:
-            names = ", ".join(sorted(map(str, unknown)))
-            raise FormulaError(
-                f"a loss is an expression in s and t, not in {names}", argument="loss"
-            )
+    @cached_property
+    def expression(self) -> sp.Expr:
+        """ℓ in the symbols ``OUTPUT`` and ``TARGET`` of learning problems.
+
+        Raises:
+            FormulaError: The formula is outside of the allow-list.
+        """
+        try:
+            return parse_formula(self.formula, ("s", "t"))
+        except FormulaError as error:
+            raise error.renamed("loss") from None
 
     @property
     def quadratic(self) -> bool:
@@ -42,12 +48,13 @@ class Loss:
 
         Those of all polynomials are; of second order they have four factors at most.
         """
-        if not self.expression.is_polynomial(OUTPUT, TARGET):
+        symbols = self.expression.free_symbols
+        if not self.expression.is_polynomial(*symbols):
             return False
-        return int(sp.Poly(self.expression, OUTPUT, TARGET).total_degree()) <= 2
+        return int(self.expression.as_poly(*symbols).total_degree()) <= 2
 
 
-SQUARED = Loss("squared", (OUTPUT - TARGET) ** 2 / 2)
+SQUARED = Loss("squared", NAMED["squared"])
 
 
 def loss(text: str) -> Loss:
@@ -58,16 +65,12 @@ def loss(text: str) -> Loss:
     """
     if text == SQUARED.name:
         return SQUARED
-    try:
-        found = parse_formula(NAMED.get(text, text), ("s", "t"))
-    except FormulaError as error:
-        raise error.renamed("loss") from None
-    if not found.has(*found.free_symbols) or "s" not in map(str, found.free_symbols):
+    found = Loss(text, NAMED.get(text, text))
+    if "s" not in map(str, found.expression.free_symbols):
         raise FormulaError(
             f"{text!r} does not depend on s, the student's output; choose one of "
             f"{', '.join(NAMED)}, or a formula in s and t",
             argument="loss",
         )
-    polynomial = found.is_polynomial(*found.free_symbols)
-    squared = polynomial and sp.expand(found - SQUARED.expression) == 0
-    return SQUARED if squared else Loss(text, found)
+    same = (found.expression - SQUARED.expression).expand() == 0
+    return SQUARED if same else found

@@ -15,8 +15,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula import Activation
-from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.loss import OUTPUT, TARGET
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.statement.language import Language
 from symderiv.statement.slopes import slope
 from symderiv.statement.vector_expressions import norm2

@@ -24,8 +24,7 @@ from symderiv_codegen import (
 )
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
-from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.loss import OUTPUT, TARGET
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.lowering.means import force_error
 from symderiv.lowering.means.force_fields import ForceFields
 from symderiv.lowering.means.numeric_activation import X

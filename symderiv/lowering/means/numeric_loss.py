@@ -11,7 +11,8 @@ import sympy as sp
 from symderiv_codegen import ScalarFunction
 
 from symderiv.foundation.errors import DivergentError, NotYetError
-from symderiv.learning.rule.loss import OUTPUT, TARGET, Loss
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
+from symderiv.learning.rule.loss import Loss
 from symderiv.lowering.means.numeric_activation import SoftPlus
 
 _ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)

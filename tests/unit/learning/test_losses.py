@@ -9,9 +9,9 @@ from symderiv.checking.generated_check import check_generated
 from symderiv.formula.named_losses import NAMED
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.learning.rule.loss import OUTPUT, TARGET, loss
+from symderiv.learning.rule.loss import loss
 from symderiv.lowering.means import force_error
 from symderiv.lowering.means.force_fields import ForceFields, along_lattice, over_fields
 from symderiv.lowering.means.loss_means import LossMeans

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,35 @@ def test_runs_of_stated_rules_with_others_follow_the_equations(given: dict[str, 
         mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
         gap = np.abs(mean - wanted) - 3 * error
         assert np.max(gap) * np.sqrt(1000) < 0.5, (name, wanted, mean)
+
+
+_WARM = """
+import sys
+import symderiv as sd
+problem = sd.Problem.from_toml(sys.argv[1])
+problem.solve()
+print([m for m in sys.modules if m in ("sympy", "symderiv.learning.derivation")])
+"""
+
+
+@pytest.mark.parametrize("given", [SOBOLEV, AVERAGED], ids=str)
+def test_a_run_with_a_module_that_is_there_derives_nothing(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    problem = _problem(**given)
+    problem.solve()
+    path = tmp_path / "study.toml"
+    problem.to_toml(path)
+    done = subprocess.run(
+        [sys.executable, "-c", _WARM, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_small_batches_know_what_is_added_at_every_step() -> None:
+    text = solver_text("m", "x", rule=LearningRule(stated=tuple(AVERAGED))).readable
+    assert 'IN_UPDATES = "averaging_rate"' in text
+    assert "IN_UPDATES" not in solver_text("m", "x", rule=LearningRule(stated=(*SOBOLEV,))).readable
 
 
 @pytest.mark.parametrize("rule", [("sobolev_weight",), ("consistency_weight", "averaging_rate")])
