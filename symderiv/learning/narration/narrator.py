@@ -68,6 +68,7 @@ _OF_FAMILIES = {
     "mode": "The part of such a field in an eigenspace.",
     "product": "Products of vectors over the input dimension, without the input covariance.",
     "covariance": "Covariances of the fields of the vectors that the rule adds.",
+    "gain": "What an example moves students by along vectors themselves, beside its input.",
 }
 """Of what is named after families of vectors, by the kind of thing that it is."""
 _SLOW = {

@@ -185,6 +185,8 @@ class _Told:
         gradient = s.Partial(s.epsilon, s.x[s.i])
         chain = self._by_chain_rule(s.x[s.i])
         yield steps.ForceFound(s.F[s.i], gradient, chain, self.derived.force)
+        for each in self._gains_of_all:
+            yield steps.Defined(s.gain(each.family)[each.letters], each.value)
         weight, velocity = s.J[s.i, s.k, s.a], s.U[s.i, s.k, s.a]
         eta = s.eta if self.rule.batches else self.derived.named_rate
         down = eta * s.F[s.i] * s.xi[s.k, s.a] / sp.sqrt(s.N)
@@ -206,19 +208,20 @@ class _Told:
             yield from self._slow_update(s.bias[s.i], s.b_velocity[s.i], s.eta_b, sp.S.Zero)
 
     @property
+    def _gains_of_all(self) -> list[Gain]:
+        """What an example moves students along vectors by, beside what it does along inputs."""
+        return [each for each in self.derived.gains if each.of_all]
+
+    @property
     def _gained(self) -> sp.Expr:
         """The derivative of the loss of an example by J_i along vectors."""
         found = sp.S.Zero
-        for each in self.derived.gains:
-            if each.of_all:
-                letter = s.m if each.family == "B" else s.p
-                along = (
-                    s.phi[s.m, s.k, s.a] / s.eigenvalue[s.k]
-                    if each.family == "B"
-                    else s.vector(each.family)[s.p, s.k, s.a]
-                )
-                gain = s.gain(each.family)[s.i, letter]
-                found += sp.Sum(gain * along, (letter, 0, letter.upper))
+        for each in self._gains_of_all:
+            along, letter = s.vector(each.family)[s.p, s.k, s.a], s.p
+            if each.family == "B":
+                along, letter = s.phi[s.m, s.k, s.a] / s.eigenvalue[s.k], s.m
+            gain = s.gain(each.family)[s.i, letter]
+            found += sp.Sum(gain * along, (letter, 0, letter.upper))
         return found
 
     def _followers(self) -> Iterator[LearningStep]:

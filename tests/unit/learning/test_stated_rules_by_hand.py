@@ -15,7 +15,8 @@ from symderiv.checking.recipes import unchecked
 from symderiv.foundation.packing import Packing
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.narration import narrator
 from symderiv.learning.narration.shown_steps import steps_of
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -124,7 +125,11 @@ def test_linear_networks_move_as_written_by_hand(stated: tuple[str, ...]) -> Non
 
 
 def _shown(rule: LearningRule, section: str) -> list[steps.LearningStep]:
-    return list(steps_of(derive_equations(learning_problem("erf", None, rule)))[section])
+    return list(steps_of(_derived(rule))[section])
+
+
+def _derived(rule: LearningRule) -> Equations:
+    return derive_equations(learning_problem("erf", None, rule))
 
 
 def _updates(rule: LearningRule) -> dict[str, sp.Expr]:
@@ -197,3 +202,24 @@ def test_the_mean_gradient_of_a_batch_is_shown_along_students_and_teachers() -> 
     along = sp.Sum(s.A[s.i, s.p] * s.J[s.p, s.k, s.a], (s.p, 0, s.K - 1))
     taught = sp.Sum(s.B[s.i, s.m] * s.phi[s.m, s.k, s.a], (s.m, 0, s.M - 1))
     assert sp.expand(gradient - s.eigenvalue[s.k] * along - taught) == 0
+
+
+def test_what_students_gain_along_vectors_is_defined_where_it_is_shown() -> None:
+    """Of λ/2 |Σ v_i g'(x_i) J_i - Σ c_n h'(y_n) B_n|²/N, by J_i with its fields held."""
+    rule = LearningRule(stated=EVERYTHING[:1])
+    shown = [each for each in _shown(rule, "update") if isinstance(each, steps.Defined)]
+    found = {each.of: each.value for each in shown}
+    own, other, lam = s.gain("J"), s.gain("B"), sp.Symbol("sobolev_weight", real=True)
+    outer = lam * s.v[s.i] * s.StudentActivation(1, s.x[s.i])
+    assert set(found) == {own[s.i, s.j], other[s.i, s.n]}
+    wanted = outer * s.v[s.j] * s.StudentActivation(1, s.x[s.j])
+    assert sp.expand(found[own[s.i, s.j]] - wanted) == 0
+    wanted = -outer * s.v_teacher[s.n] * s.TeacherActivation(1, s.y[s.n])
+    assert sp.expand(found[other[s.i, s.n]] - wanted) == 0
+    told = {each.key: each for each in narrator.sections(_derived(rule))}["update"]
+    assert sum("along vectors themselves" in step.statement for step in told.steps) == 2
+
+
+def test_an_averaged_teacher_moves_no_student_along_vectors() -> None:
+    shown = _shown(LearningRule(stated=EVERYTHING[1:]), "update")
+    assert not any(isinstance(each, steps.Defined) for each in shown)
