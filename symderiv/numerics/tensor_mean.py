@@ -205,16 +205,8 @@ def factor_of(kind: int, x: float) -> float:
 
 def any_factor_of(kind: int, x: float) -> float:
     """The factors by number, of rules with higher derivatives in their means."""
-    if kind == 0:
-        return factor_0(x)
-    if kind == 1:
-        return factor_1(x)
-    if kind == 2:
-        return factor_2(x)
-    if kind == 3:
-        return factor_3(x)
-    if kind == 4:
-        return factor_4(x)
+    if kind < 5:
+        return factor_of(kind, x)
     if kind == 5:
         return factor_5(x)
     if kind == 6:

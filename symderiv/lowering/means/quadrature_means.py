@@ -232,13 +232,17 @@ class Quadrature:
         for order in range(2):
             owner = "student" if self.problem.same_activation else "teacher"
             known[_TEACHER + order] = _NAMES[order].format(owner)
-        if self.higher:
-            known |= dict(_HIGHER.values())
         names = tuple((f"factor_{number}", name) for number, name in known.items())
         kind, x = sp.symbols("kind x")
         doc = "The activations and their derivatives by number."
-        template = "any_factor_of" if self.higher else "factor_of"
-        found = [TemplateFunction("quadrature_factor", (kind, x), template, names, doc)]
+        usual = "quadrature_usual_factor" if self.higher else "quadrature_factor"
+        found = [TemplateFunction(usual, (kind, x), "factor_of", names, doc)]
+        if self.higher:
+            higher = tuple((f"factor_{number}", name) for number, name in _HIGHER.values())
+            higher += (("factor_of", usual),)
+            found.append(
+                TemplateFunction("quadrature_factor", (kind, x), "any_factor_of", higher, doc)
+            )
         if self.kinked:
             doc = "Where they are not smooth."
             found.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
