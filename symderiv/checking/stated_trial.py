@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from symderiv.checking.field_points import LIMIT, Floats, lattice_points, plane_points
+from symderiv.foundation.packing import families_of
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import LETTERS, RuleNumbers, state_rule
@@ -209,7 +209,7 @@ class _Names:
 
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
         """Overlaps as a state holds them: those with teachers times ρ_k for each."""
-        first, second = s.families_of(sp.IndexedBase(sp.Symbol(name, real=True)))
+        first, second = families_of(name)
         power = (first, second).count("B")
         return np.asarray(self._overlaps(first, second, of) * _EIGENVALUE**power)
 

@@ -15,7 +15,30 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Packing"]
+__all__ = ["COVARIANCES", "OVERLAPS", "Packing", "families_of"]
+
+OVERLAPS = {
+    ("J", "J"): "student_overlap",
+    ("J", "B"): "cross_overlap",
+    ("B", "B"): "teacher_overlap",
+    ("U", "J"): "momentum_overlap",
+    ("U", "U"): "momentum_square",
+    ("U", "B"): "momentum_cross",
+}
+"""Fields of states that hold overlaps of velocities U, students J and teachers B."""
+
+COVARIANCES = {("J", "J"): "Q", ("J", "B"): "R", ("B", "B"): "T"}
+"""Arrays of covariances of fields that have a name of their own."""
+
+_FAMILIES = {name: pair for names in (OVERLAPS, COVARIANCES) for pair, name in names.items()}
+
+
+def families_of(name: str) -> tuple[str, ...]:
+    """Return the two families of vectors that an array is of, by its name; () of another array."""
+    if name in _FAMILIES:
+        return _FAMILIES[name]
+    kind, *families = name.split("_")
+    return tuple(families) if kind in ("covariance", "product", "overlap") else ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing
+from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult, Progress, integrate_flat
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
@@ -94,8 +94,8 @@ class RuleFlow(Flow):
     @cached_property
     def _overlaps(self) -> dict[str, tuple[str, str]]:
         """The families whose overlaps a rule adds to the state, by the names of the fields."""
-        names = (name.split("_") for name in self.layout["state"])
-        return {"_".join(name): (name[1], name[2]) for name in names if name[0] == "overlap"}
+        added = [name for name in self.layout["state"] if name.startswith("overlap_")]
+        return {name: (first, second) for name in added for first, second in [families_of(name)]}
 
     def _extended(
         self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]

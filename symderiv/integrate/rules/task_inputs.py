@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing
+from symderiv.foundation.packing import Packing, families_of
 from symderiv.problem.initial import require_linear_teacher
 from symderiv.problem.rule_pairs import task_eigenvalues
 from symderiv.problem.state import State
@@ -42,7 +42,7 @@ class TaskInputs:
         found = states.copy()
         own = packing.views(found[..., : packing.size])
         for name in own:
-            if name.endswith(("cross_overlap", "momentum_cross", "_B")):
+            if families_of(name)[1:] == ("B",):
                 own[name][...] *= 1.0 / self._ratio if back else self._ratio
         return found
 

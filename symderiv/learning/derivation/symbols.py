@@ -12,6 +12,8 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.foundation import packing
+
 K, M, L, N, C = sp.symbols("K M L N C", integer=True, positive=True)
 
 STUDENTS = tuple(sp.Idx(name, K) for name in ("i", "j", "p", "q", "u"))
@@ -125,15 +127,6 @@ db = _base("db")
 
 _RANK = {"U": 0, "J": 1, "B": 3}
 _FIELDS = {"J": x, "B": y}
-_COVARIANCES = {("J", "J"): Q, ("J", "B"): R, ("B", "B"): T}
-_OVERLAPS = {
-    ("J", "J"): student_overlap,
-    ("J", "B"): cross_overlap,
-    ("B", "B"): teacher_overlap,
-    ("U", "J"): momentum_overlap,
-    ("U", "U"): momentum_square,
-    ("U", "B"): momentum_cross,
-}
 
 
 def in_order(first: str, second: str) -> tuple[str, str]:
@@ -162,7 +155,7 @@ def mode(family: str) -> sp.IndexedBase:
 
 def covariance(first: str, second: str) -> sp.IndexedBase:
     """Return the array of the covariances of the fields of two families in order."""
-    return _COVARIANCES.get((first, second)) or _base(f"covariance_{first}_{second}")
+    return _base(packing.COVARIANCES.get((first, second), f"covariance_{first}_{second}"))
 
 
 def product(first: str, second: str) -> sp.IndexedBase:
@@ -172,7 +165,7 @@ def product(first: str, second: str) -> sp.IndexedBase:
 
 def overlap(first: str, second: str) -> sp.IndexedBase:
     """Return the array of a state that holds overlaps of two families in order."""
-    return _OVERLAPS.get((first, second)) or _base(f"overlap_{first}_{second}")
+    return _base(packing.OVERLAPS.get((first, second), f"overlap_{first}_{second}"))
 
 
 def drift(family: str, of_all: bool) -> sp.IndexedBase:
@@ -193,11 +186,7 @@ def gain(family: str) -> sp.IndexedBase:
 
 def families_of(base: sp.IndexedBase) -> tuple[str, ...]:
     """Return the families whose units the last indices of an array of two of them count."""
-    known = {array: pair for pair, array in (*_OVERLAPS.items(), *_COVARIANCES.items())}
-    if base in known:
-        return known[base]
-    kind, *families = str(base.label).split("_")
-    return tuple(families) if kind in ("covariance", "product", "overlap") else ()
+    return packing.families_of(str(base.label))
 
 
 RANDOM = frozenset(

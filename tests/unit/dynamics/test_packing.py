@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import symderiv_kernels.erf as module
 
-from symderiv.foundation.packing import Packing
+from symderiv.foundation.packing import Packing, families_of
 
 SIZES = {"K": 2, "M": 3, "L": 4}
 
@@ -38,3 +38,19 @@ def test_what_does_not_fit_is_refused() -> None:
         packing.views(np.zeros(8))
     packing.views(flat := np.zeros(7))["b"][...] = 2.0
     assert flat[-1] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "families"),
+    [
+        ("student_overlap", ("J", "J")),
+        ("momentum_cross", ("U", "B")),
+        ("overlap_A_B", ("A", "B")),
+        ("covariance_J_A", ("J", "A")),
+        ("T", ("B", "B")),
+        ("drift_J", ()),
+        ("v", ()),
+    ],
+)
+def test_names_of_arrays_say_families_of_vectors(name: str, families: tuple[str, ...]) -> None:
+    assert families_of(name) == families
