@@ -120,6 +120,30 @@ def rows_of_functions() -> Iterator[Row]:
     yield Row("class names that occur more than once", str(len(double)), "", tuple(sorted(double)))
 
 
+def sums_over_poles(tree: ast.Module) -> bool:
+    """Return whether a loop adds up terms over differences, a/(p - z), as secular equations do."""
+    for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For)):
+        inside = list(ast.walk(loop))
+        inverses = [
+            node.value.right
+            for node in inside
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.BinOp)
+            and isinstance(node.value.op, ast.Div)
+        ]
+        added = any(isinstance(node, ast.AugAssign) for node in inside)
+        over = [each for each in inverses if isinstance(each, ast.BinOp)]
+        if added and any(isinstance(each.op, ast.Sub) for each in over):
+            return True
+    return False
+
+
+def rows_of_roads() -> Iterator[Row]:
+    """Modules that solve what one module shall solve, or one for doubles and one for the rest."""
+    found = [str(p.relative_to(ROOT)) for p in files("symderiv") if sums_over_poles(parsed(p))]
+    yield Row("modules that solve diagonal plus low rank", str(len(found)), "2", tuple(found))
+
+
 def rows_of_imports() -> Iterator[Row]:
     """Circles of imports, and imports of what is not below."""
     up = [each for path in files("symderiv") for each in upward(path)]
@@ -194,6 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     for rows in (
         rows_of_lines(),
         rows_of_functions(),
+        rows_of_roads(),
         rows_of_imports(),
         rows_of_mathematics(),
         rows_of_additions(asked.quick, asked.tests),

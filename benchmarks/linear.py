@@ -16,8 +16,8 @@ import numpy as np
 from symderiv.analysis.linear.error_curve import eigendirections, generalization_error
 from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law
 from symderiv.analysis.linear.many_digits import linear_digits
-from symderiv.analysis.linear.secular import secular_roots
 from symderiv.analysis.linear.system import linear_system, moment_system
+from symderiv.analysis.low_rank import low_rank_spectrum
 from symderiv.inputs.spectra import power_law
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision import moment_digits
@@ -37,7 +37,7 @@ def secular_problem(L: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def spot_check(L: int, places: list[int]) -> float:
     """Largest relative error of some roots, against Newton's method in 60 digits."""
     pole, strength, readout = secular_problem(L)
-    roots = secular_roots(pole, strength, readout)
+    roots = low_rank_spectrum(pole[None], strength[None], [[-1.0]], readout[None, None])
     worst = 0.0
     flint.ctx.dps = 60
     d, a = ([flint.arb(float(x)) for x in array] for array in (pole, strength))
@@ -108,7 +108,7 @@ def largest_mpmath(room: float = ROOM_SECONDS) -> tuple[int, float, float]:
         if seconds > room:
             return found
         pole, strength, readout = secular_problem(L)
-        ours = secular_roots(pole, strength, readout).value
+        ours = low_rank_spectrum(pole[None], strength[None], [[-1.0]], readout[None, None]).value
         deviation = max(abs(float(x / y) - 1.0) for x, y in zip(ours, rates, strict=True))
         found = (L, seconds, deviation)
         # of order L^4 and more: the next one would not finish

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.additions import ADDITIONS, Addition, Copy
 from benchmarks.additions.addition import Edit
-from benchmarks.house import classes, functions, main, row_of
+from benchmarks.house import classes, functions, main, row_of, sums_over_poles
 from benchmarks.import_arrows import ROOT
 
 SECTION = "## Where something new goes"
@@ -102,3 +102,17 @@ def test_the_table_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     for addition in ADDITIONS:
         assert re.search(rf"by a new {addition.row} +{len(addition.files)}, ", text)
     assert "symderiv/formula/named_losses.py" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("part = a[k] / (p[k] - z); total += part", True),
+        ("inverse = 1.0 / (p[k] - z)\n    total += a[k] * inverse", True),
+        ("part = a[k] / (p[k] + z); total += part", False),
+        ("part = a[k] / (p[k] - z)", False),
+        ("part = a[k] * (p[k] - z); total += part", False),
+    ],
+)
+def test_loops_over_poles_are_recognised(line: str, expected: bool) -> None:
+    assert sums_over_poles(ast.parse(f"for k in range(n):\n    {line}")) == expected

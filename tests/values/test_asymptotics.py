@@ -14,7 +14,6 @@ from scipy.integrate import solve_ivp
 
 from symderiv.analysis.late.asymptotics import Asymptotics, fitted_exponent
 from symderiv.analysis.late.perfect_learning import perfect_learning, tidied
-from symderiv.analysis.late.rank_two import rank_two_spectrum
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
 from symderiv.integrate.flows.study_flow import flat_parameters
@@ -207,27 +206,6 @@ def test_matrices_are_symbolic_in_the_number_of_units():
             for row in range(4):
                 entry = -exact[0][row, column] - exact[1][row, column] + exact[2][row, column]
                 assert slope.reshape(4, 3)[row] == pytest.approx(entry * RHO, abs=1e-6)
-
-
-def test_spectrum_against_dense_eigenvalues_and_projections():
-    rng = np.random.default_rng(0)
-    cases = [[[0.3, 0.2], [0.2, -0.1]], [[-0.3, -0.1], [-0.1, -0.2]], [[0.5, 0.2], [0.2, 0.4]]]
-    for L in (1, 2, 7, 60):
-        for coupling in map(np.array, cases):
-            model = power_law(L, 0.5).components[0]
-            pole = np.array([2.0, 0.13])[:, None] * model.eigenvalue
-            strength = np.sqrt(model.weight) * np.array([model.eigenvalue, 0.5 * model.eigenvalue])
-            vectors = rng.normal(size=(2, 2, L))
-            found = rank_two_spectrum(pole, strength, coupling, vectors)
-            U = np.zeros((2 * L, 2))
-            U[:L, 0], U[L:, 1] = strength
-            value, basis = np.linalg.eigh(np.diag(pole.ravel()) + U @ coupling @ U.T)
-            scale = np.max(np.abs(value))
-            assert found.value == pytest.approx(value, abs=1e-14 * scale * L)
-            exact = basis.T @ vectors.reshape(2, -1).T
-            assert found.projection[:, 0] * found.projection[:, 1] == pytest.approx(
-                exact[:, 0] * exact[:, 1], abs=1e-11 * L
-            )
 
 
 def test_the_first_order_sum_at_many_eigenvalues_against_60_digits():

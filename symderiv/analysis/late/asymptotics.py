@@ -35,8 +35,8 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.late.perfect_learning import Coefficients, PerfectLearning, perfect_learning
-from symderiv.analysis.late.rank_two import rank_two_spectrum
 from symderiv.analysis.late.sizes import check_count
+from symderiv.analysis.low_rank import LowRankSpectrum, low_rank_spectrum
 from symderiv.foundation.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]
@@ -188,34 +188,33 @@ class Asymptotics:
                 argument="learning_rate",
             )
 
-    # -- overlaps with the teachers --------------------------------------------------------------
-
-    def _overlap_problem(self) -> tuple[Floats, Floats, Floats]:
-        pole = self.stiffness[:, None] * self.eigenvalue
+    def _overlap_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
+        """Of the overlaps with the teachers, y = √(μ w/t) r; vectors of shape (2, L)."""
         strength = np.sqrt(self.weight * self.teacher[:, None]) * self.eigenvalue
-        root = np.sqrt(self.multiplicity)
-        coupling = root[:, None] * self.response / root
-        return pole, strength, 0.5 * (coupling + coupling.T)
+        return self._spectrum(1.0, strength, self.response, vectors)
 
-    def _distance_problem(self) -> tuple[Floats, Floats, Floats]:
-        pole = 2.0 * self.stiffness[:, None] * self.eigenvalue
-        strength = np.sqrt(self.weight) * self.eigenvalue
+    def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
+        """Of the distance to the teachers with the η² terms, y = √(μ w) D."""
+        strength = np.tile(np.sqrt(self.weight) * self.eigenvalue, (2, 1))
+        return self._spectrum(2.0, strength, -self.learning_rate * self.agitation, vectors)
+
+    def _spectrum(
+        self, drift: float, strength: Floats, coupling: Floats, vectors: Sequence[Floats]
+    ) -> LowRankSpectrum:
+        """Of the matrix that is symmetric in y: poles drift A ρ, and a coupling of rank two."""
         root = np.sqrt(self.multiplicity)
-        coupling = -self.learning_rate * root[:, None] * self.agitation / root
-        return pole, np.array([strength, strength]), 0.5 * (coupling + coupling.T)
+        matrix = root[:, None] * coupling / root
+        pole = drift * self.stiffness[:, None] * self.eigenvalue
+        numerator = np.reshape(vectors, (-1, *strength.shape)) * strength
+        return low_rank_spectrum(pole, strength**2, 0.5 * (matrix + matrix.T), numerator)
 
     def groups(self) -> tuple[RateGroup, ...]:
         """All 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
-        overlaps = rank_two_spectrum(
-            *self._overlap_problem(), np.empty((0, 2, self.eigenvalue.size))
-        )
-        found = [RateGroup("overlap", eta * overlaps.value, "(r, s, 2r, 2s)")]
+        found = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
         if self.order == "full":
-            spectrum = rank_two_spectrum(
-                *self._distance_problem(), np.empty((0, 2, self.eigenvalue.size))
-            )
-            found.append(RateGroup("distance", eta * spectrum.value, "(r, s, q, c)"))
+            rates = eta * self._distance_spectrum().value
+            found.append(RateGroup("distance", rates, "(r, s, q, c)"))
         else:
             for kind, a, direction in zip(
                 KINDS, self.stiffness, ("(0, 0, q, q)", "(0, 0, q, -q/(M-1))"), strict=True
@@ -297,14 +296,14 @@ class Asymptotics:
         scale = np.sqrt(self.multiplicity[:, None] * self.weight)
         start = scale * distance
         readout = factor / scale
-        spectrum = rank_two_spectrum(*self._distance_problem(), np.array([start, readout]))
+        spectrum = self._distance_spectrum(start, readout)
         amplitude = spectrum.projection[:, 0] * spectrum.projection[:, 1]
         return _decays(alpha, eta * spectrum.value, amplitude)
 
     def _overlap_error(self, alpha: Floats, overlap: Floats) -> Floats:
         """½ yᵀ 𝓗 y with the decaying overlaps y."""
         y = np.sqrt(self.weight * self.multiplicity[:, None] / self.teacher[:, None]) * overlap
-        spectrum = rank_two_spectrum(*self._overlap_problem(), y[None])
+        spectrum = self._overlap_spectrum(y)
         amplitude = 0.5 * spectrum.value * spectrum.projection[:, 0] ** 2
         return _decays(alpha, 2.0 * self.learning_rate * spectrum.value, amplitude)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.linear.secular import Floats, merged, secular_roots, stability_gap
+from symderiv.analysis.low_rank import Floats, low_rank_spectrum, merged, stability_gap
 
 # Shares of noise in the error below this change no double.
 _NO_NOISE = 1e-20
@@ -114,8 +114,8 @@ def decay_of(
     ratio = from_limit / equal_to_noise
     amplitude = float(np.sum(readout * from_limit))
     pole, a, numerator = merged(diagonal, strength, readout * from_limit)
-    roots = secular_roots(pole, a, numerator)
-    moment = roots.moment
+    roots = low_rank_spectrum(pole[None], a[None], [[-1.0]], numerator[None, None])
+    moment = roots.moment[0]
     if float(np.ptp(ratio)) <= _ROUNDING * abs(float(ratio[0])) and pole[0] > 0.0:
         # Σ c D/(d - s) by partial fractions, all terms of one sign:
         # Σ (a/d)/(d - s) = (Σ a/(d - s) - Σ a/d)/s, and the first sum is 1 at a root.

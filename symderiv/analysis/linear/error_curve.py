@@ -19,7 +19,7 @@ import numpy as np
 
 from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.decay import Decay, decay_of
-from symderiv.analysis.linear.secular import Floats
+from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 
 #: Largest number of directions, minutes of computing.

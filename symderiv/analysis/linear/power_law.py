@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.analysis.linear.coefficients import linear_coefficients
-from symderiv.analysis.linear.secular import Floats
+from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 
 # Everything has decayed by then; keeps products finite.

@@ -15,7 +15,7 @@ from symderiv.analysis.linear.error_curve import (
     stability_limit,
 )
 from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
-from symderiv.analysis.linear.secular import Floats
+from symderiv.analysis.low_rank import Floats
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import sympy as sp
 from flint import arb, arb_mat
 
-from symderiv.analysis.plateau.secular_balls import secular_roots
+from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import (
     A_OTHER,
@@ -195,14 +195,9 @@ def _measured(
     rate: arb | None = None
     if teacher.modes is not None:
         modes = teacher.modes(bits)
-        poles = [-values[_ETA] * kappa * rho for rho in modes.eigenvalue]
-        strengths = [
-            values[_ETA] * response * x * w
-            for x, w in zip(modes.difference, modes.weight, strict=True)
-        ]
         # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-        roots = secular_roots(poles, strengths, bits - 40) if flow.noise else []
-        rate = max(roots, key=float) if roots else -sum(strengths, arb(0))
+        stiffness = values[_ETA] * kappa if flow.noise else arb(0)
+        rate = mode_rates(modes, stiffness, values[_ETA] * response, modes.difference)[0]
     return FullPlateau(values[Q], values[C], values[R], error, rate)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
+from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
-from symderiv.analysis.plateau.secular_balls import secular_roots
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision import ball_at
@@ -199,7 +199,7 @@ def plateau_numbers(
         R, Q = length * row, length * length * teacher.units * row
         groups = []
         for sector in SECTORS:
-            groups.append(_group(sector, teacher, modes, rates, eta, work))
+            groups.append(_group(sector, teacher, modes, rates, eta))
         escaping = next(group for group in groups if group.sector.name == "specialisation")
         if escaping.values is not None:
             unstable = escaping.values[0]
@@ -222,7 +222,6 @@ def _group(
     modes: Modes | None,
     rates: dict[str, Any],
     eta: arb,
-    bits: int,
 ) -> Group:
     count = int(sector.multiplicity.subs(_M, teacher.units))
     stiffness = eta * sum((factor * rates[name] for name, factor in sector.stiffness), arb(0))
@@ -230,23 +229,29 @@ def _group(
     slope = -stiffness if response.is_zero() else None
     values: list[arb] | None = None
     if modes is not None:
-        if response.is_zero():
-            values = [-stiffness * rho for rho in modes.eigenvalue]
-        else:
-            vector = getattr(modes, sector.vector)
-            strengths = [response * u * w for u, w in zip(vector, modes.weight, strict=True)]
-            if stiffness.is_zero():
-                values = [-sum(strengths, arb(0)), *([arb(0)] * (len(strengths) - 1))]
-            else:
-                poles = [-stiffness * rho for rho in modes.eigenvalue]
-                values = secular_roots(poles, strengths, bits - 40)
-        values.sort(key=float, reverse=True)
+        vector = getattr(modes, sector.vector) if sector.vector else modes.eigenvalue
+        values = mode_rates(modes, stiffness, response, vector)
     elif stiffness.is_zero() and response.is_zero():
         slope = arb(0)
     kind = "unknown" if values is None else _kind(values)
     if values is None and slope is not None:
         kind = _kind([slope])
     return Group(sector, count, None if values is None else tuple(values), slope, kind)
+
+
+def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb]) -> list[arb]:
+    """Eigenvalues of -stiffness Λ - response u wᵀ over the modes, descending."""
+    strengths = [response * u * w for u, w in zip(vector, modes.weight, strict=True)]
+    poles = [-stiffness * rho for rho in modes.eigenvalue]
+    if response.is_zero():
+        values = poles
+    elif stiffness.is_zero():
+        values = [-sum(strengths, arb(0)), *([arb(0)] * (len(strengths) - 1))]
+    else:
+        order = sorted(range(len(poles)), key=lambda k: float(poles[k]))
+        roots = secular_roots([poles[k] for k in order], [strengths[k] for k in order])
+        values = [root for root, _ in roots]
+    return sorted(values, key=float, reverse=True)
 
 
 def _kind(values: Sequence[arb]) -> str:

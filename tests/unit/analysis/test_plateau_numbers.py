@@ -28,7 +28,6 @@ from symderiv.analysis.plateau.full_plateau import (
 )
 from symderiv.analysis.plateau.plateau_forms import TEACHER, M, PlateauForms, c
 from symderiv.analysis.plateau.plateau_report import PlateauReport, closed_forms
-from symderiv.analysis.plateau.secular_balls import secular_roots
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
@@ -57,62 +56,6 @@ def modes(units: int) -> HomogeneousTeacher:
 
 def numbers(values: object) -> np.ndarray:
     return np.array([float(x) for x in values])  # type: ignore[attr-defined]
-
-
-# -- roots of secular equations ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("size", [1, 2, 9])
-def test_roots_on_balls_are_the_eigenvalues(sign: int, size: int) -> None:
-    rng = np.random.default_rng(size)
-    poles, strengths = rng.uniform(-2, 1, size), sign * 10.0 ** rng.uniform(-12, 0, size)
-    u = np.sqrt(np.abs(strengths))
-    exact = np.linalg.eigvalsh(np.diag(poles) - sign * np.outer(u, u))
-    balls = [arb(x) for x in poles], [arb(x) for x in strengths]
-    found = secular_roots(*balls, 80)
-    np.testing.assert_allclose(numbers(found), exact, atol=2e-14)
-    # the last of twice the digits is inside, and the radius is that of the digits asked for
-    for coarse, fine in zip(found, secular_roots(*balls, 160), strict=True):
-        assert coarse.contains(fine)
-        assert size == 1 or 0 < coarse.rad() < arb(2) ** -60
-
-
-def test_roots_next_to_their_poles_keep_the_digits_of_the_distance() -> None:
-    """-p Λ - h u wᵀ of two modes in 60 digits, with a strength far below the poles' distance."""
-    with mpmath.workdps(80):
-        matrix = mpmath.matrix([[1, 0], [0, 1 + mpmath.mpf(2) ** -40]])
-        for a in range(2):
-            for b in range(2):
-                matrix[a, b] -= mpmath.mpf(2) ** -90
-        exact = [str(x) for x in mpmath.eigsy(matrix, eigvals_only=True)]
-    with working_bits(220):
-        poles = [arb(1), 1 + arb(2) ** -40]
-        found = secular_roots(poles, [arb(2) ** -90] * 2, 200)
-        for root, value in zip(found, exact, strict=True):
-            assert abs(root - arb(value)) < arb(10) ** -55
-
-
-@pytest.mark.parametrize(
-    "strengths", [(40, 30), (-40, -30), (30, 10**6), (R(1, 10**9), R(1, 10**8))]
-)
-def test_the_outermost_root_may_be_far_from_its_pole(strengths: tuple[sp.Rational, ...]) -> None:
-    """1 + h_1/(s - p_1) + h_2/(s - p_2) = 0 is (s - p_1 + h_1)(s - p_2 + h_2) = h_1 h_2."""
-    with working_bits(200):
-        h = [arb(int(x.p)) / int(x.q) for x in map(R, strengths)]
-        for found in secular_roots([arb(1), arb(2)], h, BITS):
-            assert found.rel_accuracy_bits() > BITS - 20
-            assert ((found - 1 + h[0]) * (found - 2 + h[1]) - h[0] * h[1]).contains(0)
-
-
-def test_what_has_no_roots_of_this_kind_is_refused() -> None:
-    assert secular_roots([arb(2), arb(1)], [arb(0), arb(0)], 60) == [1, 2]
-    with pytest.raises(ToleranceError, match="different signs"):
-        secular_roots([arb(1), arb(2)], [arb(1), arb(-1)], 60)
-    # balls that overlap, and numbers that are the same as doubles
-    for gap in (0, 1):
-        with working_bits(200), pytest.raises(ToleranceError, match="too close"):
-            secular_roots([arb(1), 1 + gap * arb(2) ** -60], [arb(1), arb(1)], 60)
 
 
 # -- the O(eta) flow ---------------------------------------------------------------------------

@@ -131,11 +131,12 @@ def test_a_function_of_a_module_is_linked_the_second_time(tmp_path, monkeypatch)
     pole, strength = np.array([1.0, 2.0, 3.5]), np.array([0.1, 0.2, 0.3])
     found = []
     for expected in (False, True):
-        function = Linked("symderiv.analysis.linear.secular_loops", "all_roots")
-        filled = np.zeros((5, 3))
-        function(pole, strength, pole.copy(), -1.0, *filled)
+        function = Linked("symderiv.analysis.low_rank_loops", "all_roots")
+        filled, matrices = np.zeros((4, 3)), np.full((2, 1, 1), -1.0)
+        room = np.empty((1, 3))
+        function(pole[None], strength[None], matrices, 1.0, pole.copy()[None, None], room, filled)
         assert (function._code is not None) == expected
-        found.append(filled[1:])
+        found.append(filled)
     np.testing.assert_array_equal(*found)
     origin, offset = found[0][:2]
     sums = (strength / (pole - (origin + offset)[:, None])).sum(axis=1)
