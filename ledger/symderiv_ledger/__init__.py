@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symderiv_ledger.formulas.by_quadrature import check_by_quadrature
-from symderiv_ledger.formulas.check import Check, Comparison, check_formula
+from symderiv_ledger.formula_sides import ByQuadrature, FormulaComparison, InClosedForm
+from symderiv_ledger.formulas.check import Check, check_formula
 
-__all__ = ["Check", "Comparison", "check_by_quadrature", "check_formula"]
+__all__ = ["ByQuadrature", "Check", "FormulaComparison", "InClosedForm", "check_formula"]

@@ -16,7 +16,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["Point", "points"]
+__all__ = ["CovariancePoint", "points"]
 
 Rows = list[list[Fraction]]
 
@@ -26,7 +26,7 @@ _SQUARES: Final = tuple(Fraction(k) ** 2 for k in (1, 2, Fraction(1, 2), 3, Frac
 
 
 @dataclass(frozen=True)
-class Point:
+class CovariancePoint:
     """Values of a covariance's symbols.
 
     Args:
@@ -42,7 +42,7 @@ class Point:
     degenerate: bool
 
 
-def points(covariance: sp.Matrix, seed: int = 0) -> list[Point]:
+def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
     """Points of the cone of positive semidefinite covariances, generic ones first.
 
     Args:
@@ -60,7 +60,7 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[Point]:
     """
     symbols = sorted(covariance.free_symbols, key=lambda s: s.name)
     if not symbols:
-        return [Point("the covariance given", {}, covariance, _rank_lost(covariance))]
+        return [CovariancePoint("the covariance given", {}, covariance, _rank_lost(covariance))]
     rng = random.Random(seed)
     n = covariance.rows
     entries = [covariance[i, j] for i in range(n) for j in range(i, n)]
@@ -75,11 +75,11 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[Point]:
 # -- covariances of independent symbols ---------------------------------------------------------
 
 
-def _point(covariance: sp.Matrix, kind: str, rows: Rows) -> Point:
+def _point(covariance: sp.Matrix, kind: str, rows: Rows) -> CovariancePoint:
     n = len(rows)
     matrix = sp.Matrix(n, n, lambda i, j: _rational(rows[i][j]))
     values = {covariance[i, j]: matrix[i, j] for i in range(n) for j in range(i, n)}
-    return Point(kind, values, matrix, _rank_lost(matrix))
+    return CovariancePoint(kind, values, matrix, _rank_lost(matrix))
 
 
 def _rational(value: Fraction) -> sp.Rational:
@@ -181,11 +181,13 @@ def _tied(a: Rows, i: int, j: int, ratio: Fraction) -> Rows:
 # -- covariances with a structure ---------------------------------------------------------------
 
 
-def _structured(covariance: sp.Matrix, symbols: list[sp.Symbol], rng: random.Random) -> list[Point]:
+def _structured(
+    covariance: sp.Matrix, symbols: list[sp.Symbol], rng: random.Random
+) -> list[CovariancePoint]:
     """Values by trial: variances squares of rationals, so that |ρ| = 1 is a rational covariance."""
     n = covariance.rows
-    inside: list[Point] = []
-    edge: list[Point] = []
+    inside: list[CovariancePoint] = []
+    edge: list[CovariancePoint] = []
     for _ in range(_TRIES):
         if len(inside) >= _WANTED and len(edge) >= _WANTED // 2:
             break
@@ -202,9 +204,9 @@ def _structured(covariance: sp.Matrix, symbols: list[sp.Symbol], rng: random.Ran
         if definite is None or any(point.values == values for point in (*inside, *edge)):
             continue
         if definite and len(inside) < _WANTED:
-            inside.append(Point("generic", values, matrix, False))
+            inside.append(CovariancePoint("generic", values, matrix, False))
         elif not definite and len(edge) < _WANTED // 2:
-            edge.append(Point("singular covariance", values, matrix, True))
+            edge.append(CovariancePoint("singular covariance", values, matrix, True))
     return inside + edge
 
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import sympy as sp
-from symderiv_ledger import Check, Comparison, check_by_quadrature, check_formula
+from symderiv_ledger import (
+    ByQuadrature,
+    Check,
+    FormulaComparison,
+    InClosedForm,
+    check_formula,
+)
 from symderiv_ledger.papers.paper_run import arithmetic as arithmetic_of
 
 from symderiv.api.questions.expectation import Question, answered
@@ -77,7 +83,7 @@ class FormulaCheck(Shown):
         return self.found.verdict == "holds"
 
     @property
-    def counterexample(self) -> Comparison | None:
+    def counterexample(self) -> FormulaComparison | None:
         """The first point that contradicts the formula, with both values."""
         return self.found.counterexample
 
@@ -243,10 +249,10 @@ def check(
         return asked.expectation(covariance)
 
     if symbolic is not None:
-        found = check_formula(read.expression, at, matrix)
+        found = check_formula(InClosedForm(read.expression, at, matrix))
     else:
         try:
-            found = check_by_quadrature(read.expression, asked.number, matrix)
+            found = check_formula(ByQuadrature(read.expression, asked.number, matrix))
         except DivergentError:
             raise reason from None
     return FormulaCheck(asked, read.expression, read.definitions, found, read.notes)
@@ -400,7 +406,7 @@ def _expression(tree: Any, meaning: dict[str, sp.Expr]) -> sp.Expr:
     return built.xreplace({sp.Symbol(name, real=True): value for name, value in meaning.items()})
 
 
-def _shown(comparison: Comparison | None) -> dict[str, Any] | None:
+def _shown(comparison: FormulaComparison | None) -> dict[str, Any] | None:
     if comparison is None:
         return None
     return {

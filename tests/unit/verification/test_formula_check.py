@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import sympy as sp
-from symderiv_ledger import Check, check_formula
+from symderiv_ledger import Check, InClosedForm, check_formula
 from symderiv_ledger.formulas.evaluated import evaluated, measured
 from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.points import points
@@ -54,7 +54,8 @@ def formula(text: str, covariance: sp.Matrix) -> sp.Expr:
 def check(which: str, name: str, text: str, *, suggest: bool = False) -> Check:
     covariance = covariance_symbols(SIZES[which])
     truth = integral(which, name)
-    return check_formula(formula(text, covariance), truth, covariance, suggest=suggest)
+    sides = InClosedForm(formula(text, covariance), truth, covariance)
+    return check_formula(sides, suggest=suggest)
 
 
 I2 = r"\frac2\pi\arcsin\!\left(\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}\right)"
@@ -245,10 +246,9 @@ def test_exponentials_of_covariances_are_no_towers() -> None:
     assert vanishing.verdict == "holds"  # to the digits compared
     x = sp.Symbol("x", real=True)
     variance = covariance_symbols(1)
-    found = check_formula(
-        formula(r"e^{C_{11}/2}", variance), lambda m: expectation(sp.exp(x), [x], m), variance
-    )
-    assert found.verdict == "holds"
+    right = formula(r"e^{C_{11}/2}", variance)
+    sides = InClosedForm(right, lambda m: expectation(sp.exp(x), [x], m), variance)
+    assert check_formula(sides).verdict == "holds"
 
 
 def test_a_pole_on_the_edge_of_the_cone_fails() -> None:
@@ -299,4 +299,4 @@ def test_covariances_with_a_structure_are_sampled_inside_the_cone() -> None:
 
 def test_a_symbol_that_the_covariance_has_not_is_refused() -> None:
     with pytest.raises(InputError, match="the formula has t"):
-        check_formula(sp.Symbol("t"), integral("i2", "erf"), covariance_symbols(2))
+        InClosedForm(sp.Symbol("t"), integral("i2", "erf"), covariance_symbols(2))

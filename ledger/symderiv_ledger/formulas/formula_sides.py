@@ -1,0 +1,464 @@
+"""A formula and the expectation that it claims to be, as numbers at exact covariances.
+
+The expectation is known in closed form, or as an interval at every covariance.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import mpmath
+import sympy as sp
+from symderiv.errors import (
+    DivergentError,
+    FormulaError,
+    InputError,
+    NotYetError,
+    SymderivError,
+    ToleranceError,
+)
+from symderiv.verification.evaluable import can_be_evaluated
+from symderiv.verification.evaluated import UNDEFINED, evaluated
+from symderiv.verification.points import CovariancePoint, points
+
+from symderiv.gaussian import Expectation, SignMean4, Value
+from symderiv.precision.balls.expression_balls import ball
+
+__all__ = ["ByQuadrature", "FormulaComparison", "InClosedForm", "Known", "Sides"]
+
+#: Both sides are enclosed to about so many digits ...
+DIGITS: Final = 50
+#: ... (fewer where an integral is computed numerically) ...
+DIGITS_OF_INTEGRALS: Final = 32
+#: ... and count as equal if they differ by less than this, relative to the expectation.
+TOLERANCE: Final = 1e-25
+#: The same with integrals computed numerically.
+TOLERANCE_OF_INTEGRALS: Final = 1e-20
+_BITS_OF_INTEGRALS: Final = 200
+#: Below this, a number is zero.
+ZERO: Final = 1e-40
+#: Relative errors beyond this are reported as this.
+LARGEST: Final = 1e300
+#: Distance from a singular covariance at which a limit is read off, and what may be left there
+#: of a difference that vanishes like its root.
+APPROACH: Final = sp.Rational(1, 10**30)
+LIMIT_TOLERANCE: Final = 1e-11
+#: To so much, relatively, the factor of a formula is the same at all points.
+_SAME_RATIO: Final = 1e-19
+
+#: The digits asked of an expectation without closed form; fewer where these cost too much, and in
+#: four dimensions.
+DIGITS_BY_QUADRATURE: Final = (25, 15, 10, 6)
+DIGITS_IN_FOUR: Final = (12, 8, 5)
+#: Kinds of points, and how many of each; quadrature is too dear for all.
+_KINDS: Final = {
+    "generic": 4,
+    "diagonal": 1,
+    "strongly correlated": 2,
+    "different scales": 1,
+    "small variances": 1,
+    "one covariance zero": 2,
+}
+_KINDS_IN_FOUR: Final = {"generic": 3, "one covariance zero": 1}
+_SINGULAR: Final = (4, 2)
+
+_NUMBERS: Final = mpmath.MPContext()
+_NUMBERS.dps = 60
+
+
+@dataclass(frozen=True)
+class FormulaComparison:
+    """Both sides at one point.
+
+    Args:
+        point: The covariance.
+        formula: Value of the formula, 30 digits; "undefined" if there is none.
+        expectation: Value of the expectation, 30 digits.
+        relative_error: Difference relative to the expectation; None where the formula has no real
+            value.
+        reason: Why this is a failure; empty if it is none.
+        note: How a value that is missing (0/0) was judged.
+    """
+
+    point: CovariancePoint
+    formula: str
+    expectation: str
+    relative_error: float | None
+    reason: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a real number: its ends, and how it is shown."""
+
+    low: Any
+    high: Any
+    text: str
+
+    @classmethod
+    def of(cls, value: Any, spread: Any = 0) -> Known:
+        """Around an mpmath number."""
+        middle = _NUMBERS.mpf(value)
+        return cls(middle - spread, middle + spread, _text(value))
+
+    @property
+    def size(self) -> Any:
+        """The larger of the absolute values of its ends."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_zero(self) -> bool:
+        """It cannot be told from zero."""
+        return bool(self.low < ZERO and self.high > -ZERO)
+
+    def apart(self, truth: Known) -> tuple[float, float]:
+        """The least and the largest relative error that are possible."""
+        ends = [
+            relative_error(a, b) for a in (self.low, self.high) for b in (truth.low, truth.high)
+        ]
+        meet = self.low <= truth.high and truth.low <= self.high
+        return 0.0 if meet else min(ends), max(ends)
+
+
+class Sides(ABC):
+    """The formula and the expectation, ready to be evaluated at points.
+
+    Args:
+        formula: In the symbols of the covariance.
+        covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
+
+    Raises:
+        InputError: The formula has other symbols.
+    """
+
+    #: Differences up to this, relative to the expectation, are none.
+    tolerance = 0.0
+    #: The formula is evaluated to so many.
+    digits = DIGITS
+    #: The expectation in symbols, if it has a closed form.
+    symbolic: Expectation | None = None
+    #: How it is known.
+    method = "closed form"
+    #: Digits to which both sides agree wherever they do.
+    common: int | None = None
+
+    def __init__(self, formula: sp.Expr, covariance: sp.Matrix) -> None:
+        unknown = sorted(s.name for s in formula.free_symbols - covariance.free_symbols)
+        if unknown:
+            raise InputError(f"the formula has {', '.join(unknown)}, the covariance has not")
+        self.formula, self.covariance = formula, covariance
+        self.enclosed = True  # all that was compared
+        self._integrals: dict[sp.Expr, Any] = {}
+        # by identity: points are few, and hashing their matrices is dear
+        self._truths: dict[int, Known] = {}
+
+    @abstractmethod
+    def points(self) -> Iterable[CovariancePoint]:
+        """Where both sides are compared."""
+
+    @abstractmethod
+    def computed(self, point: CovariancePoint) -> Known:
+        """The expectation at a point."""
+
+    @abstractmethod
+    def known(self, value: Any) -> Known:
+        """What a real value of a formula says of the exact one."""
+
+    @abstractmethod
+    def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
+        """Why a point does not count at which a side has no value; empty if that ends the check."""
+
+    @abstractmethod
+    def confirm(self, inside: Sequence[CovariancePoint]) -> None:
+        """Refuse a verdict where the expectation contradicts itself."""
+
+    @abstractmethod
+    def agreed(self, found: Known, truth: Known) -> None:
+        """Take notice that both sides are compatible at a point."""
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def value(self, expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> Any:
+        """An expression at exact values of its symbols, as a complex number; None without value.
+
+        Integrals are computed once.
+        """
+        if not can_be_evaluated(expression, values):
+            point = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
+            raise FormulaError(f"an exponent or angle in the formula is too large at {point}")
+        try:
+            exact = expression.xreplace(values)
+        except (TypeError, ValueError, ZeroDivisionError):
+            # a function that refuses undefined arguments
+            return None
+        if exact.has(*UNDEFINED):
+            return None
+        for integral in exact.atoms(SignMean4) - self._integrals.keys():
+            with suppress(NotYetError, ToleranceError):
+                self._integrals[integral] = ball(integral, _BITS_OF_INTEGRALS)
+        found = evaluated(exact, self.digits, self._integrals)
+        if found is None:
+            return None
+        self.enclosed = self.enclosed and found.enclosed
+        return found.value
+
+    def truth(self, point: CovariancePoint) -> Known:
+        """The expectation at a point."""
+        if id(point) not in self._truths:
+            self._truths[id(point)] = self.computed(point)
+        return self._truths[id(point)]
+
+    # -- comparing -------------------------------------------------------------------------------
+
+    def compare(
+        self, point: CovariancePoint, tried: Sequence[CovariancePoint]
+    ) -> FormulaComparison:
+        truth = self.truth(point)
+        value = self.value(self.formula, point.values)
+        if value is None:
+            return self._undefined(point, truth, tried)
+        if value.imag:
+            return FormulaComparison(
+                point, _text(value), truth.text, None, "the formula is complex there"
+            )
+        found = self.known(value.real)
+        least, error = found.apart(truth)
+        reason = "the values differ" if least > self.tolerance else ""
+        if not reason:
+            self.agreed(found, truth)
+        return FormulaComparison(point, found.text, truth.text, error, reason)
+
+    def _undefined(
+        self, point: CovariancePoint, truth: Known, tried: Sequence[CovariancePoint]
+    ) -> FormulaComparison:
+        """No value at the point itself (0/0, 1/0): the limit from inside the cone decides."""
+        starts = list(self._starts(point, tried))
+        if not starts:
+            reason = "the formula is not defined there"
+            return FormulaComparison(point, "undefined", truth.text, None, reason)
+        for start in starts:
+            near = {
+                s: (1 - APPROACH) * value + APPROACH * start.values[s]
+                for s, value in point.values.items()
+            }
+            value = self.value(self.formula, near)
+            room = LIMIT_TOLERANCE * (max(truth.size, self.truth(start).size) or 1)
+            found = None if value is None or value.imag else self.known(value.real)
+            if found is None or found.low - room > truth.high or truth.low > found.high + room:
+                reason = "the formula is not defined there and its limit differs"
+                shown = "undefined" if value is None else f"limit {_text(value)}"
+                return FormulaComparison(point, shown, truth.text, None, reason)
+        note = (
+            "not defined there; at 10^-30 of the way from there to two positive definite "
+            "covariances the formula has the value of the expectation"
+        )
+        return FormulaComparison(point, "undefined", truth.text, None, "", note)
+
+    def _starts(
+        self, point: CovariancePoint, tried: Sequence[CovariancePoint]
+    ) -> Iterator[CovariancePoint]:
+        """Two points inside the cone at which the expectation is known."""
+        count = 0
+        for start in tried:
+            if start.degenerate or start is point or count == 2:
+                continue
+            with suppress(SymderivError):
+                self.truth(start)
+                count += 1
+                yield start
+
+    # -- repairing -------------------------------------------------------------------------------
+
+    def agree(self, other: sp.Expr, inside: Sequence[CovariancePoint]) -> bool:
+        """Could another formula be right at all points inside the cone?"""
+        with suppress(SymderivError):
+            return all(self._agrees(other, point) for point in inside)
+        return False
+
+    def _agrees(self, other: sp.Expr, point: CovariancePoint) -> bool:
+        value = self.value(other, point.values)
+        if value is None or value.imag:
+            return False
+        return self.known(value.real).apart(self.truth(point))[0] <= self.tolerance
+
+    def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
+        """Formula over expectation if that is the same number inside the cone, else None."""
+        low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
+        for point in inside:
+            value = self.value(self.formula, point.values)
+            if value is None or value.imag:
+                return None
+            found, truth = self.known(value.real), self.truth(point)
+            if truth.is_zero:
+                if not found.is_zero:
+                    return None
+                continue
+            quotients = [a / b for a in (found.low, found.high) for b in (truth.low, truth.high)]
+            spread = self.tolerance * max(map(abs, quotients))
+            low, high = max(low, min(quotients) - spread), min(high, max(quotients) + spread)
+            if low > high:
+                return None
+        middle = (low + high) / 2
+        return middle if middle and high - low <= abs(middle) * _SAME_RATIO else None
+
+
+class InClosedForm(Sides):
+    """An expectation that the engine has in closed form.
+
+    Args:
+        formula, covariance: See :class:`Sides`.
+        expectation: At a covariance, symbolic or numeric.
+    """
+
+    def __init__(
+        self,
+        formula: sp.Expr,
+        expectation: Callable[[sp.Matrix], Expectation],
+        covariance: sp.Matrix,
+    ) -> None:
+        super().__init__(formula, covariance)
+        self.expectation, self._closed = expectation, expectation(covariance)
+        self.symbolic = self._closed
+        integrals = formula.has(SignMean4) or self._closed.value.has(SignMean4)
+        self.digits = DIGITS_OF_INTEGRALS if integrals else DIGITS
+        self.tolerance = TOLERANCE_OF_INTEGRALS if integrals else TOLERANCE
+        self.common = -round(math.log10(self.tolerance))
+
+    def points(self) -> Iterable[CovariancePoint]:
+        return points(self.covariance)
+
+    def computed(self, point: CovariancePoint) -> Known:
+        if point.degenerate:
+            return self._anew(point)  # limits come out there
+        return self._real(self.value(self._closed.value, point.values), point)
+
+    def _anew(self, point: CovariancePoint) -> Known:
+        return self._real(self.value(self.expectation(point.covariance).value, {}), point)
+
+    def _real(self, value: Any, point: CovariancePoint) -> Known:
+        if value is None or value.imag:
+            entries = point.covariance.tolist()
+            raise ToleranceError(f"the expectation could not be evaluated at {entries}")
+        return self.known(value.real)
+
+    def known(self, value: Any) -> Known:
+        return Known.of(value)
+
+    def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
+        refused = isinstance(error, InputError) and not isinstance(error, FormulaError)
+        return str(error) if refused and point.degenerate and point.values else ""
+
+    def confirm(self, inside: Sequence[CovariancePoint]) -> None:
+        for point in inside[:2]:
+            if self._anew(point).apart(self.truth(point))[0] > self.tolerance:
+                raise ToleranceError(
+                    "two derivations of the expectation disagree; please report this"
+                )
+
+    def agreed(self, found: Known, truth: Known) -> None:
+        """It is the tolerance that says to how many digits."""
+
+
+class ByQuadrature(Sides):
+    """An expectation that is known as an interval at each covariance.
+
+    Args:
+        formula, covariance: See :class:`Sides`.
+        mean: The number at a covariance without symbols, to so many digits.
+    """
+
+    method = "quadrature with proved bounds; the formula in balls"
+
+    def __init__(
+        self, formula: sp.Expr, mean: Callable[[sp.Matrix, int], Value], covariance: sp.Matrix
+    ) -> None:
+        super().__init__(formula, covariance)
+        self.mean = mean
+
+    def points(self) -> Iterable[CovariancePoint]:
+        """Fewer points than for closed forms, and small ones in many dimensions."""
+        many = self.covariance.rows > 3
+        free = len(self.covariance.free_symbols)
+        left = dict(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
+        singular = _SINGULAR[many]
+        for point in points(self.covariance):
+            if point.degenerate:
+                singular -= 1
+                if singular >= 0:
+                    yield point
+            elif left.get(point.kind, 0) > 0:
+                left[point.kind] -= 1
+                yield _smaller(point) if many else point
+
+    def computed(self, point: CovariancePoint) -> Known:
+        *more, least = DIGITS_BY_QUADRATURE if self.covariance.rows < 4 else DIGITS_IN_FOUR
+        for digits in more:
+            with suppress(ToleranceError):
+                return _proved(self.mean(point.covariance, digits))
+        return _proved(self.mean(point.covariance, least))
+
+    def known(self, value: Any) -> Known:
+        """With more room than :func:`evaluated` leaves."""
+        return Known.of(value, max(abs(value) * 1e-44, _NUMBERS.mpf("1e-88")))
+
+    def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
+        if isinstance(error, FormulaError | DivergentError):
+            return "the expectation does not exist" if point.degenerate else ""
+        return str(error) if isinstance(error, NotYetError | ToleranceError) else ""
+
+    def confirm(self, inside: Sequence[CovariancePoint]) -> None:
+        """Its bounds are proved."""
+
+    def agreed(self, found: Known, truth: Known) -> None:
+        """Both numbers lie between the outermost ends: so many digits agree."""
+        if truth.low == truth.high:
+            return  # exactly known
+        apart = max(found.high, truth.high) - min(found.low, truth.low)
+        # of numbers that cannot be told from zero, digits behind the point
+        zero = truth.low <= 0 <= truth.high
+        size = 1 if zero else min(abs(truth.low), abs(truth.high))
+        digits = max(0, int(_NUMBERS.floor(_NUMBERS.log10(size / apart))))
+        self.common = digits if self.common is None else min(self.common, digits)
+
+
+def _smaller(point: CovariancePoint) -> CovariancePoint:
+    """The point with a tenth of all its covariances where these are free, else itself."""
+    if set(point.values.values()) != set(point.covariance):
+        return point
+    tenth = sp.Rational(1, 10)
+    values = {symbol: tenth * value for symbol, value in point.values.items()}
+    return replace(point, values=values, covariance=tenth * point.covariance)
+
+
+def _proved(value: Value) -> Known:
+    """A number with its bound."""
+    if value.interval is None:
+        raise ToleranceError(f"the expectation is not certified: {value.method}")
+    text = value.value if value.error_bound == "0" else f"{value.value} ± {value.error_bound}"
+    low, high = (_NUMBERS.mpf(end.numerator) / end.denominator for end in value.interval)
+    return Known(low, high, text)
+
+
+def relative_error(value: Any, truth: Any) -> float:
+    """|value - truth|/|truth|; relative to the value where the truth is zero."""
+    difference = abs(value - truth)
+    if difference < ZERO:
+        return 0.0
+    ratio = difference / (abs(truth) if abs(truth) > ZERO else abs(value))
+    return float(ratio) if ratio < LARGEST else float(LARGEST)
+
+
+def _text(value: Any) -> str:
+    context = mpmath.MPContext()
+    context.dps = 32
+    real = context.nstr(context.mpf(value.real), 30)
+    if not value.imag:
+        return str(real)
+    sign = "-" if value.imag < 0 else "+"
+    return f"{real} {sign} {context.nstr(context.mpf(abs(value.imag)), 30)}*I"
