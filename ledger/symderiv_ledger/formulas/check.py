@@ -20,7 +20,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import SymderivError, ToleranceError
 from symderiv.gaussian import Expectation
-from symderiv_ledger.formula_sides import FormulaComparison, Sides
+from symderiv_ledger.formulas.formula_sides import FormulaComparison, Sides
 from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.mutants import repaired
 from symderiv_ledger.formulas.points import CovariancePoint

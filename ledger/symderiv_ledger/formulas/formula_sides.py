@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import mpmath
 import sympy as sp
-from symderiv.errors import (
+
+from symderiv.foundation.errors import (
     DivergentError,
     FormulaError,
     InputError,
@@ -22,12 +23,11 @@ from symderiv.errors import (
     SymderivError,
     ToleranceError,
 )
-from symderiv.verification.evaluable import can_be_evaluated
-from symderiv.verification.evaluated import UNDEFINED, evaluated
-from symderiv.verification.points import CovariancePoint, points
-
 from symderiv.gaussian import Expectation, SignMean4, Value
 from symderiv.precision.balls.expression_balls import ball
+from symderiv_ledger.formulas.evaluable import can_be_evaluated
+from symderiv_ledger.formulas.evaluated import UNDEFINED, evaluated
+from symderiv_ledger.formulas.points import CovariancePoint, points
 
 __all__ = ["ByQuadrature", "FormulaComparison", "InClosedForm", "Known", "Sides"]
 

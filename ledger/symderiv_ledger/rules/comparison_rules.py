@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -24,17 +25,20 @@ from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
 
 __all__ = [
     "Converges",
+    "Deviation",
     "Exact",
+    "Judged",
     "Measured",
     "Pair",
+    "PairRule",
     "Symbolic",
     "Within",
     "WithinErrorBars",
     "counterexample",
+    "fails_at",
     "one_point",
     "ordered",
     "pairs",
-    "with_error",
 ]
 
 #: Of the digits computed with, so many may be lost to cancellation.
@@ -131,7 +135,59 @@ def one_point(points: int, differ: str) -> str:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Judged:
+    """What a rule finds of one pair of sides.
+
+    Args:
+        error: Their difference as the rule measures it; None if it is not measured.
+        failure: Why they fail, empty if they do not.
+        beside: A second measure, of which the summary tells.
+    """
+
+    error: float | None = 0.0
+    failure: str = ""
+    beside: float = 0.0
+
+
+class PairRule(ABC):
+    """A rule that judges each pair of sides for itself: the first that fails decides."""
+
+    #: What points are called where there are none.
+    cases: ClassVar[str] = "points at"
+
+    @abstractmethod
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        """Whether a pair passes."""
+
+    @abstractmethod
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
+        """What is said when all have passed, with the largest of their measures."""
+
+    def test(
+        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+    ) -> Tested:
+        count, largest, beside = 0, 0.0, 0.0
+        for count, point in enumerate(points, start=1):
+            for pair in pairs(statement, ranges, point, numbers):
+                found = self.judged(pair, point, numbers)
+                if found.failure:
+                    evidence = counterexample(pair)
+                    return Tested(False, count, found.error, found.failure, evidence)
+                largest = max(largest, found.error or 0.0)
+                beside = max(beside, found.beside)
+        if not count:
+            raise ToleranceError(f"there are no {self.cases} which {statement} could be tried")
+        return self.passed(count, largest, beside)
+
+
+def fails_at(pair: Pair, error: float | None) -> Judged:
+    """A pair that fails, with the relative difference of its sides if there is one."""
+    size = "" if error is None or math.isnan(error) else f", relative difference {error:.2g}"
+    return Judged(error, f"fails at {pair.where}{size}")
+
+
+@dataclass(frozen=True)
+class Exact(PairRule):
     """The relation holds at every point, to nearly all digits computed with.
 
     Args:
@@ -156,7 +212,6 @@ class Exact:
         return "enclosed" if self.backend == "arb" else "digits"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         if ordered:
             differ = "the inequality does not hold"
         elif self.backend == "arb":
@@ -165,31 +220,17 @@ class Exact:
             differ = f"the sides differ by more than 1e-{self.digits - self.lost} of the larger one"
         return one_point(points, differ)
 
-    def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         tolerance = numbers.mpf(10) ** -(self.digits - self.lost)
-        count, largest = 0, 0.0
-        for count, point in enumerate(points, start=1):
-            for pair in pairs(statement, ranges, point, numbers):
-                error = self._error(pair, tolerance, numbers)
-                if error is None or not error <= float(tolerance):
-                    size = "" if error is None else f", relative difference {error:.2g}"
-                    return Tested(
-                        False,
-                        count,
-                        error,
-                        f"fails at {pair.where}{size}",
-                        counterexample(pair),
-                    )
-                largest = max(largest, error)
-        if not count:
-            raise ToleranceError(f"there are no points at which {statement} could be tried")
+        error = self._error(pair, tolerance)
+        good = error is not None and error <= float(tolerance)
+        return Judged(error) if good else fails_at(pair, error)
+
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
         summary = f"holds at {count} points to {self.digits - self.lost} digits"
         return Tested(True, count, largest, summary)
 
-    def _error(self, pair: Pair, tolerance: Any, numbers: Numbers) -> float | None:
+    def _error(self, pair: Pair, tolerance: Any) -> float | None:
         """Relative difference; 0 for an inequality that holds and None for one that does not."""
         difference = abs(pair.left - pair.right)
         if not isinstance(pair.relation, ast.Eq):
@@ -234,41 +275,30 @@ def _as_float(value: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Symbolic:
+class Symbolic(PairRule):
     """The difference of both sides is zero as an expression; values are SymPy's."""
 
     kind: str = "identity"
     verdict: str = "holds"
     tier: ClassVar[str] = "proved"
+    cases: ClassVar[str] = "cases in"
     digits: int = 0
     backend: str = "sympy"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         return f"numbers at which the sides of one of the {points} symbolic cases differ"
 
-    def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         import sympy as sp
 
-        count = 0
-        for count, point in enumerate(points, start=1):
-            for pair in pairs(statement, ranges, point, numbers):
-                if not isinstance(pair.relation, ast.Eq):
-                    raise FormulaError("a symbolic identity is an equation")
-                difference = sp.simplify(sp.expand(sp.sympify(pair.left) - sp.sympify(pair.right)))
-                if difference != 0:
-                    return Tested(
-                        False,
-                        count,
-                        None,
-                        f"the difference of the sides is {difference}",
-                        counterexample(pair),
-                    )
-        if not count:
-            raise ToleranceError(f"there are no cases in which {statement} could be tried")
+        if not isinstance(pair.relation, ast.Eq):
+            raise FormulaError("a symbolic identity is an equation")
+        difference = sp.simplify(sp.expand(sp.sympify(pair.left) - sp.sympify(pair.right)))
+        if difference != 0:
+            return Judged(None, f"the difference of the sides is {difference}")
+        return Judged()
+
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
         return Tested(True, count, 0.0, f"is an identity in {count} symbolic cases")
 
 
@@ -295,7 +325,6 @@ class Converges:
     tier: ClassVar[str] = "order"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         power = f"{self.order - self.slack:g}"
         return (
             f"one series of points, of the {points} tried or others of the regime, along which "
@@ -305,7 +334,6 @@ class Converges:
     def test(
         self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         floor = 10.0 ** -(self.digits - LOST)
         series: dict[str, list[tuple[float, float, Pair]]] = {}
         for point in points:
@@ -353,7 +381,7 @@ class Converges:
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(PairRule):
     """Both sides agree within a stated tolerance in the regime of the points.
 
     Args:
@@ -370,41 +398,27 @@ class Within:
     tier: ClassVar[str] = "tolerance"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         size = self.relative_to or "the larger one"
         differ = f"the sides differ by more than {self.tolerance:g} of {size}"
         return one_point(points, "the inequality does not hold" if ordered else differ)
 
-    def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
-        count, largest = 0, 0.0
-        for count, point in enumerate(points, start=1):
-            for pair in pairs(statement, ranges, point, numbers):
-                if not isinstance(pair.relation, ast.Eq):
-                    error = 0.0 if ordered(pair) else math.inf
-                else:
-                    size = max(abs(pair.left), abs(pair.right))
-                    if self.relative_to:
-                        size = abs(point.values[self.relative_to])
-                    error = _as_float((pair.left - pair.right) / size) if size else 0.0
-                if not error <= self.tolerance:
-                    return Tested(
-                        False,
-                        count,
-                        error,
-                        f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}",
-                        counterexample(pair),
-                    )
-                largest = max(largest, error)
-        if not count:
-            raise ToleranceError(f"there are no points at which {statement} could be tried")
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        if not isinstance(pair.relation, ast.Eq):
+            error = 0.0 if ordered(pair) else math.inf
+        else:
+            size = max(abs(pair.left), abs(pair.right))
+            if self.relative_to:
+                size = abs(point.values[self.relative_to])
+            error = _as_float((pair.left - pair.right) / size) if size else 0.0
+        off = f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}"
+        return Judged(error, "" if error <= self.tolerance else off)
+
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
         return Tested(True, count, largest, f"within {largest:.2g} at {count} points")
 
 
 @dataclass(frozen=True)
-class WithinErrorBars:
+class WithinErrorBars(PairRule):
     """A measured side (:class:`Measured`) and the other one agree within standard errors.
 
     Args:
@@ -421,51 +435,55 @@ class WithinErrorBars:
     tier: ClassVar[str] = "Monte Carlo"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         beside = f" and {self.systematic:g} of the larger side" if self.systematic else ""
         allowed = f"{self.errors:g} standard errors{beside}"
         differ = f"the sides are farther apart than {allowed}"
         wrong = f"the inequality is violated by more than {allowed}"
         return one_point(points, wrong if ordered else differ)
 
-    def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
-        count, largest, farthest = 0, 0.0, 0.0
-        for count, point in enumerate(points, start=1):
-            for pair in pairs(statement, ranges, point, numbers):
-                left, right = with_error(pair.left), with_error(pair.right)
-                spread = math.hypot(left[1], right[1])
-                size = max(abs(left[0]), abs(right[0]))
-                allowed = self.errors * spread + self.systematic * size
-                difference = abs(left[0] - right[0])
-                if not isinstance(pair.relation, ast.Eq):
-                    below = isinstance(pair.relation, ast.Lt | ast.LtE)
-                    difference = max(0.0, (left[0] - right[0]) * (1 if below else -1))
-                if not difference <= allowed:
-                    return Tested(
-                        False,
-                        count,
-                        difference / size if size else math.inf,
-                        f"off by {difference / spread if spread else math.inf:.1f} standard errors "
-                        f"at {pair.where}",
-                        counterexample(pair),
-                    )
-                largest = max(largest, difference / size if size else 0.0)
-                farthest = max(farthest, difference / spread if spread else 0.0)
-        if not count:
-            raise ToleranceError(f"there are no points at which {statement} could be tried")
-        return Tested(
-            True,
-            count,
-            largest,
-            f"within {farthest:.1f} standard errors (at most {largest:.2g} relative) at "
-            f"{count} points",
-        )
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        found = Deviation.of(pair)
+        spread, size = found.spread, found.size
+        difference = max(0.0, found.difference)
+        bars = difference / spread if spread else math.inf
+        if not difference <= self.errors * spread + self.systematic * size:
+            error = difference / size if size else math.inf
+            return Judged(error, f"off by {bars:.1f} standard errors at {pair.where}")
+        error = difference / size if size else 0.0
+        return Judged(error, beside=bars if spread else 0.0)
+
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
+        summary = f"within {beside:.1f} standard errors (at most {largest:.2g} relative) at "
+        return Tested(True, count, largest, f"{summary}{count} points")
 
 
-def with_error(value: Any) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Deviation:
+    """How far measured sides are from what a relation says of them.
+
+    Args:
+        difference: Of the sides; of an inequality below zero where it holds.
+        spread: Standard error of the difference.
+        size: Of the larger side.
+    """
+
+    difference: float
+    spread: float
+    size: float
+
+    @classmethod
+    def of(cls, pair: Pair) -> Deviation:
+        """That of a pair."""
+        (left, left_error), (right, right_error) = map(_with_error, (pair.left, pair.right))
+        difference = left - right
+        if isinstance(pair.relation, ast.Eq):
+            difference = abs(difference)
+        elif isinstance(pair.relation, ast.Gt | ast.GtE):
+            difference = -difference
+        return cls(difference, math.hypot(left_error, right_error), max(abs(left), abs(right)))
+
+
+def _with_error(value: Any) -> tuple[float, float]:
     """A number and its standard error, which is 0 where it was not measured."""
     if isinstance(value, Measured):
         return float(value.mean), float(value.error)

@@ -20,7 +20,7 @@ from symderiv_ledger.claims.claim import Point, Rule
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
 from symderiv_ledger.rules.arithmetic import Indexed, evaluate, index_values
 from symderiv_ledger.rules.comparison_rules import Exact
-from symderiv_ledger.rules.enclosed import Deferred
+from symderiv_ledger.rules.enclosed import deferred
 from symderiv_ledger.rules.exact_means import GUARD, Mean, exactly
 from symderiv_ledger.rules.learning_rates import WEIGHTS, LearningRates
 
@@ -183,7 +183,7 @@ def _of_rates(rates: LearningRates, weights: str) -> Reference:
         raise InputError(f"there are no points with {chosen} for {rates.student}")
     return Reference(
         found[chosen],
-        Deferred(lambda: rates.rule),
+        deferred(lambda: rates.rule),
         _rates_example,
         ("Q", "T"),
         conventions=found,
@@ -233,7 +233,7 @@ def _of_mean(mean: Mean) -> Reference:
         rows = [[numbers.mpf(3 if i == j else 1) / 2 for j in range(n)] for i in range(n)]
         return {"I": numbers.mpf(1) / 3, "C": Indexed(rows, (1, n), (1, n))}
 
-    return Reference(mean.points, Deferred(lambda: mean.rule), example, ("C",), n)
+    return Reference(mean.points, deferred(lambda: mean.rule), example, ("C",), n)
 
 
 def _integrand(which: str, texts: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:

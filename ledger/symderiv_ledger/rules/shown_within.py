@@ -10,23 +10,18 @@ the standard errors are small enough, and a measurement that is too coarse fails
 
 from __future__ import annotations
 
-import ast
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Tested
-from symderiv_ledger.claims.statement import Statement
-from symderiv_ledger.rules.comparison_rules import counterexample, one_point, pairs, with_error
+from symderiv_ledger.rules.comparison_rules import Deviation, Judged, Pair, PairRule, one_point
 
 __all__ = ["ShownWithin"]
 
 
 @dataclass(frozen=True)
-class ShownWithin:
+class ShownWithin(PairRule):
     """Two sides, one of them :class:`Measured`, are shown to differ by less than a margin.
 
     Args:
@@ -43,41 +38,26 @@ class ShownWithin:
     tier: ClassVar[str] = "Monte Carlo"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         wrong = f"the inequality is violated by more than {self.margin:g} of the larger side"
         together = f"the measured difference and {self.errors:g} standard errors together"
         differ = f"{together} are more than {self.margin:g} of the larger side"
         return one_point(points, wrong if ordered else differ)
 
-    def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
-        count, largest, bound = 0, 0.0, 0.0
-        for count, point in enumerate(points, start=1):
-            for pair in pairs(statement, ranges, point, numbers):
-                (left, left_error), (right, right_error) = map(with_error, (pair.left, pair.right))
-                size = max(abs(left), abs(right)) or 1.0
-                difference = (left - right) / size
-                if isinstance(pair.relation, ast.Eq):
-                    difference = abs(difference)
-                elif isinstance(pair.relation, ast.Gt | ast.GtE):
-                    difference = -difference
-                added = self.errors * math.hypot(left_error, right_error) / size
-                if not difference + added <= self.margin:
-                    found = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"
-                    words = (
-                        f"differ by {found}: more than {self.margin:g}"
-                        if difference - added > self.margin
-                        else f"are not shown to be within {self.margin:g}: {found}"
-                    )
-                    evidence = counterexample(pair)
-                    return Tested(False, count, difference, f"the sides {words}", evidence)
-                largest, bound = max(largest, difference), max(bound, difference + added)
-        if not count:
-            raise ToleranceError(f"there are no points at which {statement} could be tried")
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        found = Deviation.of(pair)
+        size = found.size or 1.0
+        difference = found.difference / size
+        added = self.errors * found.spread / size
+        if difference + added <= self.margin:
+            return Judged(difference, beside=difference + added)
+        words = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"
+        if difference - added > self.margin:
+            return Judged(difference, f"the sides differ by {words}: more than {self.margin:g}")
+        return Judged(difference, f"the sides are not shown to be within {self.margin:g}: {words}")
+
+    def passed(self, count: int, largest: float, beside: float) -> Tested:
         summary = (
-            f"shown to be within {bound:.2g} at {count} points by {self.errors:g} standard errors; "
-            f"the largest measured difference is {largest:.2g}"
+            f"shown to be within {beside:.2g} at {count} points by {self.errors:g} standard "
+            f"errors; the largest measured difference is {largest:.2g}"
         )
         return Tested(True, count, largest, summary)

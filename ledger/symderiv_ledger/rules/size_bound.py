@@ -49,14 +49,12 @@ class Bound:
     tier: ClassVar[str] = "digits"
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         sharp = f", or a bound that is never reached to {self.reaches:g}" if self.reaches else ""
         return one_point(points, "the inequality does not hold") + sharp
 
     def test(
         self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        """See :class:`~symderiv_ledger.claims.claim.Rule`."""
         tolerance = 10.0 ** -(self.digits - LOST)
         closest: dict[str, tuple[float, Pair]] = {}
         count = 0
