@@ -23,7 +23,7 @@ from typing import Any, Final
 import sympy as sp
 
 from symderiv.formula import activation
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Rule
 from symderiv_ledger.rules.arithmetic import Indexed, Values
@@ -62,7 +62,7 @@ class LearningRates:
         student, teacher: Activations.
         full: With the terms of order η².
         digits: Asked for where means are closed.
-        weights: One of :data:`WEIGHTS`.
+        weights: One of :data:`WEIGHTS`; output weights that are scaled go with closed means.
     """
 
     student: str
@@ -72,21 +72,30 @@ class LearningRates:
     weights: str = "any"
 
     @property
-    def conventions(self) -> tuple[str, ...]:
-        """Those of :data:`WEIGHTS` that there are points for."""
-        closed = _module(self.student, self.teacher) is not None
-        return tuple(name for name in WEIGHTS if closed or name not in _SCALED)
+    def closed(self) -> bool:
+        """Whether their means are; that takes seconds to find out."""
+        return _module(self.student, self.teacher) is not None
 
     @property
     def rule(self) -> Rule:
         """How statements about them are tried."""
-        if _module(self.student, self.teacher) is None:
+        if not self.closed:
             return Enclosed(_DIGITS[self.full] + GUARD)
         return Exact(digits=self.digits + GUARD, lost=GUARD)
 
+    def check_weights(self) -> None:
+        """Refuse output weights with which there are no points."""
+        if self.weights in _SCALED and not self.closed:
+            raise InputError(f"there are no points with {WEIGHTS[self.weights]} for {self.student}")
+
     def points(self, numbers: Numbers) -> Iterator[Point]:
-        """Random overlaps, K and M different, teachers correlated and not of length one."""
-        closed = _module(self.student, self.teacher) is not None
+        """Random overlaps, K and M different, teachers correlated and not of length one.
+
+        Raises:
+            InputError: There are no points with these output weights.
+        """
+        self.check_weights()
+        closed = self.closed
         rng = random.Random(1)
         for K, M, eta in _SCALED.get(self.weights, _CLOSED if closed else _ENCLOSED):
             size = K + M
@@ -142,7 +151,7 @@ class LearningRates:
         return names, {}
 
     def _enclosed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
-        example = _Example(self.student, self.teacher, gram, v, w, numbers, _DIGITS[self.full])
+        example = _ExampleMeans(self.student, self.teacher, gram, v, w, numbers, _DIGITS[self.full])
         K, size = len(v), len(gram)
         students, rate = range(K), numbers.mpf(eta)
         Ks, Ms = (1, K), (1, len(w))
@@ -169,7 +178,7 @@ class LearningRates:
 
 
 @dataclass
-class _Example:
+class _ExampleMeans:
     """Means over one example; fields are numbered, students first."""
 
     student: str

@@ -177,10 +177,9 @@ def _weights(table: Mapping[str, Any], known: tuple[str, ...]) -> str:
 
 def _of_rates(rates: LearningRates, weights: str) -> Reference:
     """Statements without output weights mean that these are 1, unless the file says otherwise."""
-    found = {WEIGHTS[name]: replace(rates, weights=name).points for name in rates.conventions}
+    found = {words: replace(rates, weights=name).points for name, words in WEIGHTS.items()}
     chosen = WEIGHTS[weights or "any"]
-    if chosen not in found:
-        raise InputError(f"there are no points with {chosen} for {rates.student}")
+    replace(rates, weights=weights or "any").check_weights()
     return Reference(
         found[chosen],
         deferred(lambda: rates.rule),
