@@ -20,7 +20,7 @@ __all__ = ["function_of", "plain_step"]
 def function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
     """Return the symbols of an expression and the function of them that it is."""
     names = sorted(expression.free_symbols, key=str)
-    return names, sp.lambdify(names, expression, FUNCTIONS)
+    return names, sp.lambdify(names, expression, FUNCTIONS, cse=True)
 
 
 def plain_step(

@@ -1,4 +1,4 @@
-"""Means over examples at given weights, from sampled fields: errors, losses, sizes of steps.
+"""Means over examples at given weights, from sampled fields: errors and losses.
 
 Fields are Gaussian with the covariances of the weight vectors; all errors follow from Q, R, T, the
 output weights and the biases. Where no closed function serves
@@ -34,18 +34,14 @@ class Teaching:
         biases: c, shape (M,).
         tasks: the tasks.
         sign: t is the sign of the teacher's sum.
-        flip, noise, input_noise: label_flip, σ and σ_x.
-        keep: probability with which a unit of the student is kept.
+        input_noise: σ_x.
     """
 
     activation: Values
     biases: np.ndarray
     tasks: Tasks
     sign: bool
-    flip: float
-    noise: float
     input_noise: float
-    keep: float
 
     def sums(self, y: np.ndarray) -> np.ndarray:
         """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
@@ -79,8 +75,8 @@ class Means:
         teaching: how targets are made.
         K: units of the student.
         T: covariance of the teachers' fields, shape (M, M).
-        activation, derivative: g, g'.
-        loss, loss_slope: ℓ, None where its mean is not wanted, and ∂ℓ/∂s.
+        activation: g.
+        loss: ℓ, None where its mean is not wanted.
         scale: what multiplies the output weights in errors.
         plain: a function of Q, R, v and the teachers' weights that gives errors, if there is one.
     """
@@ -91,23 +87,15 @@ class Means:
         K: int,
         T: np.ndarray,
         activation: Values,
-        derivative: Values,
         loss: Values | None,
-        loss_slope: Values,
         scale: float,
         plain: Callable[..., float] | None = None,
     ) -> None:
         self.teaching, self.T, self.scale = teaching, T, scale
-        self.activation, self.derivative = activation, derivative
-        self.loss, self.loss_slope, self.plain = loss, loss_slope, plain
-        self.K, M = K, len(T)
-        uniform = qmc.Sobol(2 * K + M + 3, scramble=True, seed=_SEED).random_base2(_POINTS)
-        self._normal = ndtri(uniform[:, : K + M])
-        # of each example: masks, label noise, flip, task
-        self._masks = (uniform[:, K + M : -3] < teaching.keep).astype(np.float64)
-        self._noise = teaching.noise * ndtri(uniform[:, -3])
-        self._flip = np.where(uniform[:, -2] < teaching.flip, -1.0, 1.0)
-        self._task = uniform[:, -1]
+        self.activation, self.loss, self.plain = activation, loss, plain
+        self.K = K
+        uniform = qmc.Sobol(K + len(T), scramble=True, seed=_SEED).random_base2(_POINTS)
+        self._normal = ndtri(uniform)
 
     def of_tasks(self, student: Student) -> dict[str, np.ndarray]:
         """The errors of a student in every task, shapes (tasks,).
@@ -121,17 +109,6 @@ class Means:
         if self.loss is not None:
             found["mean_loss"] = np.mean(self.loss(*self._outputs(student, student.Q)), axis=0)
         return found
-
-    def root_mean_square(self, student: Student, phase: int) -> float:
-        """Of Σ_i F_i² over examples of a phase, with all noise of training."""
-        tasks = self.teaching.tasks
-        x, t = self._fields(student, student.seen)
-        task = np.searchsorted(tasks.cumulative[phase], self._task, side="right")
-        t = np.take_along_axis(t, task[:, None], axis=1)[:, 0] * self._flip + self._noise
-        v = student.v[tasks.head[task]] * self._masks
-        s = np.sum(v * self.activation(x), axis=1)
-        forces = v * self.derivative(x) * self.loss_slope(s, t)[:, None]
-        return float(np.sqrt(np.mean(np.sum(forces**2, axis=1))))
 
     def _half_squares(self, student: Student, covariance: np.ndarray) -> np.ndarray:
         """E(s - t)²/2 in all tasks, shape (tasks,)."""

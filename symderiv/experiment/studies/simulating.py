@@ -94,7 +94,9 @@ def simulate(
     if kernel is None:
         measured = RuleMeasures(steps, wide, vectors[steps.places("B")])
         if study.training.normalise == "gradient":
-            rms = measured.root_mean_square
+            from symderiv.experiment.studies.step_size import StepSize
+
+            rms = StepSize(steps, eigenvalues[-1])
     else:
         measured = PlainMeasures(steps, wide, kernel)
     most = int(examples[-1])
@@ -223,12 +225,6 @@ def _check(study: Study, start: Initial) -> None:
             f"inputs of several components are simulated up to {MAX_SIMULATED} "
             "coordinates; lower it, or use solve",
             argument="data.dimension",
-        )
-    if training.normalise == "gradient" and study.stated:
-        raise NotYetError(
-            f"the size of steps is not measured in simulations with {study.stated[0]}; use solve, "
-            "or simulate problem.system",
-            argument="training.normalise",
         )
     if training.normalise == "sphere" and np.min(np.diag(start.state.Q)) <= 0.0:
         raise InputError("a student of length 0 has no sphere", argument="training.normalise")

@@ -126,25 +126,22 @@ class RuleMeasures(_Measures):
     def _means_at(self, T: np.ndarray) -> Means:
         # with SymPy and SciPy, which plain runs do without
         from symderiv.experiment.studies.rule_means import Means, Teaching
-        from symderiv.integrate.rules.rule_functions import activation_functions, loss_functions
+        from symderiv.integrate.rules.rule_functions import activation_function, loss_function
 
         study, training = self.steps.study, self.steps.study.training
-        g, derivative = activation_functions(study.student_activation)
-        loss, slope = loss_functions(training.loss)
+        g = activation_function(study.student_activation)
+        loss = loss_function(training.loss)
         scale = training.keep if training.evaluation_scale is None else training.evaluation_scale
         teaching = Teaching(
-            activation_functions(study.teacher_activation)[0],
+            activation_function(study.teacher_activation),
             study.teacher_biases,
             self.steps.tasks,
             training.target == "sign",
-            training.label_flip,
-            training.label_noise,
             training.input_noise,
-            training.keep,
         )
         reported = None if training.loss == "squared" else loss
         plain = PlainErrors(study, T) if PlainErrors.know(study) else None
-        return Means(teaching, study.K, T, g, derivative, reported, slope, scale, plain)
+        return Means(teaching, study.K, T, g, reported, scale, plain)
 
     @cached_property
     def _of_own_inputs(self) -> dict[int, tuple[Means, int]]:
@@ -172,14 +169,6 @@ class RuleMeasures(_Measures):
         b = chain.scalars[own] if own else self.steps.study.student_biases
         R = self.block(covariance, "J", "B")
         return Student(Q, R, seen, self.heads(chain), b)
-
-    def root_mean_square(self, chain: Chain) -> float:
-        """Return that of the length of a step over √N: sqrt(E Σ_i F_i² |ξ|²/N)."""
-        steps, state = self.steps, self.steps.start.state
-        phase = int(steps.tasks.phase_of(np.array(chain.made), steps.dimension))
-        power = state.weight @ state.eigenvalue + steps.study.training.input_noise**2
-        forces = self._means.root_mean_square(self._student(chain), phase)
-        return float(np.sqrt(power) * forces)
 
     def __call__(self, chain: Chain) -> Mapping[str, Any]:
         """Return what is recorded of a run."""

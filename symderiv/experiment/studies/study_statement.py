@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,17 @@ __all__ = ["stated_step"]
 _HALF = sp.Rational(1, 2)  # stands for any probability
 
 
-def stated_step(form: Form, units: tuple[int, int]) -> tuple[Statement, tuple[sp.Symbol, ...]]:
-    """Return the statement of one example, and what comes with every example."""
+def stated_step(
+    form: Form, units: tuple[int, int], chances: Mapping[str, Fraction] | None = None
+) -> tuple[Statement, tuple[sp.Symbol, ...]]:
+    """Return the statement of one example, and what comes with every example.
+
+    Args:
+        form: What it depends on.
+        units: Numbers of students and teachers.
+        chances: Probabilities by name, where they matter; then steps are divided by their root
+            mean square, which is an average of the statement.
+    """
     P, trained = Language(most=1000), form.trains[0]
     (K, M), count = units, form.heads
     heads, several = _named(P, "head", count), count > 1
@@ -45,20 +56,20 @@ def stated_step(form: Form, units: tuple[int, int]) -> tuple[Statement, tuple[sp
     if form.trains[1]:
         biases["student_biases"] = None
     g, h = (activation(each) for each in form.activations)
+    of = {name: sp.Rational(chance) for name, chance in (chances or {}).items()}
     numbers = RuleNumbers(
         K=K,
         M=M,
         teacher_weights=_named(P, "c", M),
         student_weights=v,
-        label_flip=_HALF if "label_flip" in form.present else 0,
-        keep=_HALF if "keep" in form.present else 1,
+        label_flip=of.get("label_flip", _HALF) if "label_flip" in form.present else 0,
+        keep=of.get("keep", _HALF) if "keep" in form.present else 1,
         **rates,
         **sizes,
         **biases,
     )
-    rule = LearningRule(
-        loss=loss(form.loss), target=form.target, normalise="sphere" if form.sphere else "none"
-    )
+    normalise: Any = "sphere" if form.sphere else "none" if chances is None else "gradient"
+    rule = LearningRule(loss=loss(form.loss), target=form.target, normalise=normalise)
     state_rule(P, LearningProblem(g, h, rule), numbers, AnySpectrum())
     if own:
         example = next(each.loss for each in P.statement.lines if isinstance(each, Descent))

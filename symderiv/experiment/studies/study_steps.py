@@ -120,6 +120,11 @@ class StudySteps:
             training.normalise == "sphere",
         )
 
+    @property
+    def chances(self) -> dict[str, Fraction]:
+        """The probabilities that the laws of latents depend on, by name."""
+        return {name: Fraction(str(getattr(self.study.training, name))) for name in _CHANCES}
+
     @cached_property
     def program(self) -> StepProgram:
         """The compiled step, one for all numbers."""
@@ -129,7 +134,7 @@ class StudySteps:
         if not set(letters) <= set(form.counts):
             # units that are not treated alike are written out, each by itself
             form, sizes = step_of(self.form, (study.K, study.M)), {}
-        keep, flip = (Fraction(str(getattr(study.training, name))) for name in _CHANCES)
+        keep, flip = (self.chances[name] for name in _CHANCES)
         laws = {
             "kept#": ((0.0, float(1 - keep)), (1.0, float(keep))),
             "flip": ((-1.0, float(flip)), (1.0, float(1 - flip))),

@@ -1,8 +1,6 @@
-"""Formulas of a learning rule as functions of arrays: activations, losses, their slopes.
+"""Formulas of a learning rule as functions of arrays: activations, losses, schedules.
 
-Slopes are SymPy's derivatives where there is one; at kinks they are a subgradient (the middle of
-the two slopes), and jumps add nothing. Logistic functions are written so that no intermediate
-number overflows.
+Logistic functions are written so that no intermediate number overflows.
 """
 
 from __future__ import annotations
@@ -37,20 +35,15 @@ _ARRAY_FUNCTIONS = {
 
 
 @lru_cache(maxsize=64)
-def activation_functions(text: str) -> tuple[Values, Values]:
-    """g and its derivative for arrays, of an activation's name or formula."""
-    g = activation(text).expression
-    return array_function(g, (_X,)), array_function(sp.diff(g, _X), (_X,))
+def activation_function(text: str) -> Values:
+    """g for arrays, of an activation's name or formula."""
+    return array_function(activation(text).expression, (_X,))
 
 
 @lru_cache(maxsize=64)
-def loss_functions(text: str) -> tuple[Values, Values]:
-    """ℓ(s, t) and ∂ℓ/∂s for arrays of one shape, of a loss's name or formula."""
-    expression = loss(text).expression
-    variables = (OUTPUT, TARGET)
-    return array_function(expression, variables), array_function(
-        sp.diff(expression, OUTPUT), variables
-    )
+def loss_function(text: str) -> Values:
+    """ℓ(s, t) for arrays of one shape, of a loss's name or formula."""
+    return array_function(loss(text).expression, (OUTPUT, TARGET))
 
 
 @lru_cache(maxsize=64)
@@ -86,9 +79,8 @@ def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Val
 
 
 def _elementwise(expression: sp.Expr) -> sp.Expr:
-    """Without what has no value at a point, and with maxima of arrays in place of sets."""
-    regular = expression.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
-    regular = regular.replace(sp.Max, lambda *terms: reduce(_MAXIMUM, terms))
+    """With maxima of arrays in place of those of sets."""
+    regular = expression.replace(sp.Max, lambda *terms: reduce(_MAXIMUM, terms))
     regular = regular.replace(sp.Min, lambda *terms: reduce(_MINIMUM, terms))
     found: sp.Expr = regular
     return found

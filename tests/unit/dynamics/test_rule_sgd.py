@@ -84,6 +84,21 @@ CASES = {
             {"mixture": {"0": 0.4, "1": 0.6}},
         ],
     },
+    "gradients in the loss, momentum": {
+        "sobolev_weight": 0.6,
+        "momentum": 0.6,
+        "label_noise": 0.3,
+        "keep": 0.8,
+        "train_second_layer": True,
+        "teacher_biases": [0.5, -0.4],
+    },
+    "gradients in the loss, slow momentum": {
+        "sobolev_weight": 0.6,
+        "momentum_rate": 2.0,
+        "train_biases": True,
+        "weight_decay": 0.3,
+    },
+    "gradients in the loss of large batches": {"sobolev_weight": 0.4, "batch_ratio": 0.5},
     "noise of the update": {"update_noise": 0.7, "weight_decay": 0.3, "batch": 3},
     "noise of velocities": {"update_noise": 0.7, "momentum_rate": 2.0, "train_biases": True},
     "curriculum": {
@@ -169,10 +184,15 @@ def by_the_letter(problem: sd.Problem, run: int) -> SimpleNamespace:
             x = J @ seen / N**0.5 + b
             g, slope = erf(x / 2**0.5), (2 / math.pi) ** 0.5 * np.exp(-(x**2) / 2)
             pull = SLOPES[told.loss](np.sum(mask * heads[head] * g), t)
-            F = mask * heads[head] * slope * pull
+            # √N times the difference of the gradients of s and t by the input
+            steep = (2 / math.pi) ** 0.5 * np.exp(-((B @ xi / N**0.5 + c) ** 2) / 2)
+            gap = (mask * heads[head] * slope) @ J - (v_teacher * steep) @ B
+            along = told.sobolev_weight * J @ gap / N
+            F = mask * heads[head] * slope * (pull - x * along)
             dJ -= eta / N**0.5 * np.outer(F, seen) / size
+            dJ -= eta / N * told.sobolev_weight * np.outer(mask * heads[head] * slope, gap) / size
             db -= eta_b / N * F / size * study.network.train_biases
-            dv[head] -= eta_v / N * mask * g * pull / size
+            dv[head] -= eta_v / N * mask * (g * pull + slope * along) / size
             decay[head] += study.second_layer_weight_decay / N / size
         factor = rate_factor(told.schedule, alpha)
         if told.update_noise:
@@ -313,9 +333,12 @@ def test_tasks_are_taught_by_the_teachers_of_a_state_file(tmp_path):
     np.testing.assert_array_equal(*tables)
 
 
-def test_a_normalised_step_is_the_plain_one_over_its_root_mean_square():
+@pytest.mark.parametrize("weight", [0.0, 0.8])
+def test_a_normalised_step_is_the_plain_one_over_its_root_mean_square(weight: float):
     problem = sd.Problem(
-        "erf", **{**COMMON, "label_noise": 0.4, "keep": 0.8}, simulation={"runs": 2}
+        "erf",
+        **{**COMMON, "label_noise": 0.4, "keep": 0.8, "sobolev_weight": weight},
+        simulation={"runs": 2},
     )
     first, plain = (
         each.simulate(alpha=[0, 1 / N]).R
@@ -332,7 +355,10 @@ def test_a_normalised_step_is_the_plain_one_over_its_root_mean_square():
     mask = random.random((100_000, K)) < 0.8
     t = erf(y / 2**0.5) @ w + 0.4 * random.standard_normal(100_000)
     pull = np.sum(mask * v * erf(x / 2**0.5), axis=1) - t
-    force = mask * v * (2 / math.pi) ** 0.5 * np.exp(-(x**2) / 2) * pull[:, None]
+    steep, taught = ((2 / math.pi) ** 0.5 * np.exp(-(each**2) / 2) for each in (x, y))
+    gap = (mask * v * steep) @ vectors.student - (w * taught) @ vectors.teacher
+    along = weight * gap @ vectors.student.T / N
+    force = mask * v * steep * (pull[:, None] - x * along)
     square = np.mean(np.sum(force**2, axis=1)) * np.mean(vectors.variance)
     assert ratio == pytest.approx(math.sqrt(square), rel=0.02)
 

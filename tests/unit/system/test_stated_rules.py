@@ -79,6 +79,7 @@ def test_stated_rules_go_with_others(given: dict[str, Any]) -> None:
         {**SOBOLEV, **AVERAGED, "momentum": 0.5, "batch": 2, "keep": 0.7, "train_biases": True},
         {**SOBOLEV, **AVERAGED, "batch_ratio": 0.4, "update_noise": 0.2, "label_flip": 0.1},
         {**SOBOLEV, **AVERAGED, "normalise": "sphere", "input_noise": 0.3, "teachers": 2},
+        {**SOBOLEV, "normalise": "gradient", "input_noise": 0.3, "keep": 0.8, "label_flip": 0.1},
     ],
     ids=str,
 )
