@@ -148,8 +148,15 @@ class SystemEquations:
                 if constraint.kind == "sphere"
                 else f"After each step {names} are made orthonormal."
             )
-            first = letters.name(constraint.vectors[0].name)
-            yield Step("constraint", words, rf"{first} \cdot {first}", r"\mathrm{const}")
+            first = constraint.vectors[0]
+            name = letters.name(first.name)
+            square = rf"{name} \cdot {name}"
+            if constraint.inputs:
+                law = self.closed.equations.law
+                square = letters.doprint(
+                    law.covariance_of_vectors((constraint.inputs,), first, first)
+                )
+            yield Step("constraint", words, square, r"\mathrm{const}")
 
     def _changes(self) -> Iterator[Step]:
         letters = self._letters
