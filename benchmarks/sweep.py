@@ -88,20 +88,20 @@ def at_once(points: Sequence[Any], **options: Any) -> Any:
 def overhead(points: int) -> dict[str, float]:
     """Seconds per point without the integration, again when all is there, and memory in MB."""
     from symderiv.problem.study import parse_study
-    from symderiv.sweeps import box_results
+    from symderiv.sweeps import study_grid
     from symderiv.sweeps.sweep import run_sweep
 
     study = parse_study(STUDY)
     found = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        mock.patch.object(box_results, "integrate_chunk", at_once),
+        mock.patch.object(study_grid, "integrate_chunk", at_once),
     ):
         run_sweep(study, over(16), Path(folder) / "first.zarr")
         before = _memory()
         for name in ("first call", "second call, all verified"):
             started = time.perf_counter()
-            run_sweep(study, over(points), Path(folder) / "sweep.zarr", workers=0)
+            run_sweep(study, over(points), Path(folder) / "sweep.zarr", where=0)
             found[name] = (time.perf_counter() - started) / points
         found["memory"] = _memory()
         found["memory above the imports"] = found["memory"] - before
@@ -124,7 +124,7 @@ def ratio(points: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         run_sweep(study, over(16), Path(folder) / "first.zarr")
         started = time.perf_counter()
-        run_sweep(study, over(points), Path(folder) / "sweep.zarr", workers=0)
+        run_sweep(study, over(points), Path(folder) / "sweep.zarr", where=0)
         swept = time.perf_counter() - started
     return {"integrated": alone, "swept": swept}
 
@@ -169,7 +169,7 @@ def whole(points: int) -> None:
     count = len(rates) * seeds
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "sweep.zarr"
-        run_sweep(study, over(16), Path(folder) / "first.zarr", workers=0)
+        run_sweep(study, over(16), Path(folder) / "first.zarr", where=0)
         print(f"{count} points, K = M = 2, erf, full order, 10 outputs to 10, 1e-6")
         print(f"  {'the imports':<28} {_memory():.0f} MB", flush=True)
         for name in ("first call", "second call, all verified"):

@@ -118,8 +118,7 @@ class Layout:
 
     def label(self, index: int) -> str:
         """The swept values of a flat index, in words."""
-        places = np.unravel_index(index, self.shape)
-        return point_label({a.name: a.values[p] for a, p in zip(self.axes, places, strict=True)})
+        return point_label(self.axes, index)
 
     def labels(self, box: Box) -> str:
         """The points of a box, by the first and the last."""

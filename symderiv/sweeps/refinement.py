@@ -13,7 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Refined", "refined"]
+from symderiv.foundation.errors import InputError
+
+__all__ = ["Lattice", "Refined", "refined"]
+
+MOST_CELLS = 2048
+# Squares are cut where values differ by more than this part of what the first ones differ.
+_SHARE = 0.05
 
 #: Given places (n, 2) on the lattice, their values (n,).
 Values = Callable[[np.ndarray], np.ndarray]
@@ -62,27 +68,62 @@ class Refined:
         return found
 
 
+@dataclass(frozen=True)
+class Lattice:
+    """Where a map is computed, and how closely.
+
+    Args:
+        resolution: N, cells along each side; ``coarse`` times a power of 2.
+        coarse: squares along each side to begin with; what is smaller may be missed.
+        change: of the quantity (of its decimal logarithm where that counts) that is none; a
+            twentieth of the range of the first values if it is None. 0 for kinds that are numbered.
+
+    Raises:
+        InputError: there is no such lattice.
+    """
+
+    resolution: int = 128
+    coarse: int = 8
+    change: float | None = None
+
+    def __post_init__(self) -> None:
+        N, coarse = self.resolution, self.coarse
+        side = N // coarse if coarse >= 1 else 0
+        if side < 1 or side * coarse != N or side & (side - 1) or N > MOST_CELLS:
+            raise InputError(
+                f"must be {coarse} (coarse) times a power of 2, at most {MOST_CELLS}; got {N}",
+                argument="resolution",
+            )
+
+    @property
+    def side(self) -> int:
+        """Cells along the side of a square of the first ones."""
+        return self.resolution // self.coarse
+
+    def threshold(self, values: Values) -> float:
+        """The change that is none."""
+        if self.change is not None:
+            return self.change
+        starts = np.arange(0, self.resolution + 1, self.side)
+        mesh = np.array(np.meshgrid(starts, starts, indexing="ij")).reshape(2, -1).T
+        numbers = values(mesh)
+        numbers = numbers[np.isfinite(numbers)]
+        return _SHARE * float(np.ptp(numbers)) if numbers.size else 0.0
+
+
 def refined(
-    values: Values,
-    resolution: int,
-    *,
-    coarse: int = 8,
-    change: float = 0.0,
-    tell: Callable[[int], None] = lambda runs: None,
+    values: Values, lattice: Lattice, tell: Callable[[int], None] = lambda runs: None
 ) -> Refined:
     """Compute a function where it changes.
 
     Args:
-        values: the function; called with all places of a round at once.
-        resolution: N, cells along each side; ``coarse`` times a power of 2.
-        coarse: squares along each side to begin with.
-        change: differences up to this are none; 0 for kinds that are numbered. Not a number is a
-            value of its own.
+        values: the function; called with all places of a round at once. Not a number is a value of
+            its own.
+        lattice: where.
         tell: called with the number of values computed so far.
     """
-    side = resolution // coarse
-    if side * coarse != resolution or side & (side - 1):
-        raise ValueError("the resolution must be coarse times a power of 2")
+    resolution, side = lattice.resolution, lattice.side
+    change = lattice.threshold(values)
     found = np.full((resolution + 1, resolution + 1), np.nan)
     known = np.zeros(found.shape, dtype=bool)
     starts = np.arange(0, resolution, side)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from symderiv.foundation.progress import Tell
 from symderiv.sweeps.point_arrays import Ended, PointArrays
-from symderiv.sweeps.swept_keys import Axis
+from symderiv.sweeps.swept_keys import Axis, point_label, values_at
 
 __all__ = ["RunGrid", "Swept", "tables_of"]
 
@@ -19,33 +23,62 @@ __all__ = ["RunGrid", "Swept", "tables_of"]
 PointsTold = Callable[[int, int], None]
 
 
-class RunGrid(Protocol):
-    """A grid of runs; each is known by its flat index, the last key varying fastest."""
+class RunGrid(ABC):
+    """A grid of runs; each is known by its flat index, the last key varying fastest.
+
+    Attributes:
+        axes: One per key, in the order given.
+    """
 
     axes: tuple[Axis, ...]
-    shape: tuple[int, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of values of the keys."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def settings(self, index: int) -> dict[str, Any]:
+        """The values of a point by the keys."""
+        return {axis.key: value for axis, value in values_at(self.axes, index)}
+
+    def label(self, index: int) -> str:
+        """The same in words."""
+        return point_label(self.axes, index)
+
+    def part(self, slices: Sequence[slice]) -> Self:
+        """The grid of some of the values along each axis."""
+        return self.over(
+            tuple(
+                replace(axis, values=axis.values[one])
+                for axis, one in zip(self.axes, slices, strict=True)
+            )
+        )
 
     @property
+    @abstractmethod
     def text(self) -> str:
         """What all points have in common, as stores keep it."""
 
-    def __len__(self) -> int: ...
+    @abstractmethod
+    def over(self, axes: tuple[Axis, ...]) -> Self:
+        """The grid over other values, which were checked already."""
 
-    def label(self, index: int) -> str:
-        """The values of a point in words."""
-
+    @abstractmethod
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Of each point 32 hexadecimal digits: equal runs, equal hashes."""
 
-    def part(self, slices: Sequence[slice]) -> RunGrid:
-        """The grid of some of the values along each axis."""
-
+    @abstractmethod
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
         """Numbers of the axes that output times depend on, the times, and what a point has."""
 
+    @abstractmethod
     def derive(self, tell: Tell) -> None:
         """Derive every solver module once, before workers ask for it all at once."""
 
+    @abstractmethod
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold | None
     ) -> Iterator[Ended]:

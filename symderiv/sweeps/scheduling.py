@@ -19,17 +19,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.progress import Task, Tell
 from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
 from symderiv.sweeps.layout import Box, Layout
 from symderiv.sweeps.run_grid import RunGrid
 
-__all__ = ["LARGE", "Job", "here", "local_cluster", "on_cluster", "running_cluster"]
+__all__ = ["LARGE", "Job", "Place", "local_cluster", "on_cluster"]
 
 #: Points from which on a sweep is spread over processes of its own unless told otherwise.
 LARGE = 50_000
@@ -55,6 +57,71 @@ class Job:
 
     box: Box
     known: BoxResult | None = None
+
+
+class Jobs(Protocol):
+    """Boxes that are still to be computed, found one by one, and how far it is."""
+
+    def __iter__(self) -> Iterator[Job]: ...
+
+    def progress(self, in_box: int = 0) -> tuple[Task, float]:
+        """The task and the fraction that is done, so many points of a box included."""
+
+
+class Place:
+    """Where the boxes of a sweep are computed.
+
+    Args:
+        where: the address of a running Dask cluster, or how many processes of this machine; 0 for
+            this process alone; by the number of points if it is None.
+        stack: what is begun for the sweep ends with it.
+        notice: called with a line where it runs.
+    """
+
+    def __init__(
+        self, where: str | int | None, stack: ExitStack, notice: Callable[[str], None]
+    ) -> None:
+        self._where, self._stack, self._notice = where, stack, notice
+        self._client: Any = None
+
+    def check(self) -> None:
+        """Refuse the address of a cluster at which nobody answers.
+
+        Raises:
+            InputError: nobody does.
+        """
+        if isinstance(self._where, str):
+            self._client = self._stack.enter_context(running_cluster(self._where))
+
+    def results(
+        self, jobs: Jobs, grid: RunGrid, layout: Layout, tell: Tell
+    ) -> Iterator[tuple[Box, BoxResult]]:
+        """Boxes that are computed, as they come; a cluster is asked for with the first one."""
+        where = _processes(len(grid)) if self._where is None else self._where
+        if where == 0:
+            yield from here(grid, layout, jobs, lambda done, total: tell(*jobs.progress(done)))
+            return
+        waiting = iter(jobs)
+        first = next(waiting, None)
+        if first is None:
+            return
+        grid.derive(tell)
+        if isinstance(where, str):
+            words = f"the cluster at {where}"
+            if self._client is None:
+                self.check()
+        else:
+            words = f"{where} processes of this machine"
+            self._client = self._stack.enter_context(local_cluster(where))
+        self._notice(f"{len(grid)} points on {words}")
+        if find_spec("bokeh") is not None:  # which the page needs
+            self._notice(f"dashboard: {self._client.dashboard_link}")
+        yield from on_cluster(self._client, grid, layout, itertools.chain([first], waiting))
+
+
+def _processes(points: int) -> int:
+    """How many processes a sweep of so many points gets; 0 for none but this one."""
+    return (os.cpu_count() or 1) if points >= LARGE else 0
 
 
 def here(
@@ -156,7 +223,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 
 @dataclass
-class _Program:
+class _DaskProgram:
     """One of Dask's programs, and the file with what it says."""
 
     process: subprocess.Popen[bytes]
@@ -173,7 +240,7 @@ class _Program:
 
 
 @contextmanager
-def _program(log: Path, *words: str) -> Iterator[_Program]:
+def _program(log: Path, *words: str) -> Iterator[_DaskProgram]:
     """One of Dask's programs; it and what it has started end with the block."""
     started = _started(log, words)
     try:
@@ -237,7 +304,7 @@ class _KeptRunning:
         self._watching = threading.Thread(target=watch, daemon=True)
         self._watching.start()
 
-    def _start(self, place: int) -> _Program:
+    def _start(self, place: int) -> _DaskProgram:
         # the scheduler may still know an earlier one of this place
         self._names[place] = name = f"{place}-{next(self._numbers)}"
         return _started(self._folder / f"{place}.log", (*self._words, "--name", name))
@@ -251,7 +318,7 @@ class _KeptRunning:
         return set()
 
 
-def _started(log: Path, words: Sequence[str]) -> _Program:
+def _started(log: Path, words: Sequence[str]) -> _DaskProgram:
     environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
     # a signal from the keyboard is for this process, which ends them
     with log.open("wb") as said:
@@ -263,7 +330,7 @@ def _started(log: Path, words: Sequence[str]) -> _Program:
             stderr=said,
             start_new_session=True,
         )
-    return _Program(process, log)
+    return _DaskProgram(process, log)
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
@@ -277,7 +344,7 @@ def _end(program: subprocess.Popen[bytes]) -> None:
     program.wait()
 
 
-def _client_of(file: Path, scheduler: _Program) -> Any:
+def _client_of(file: Path, scheduler: _DaskProgram) -> Any:
     """A client of the scheduler that writes its address to a file."""
     end = time.monotonic() + _START_SECONDS
     while not file.exists():
@@ -344,17 +411,3 @@ def _distributed() -> Any:
     import distributed
 
     return distributed
-
-
-def has_dashboard() -> bool:
-    """Whether the package that Dask's dashboard needs is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("bokeh") is not None
-
-
-def processes(points: int, asked: int | None) -> int:
-    """How many processes a sweep of so many points gets; 0 for none but this one."""
-    if asked is not None:
-        return asked
-    return (os.cpu_count() or 1) if points >= LARGE else 0

@@ -27,15 +27,14 @@ from symderiv.problem.study_tables import all_records
 from symderiv.problem.toml_text import short_text, to_toml
 from symderiv.storage.checkpoint import identity
 from symderiv.sweeps.point_arrays import Ended, PointArrays
-from symderiv.sweeps.run_grid import PointsTold
-from symderiv.sweeps.swept_keys import Axis, axis_names, checked_keys, point_label
+from symderiv.sweeps.run_grid import PointsTold, RunGrid
+from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of, study_key
 
 __all__ = ["QUICK", "Grid", "SweptStudy"]
 
 #: Keys whose values neither a check nor anything that a study keeps relates to another key.
 QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
 
-MOST_POINTS = 10**8
 # Combinations of the other keys are all checked before anything is computed.
 _MOST_CHECKED = 10**6
 _KEPT_STUDIES = 1024
@@ -43,7 +42,7 @@ _KEPT_STUDIES = 1024
 _MOST_NUMBERS = 1000
 
 
-class Grid:
+class Grid(RunGrid):
     """The studies of a sweep.
 
     Args:
@@ -54,10 +53,6 @@ class Grid:
 
     Raises:
         InputError: a study of the grid is not acceptable; nothing was computed.
-
-    Attributes:
-        axes: one per key, in the order given.
-        shape: their lengths.
     """
 
     def __init__(
@@ -68,54 +63,36 @@ class Grid:
         *,
         lazily: bool = False,
     ) -> None:
-        given = checked_keys({**study.sweep, **(over or {})})
-        if not given:
-            raise InputError(
-                "nothing to sweep over: give keys and values, or a table [sweep]", argument="over"
-            )
-        count = math.prod(len(values) for values in given.values())
-        if count > MOST_POINTS:
-            raise InputError(f"{count} points are more than {MOST_POINTS}", argument="over")
+        given = lists_of({**study.sweep, **(over or {})}, study_key)
         self.study = without_sweep(study)
-        self._take(given)
-        self.axes = tuple(
-            Axis(key, name, values)
-            for key, name, values in zip(
-                given, axis_names(list(given)), self._checked(tell, lazily), strict=True
-            )
-        )
+        self._take(axes_of_lists(given, ", or a table [sweep]"))
+        self._take(self._checked(tell, lazily))
 
-    def _take(self, given: Mapping[str, list[Any]]) -> None:
-        self._keys, self._given = list(given), list(given.values())
-        self.shape = tuple(len(values) for values in self._given)
-        self._quick = [place for place, key in enumerate(given) if key in QUICK]
-        self._others = [place for place, key in enumerate(given) if key not in QUICK]
+    def _take(self, axes: tuple[Axis, ...]) -> None:
+        self.axes = axes
+        self._quick = [place for place, axis in enumerate(axes) if axis.key in QUICK]
+        self._others = [place for place, axis in enumerate(axes) if axis.key not in QUICK]
         # one per grid, and gone with it
         self._of_others = lru_cache(_KEPT_STUDIES)(self._made)
         self._identity = lru_cache(_KEPT_STUDIES)(self._identity_of)
         self._table = lru_cache(_KEPT_STUDIES)(self._copied)
-        self._said = lru_cache(None)(lambda axis, n: json.dumps(self.axes[axis].values[n]))
+        self._said = lru_cache(None)(lambda axis, n: json.dumps(axes[axis].values[n]))
         self._quick_axes: dict[str, list[int]] = {}
-        for axis in self._quick:
-            table = self._keys[axis].partition(".")[0]
-            self._quick_axes.setdefault(table, []).append(axis)
+        for place in self._quick:
+            table = axes[place].key.partition(".")[0]
+            self._quick_axes.setdefault(table, []).append(place)
 
-    def __len__(self) -> int:
-        return math.prod(self.shape)
+    def over(self, axes: tuple[Axis, ...]) -> Grid:
+        return _again(self.study, axes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # what travels to another process: the study and the lists, not the studies made of them
-        return _again, (self.study, dict(zip(self._keys, self._given, strict=True)), self.axes)
+        return _again, (self.study, self.axes)
 
     @property
     def text(self) -> str:
         """What all points have in common."""
         return self.study.text
-
-    @property
-    def other_keys(self) -> list[str]:
-        """Keys that are not quick."""
-        return [self._keys[axis] for axis in self._others]
 
     def study_at(self, index: int) -> Study:
         """The study of a flat index."""
@@ -135,37 +112,20 @@ class Grid:
         """The studies of flat indices, one after the other."""
         return (self.study_at(int(index)) for index in indices)
 
-    def combinations(self) -> Iterator[tuple[dict[str, Any], Study]]:
-        """Values and study of every combination of keys that are not quick."""
-        for places in np.ndindex(*(self.shape[axis] for axis in self._others)):
-            values = {
-                self._keys[axis]: self._given[axis][place]
-                for axis, place in zip(self._others, places, strict=True)
-            }
-            yield values, self._of_others(tuple(int(place) for place in places))
-
-    def part(self, slices: Sequence[slice]) -> Grid:
-        """The grid of some of the values along each axis, its studies checked already."""
-        axes = tuple(
-            replace(axis, values=axis.values[one])
-            for axis, one in zip(self.axes, slices, strict=True)
-        )
-        given = {
-            key: values[one]
-            for key, values, one in zip(self._keys, self._given, slices, strict=True)
-        }
-        return _again(self.study, given, axes)
+    def combinations(self) -> Iterator[tuple[tuple[int, ...], Study]]:
+        """Places and study of every combination of keys that are not quick."""
+        shape = self.shape
+        for places in np.ndindex(*(shape[axis] for axis in self._others)):
+            yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
         """Output times and sizes; one study is made per combination of keys that are not quick."""
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
-        others = [n for n, axis in enumerate(self.axes) if axis.key in self.other_keys]
         times: dict[tuple[int, ...], np.ndarray] = {}
         K = M = 1
-        places = np.ndindex(*(self.shape[n] for n in others))
-        for place, (_, study) in zip(places, self.combinations(), strict=True):
+        for places, study in self.combinations():
             K, M = max(K, study.K), max(M, study.M)
-            at = dict(zip(others, place, strict=True))
+            at = dict(zip(self._others, places, strict=True))
             times[tuple(at[n] for n in timed)] = study.alpha
         first = next(iter(times.values()))
         if all(np.array_equal(alpha, first) for alpha in times.values()):
@@ -205,15 +165,6 @@ class Grid:
             yield _ended(np.array(group), chunk)
             done += len(group)
 
-    def settings(self, index: int) -> dict[str, Any]:
-        """The swept values of a flat index, by the names of the dimensions."""
-        places, _ = self._places(index)
-        return {a.name: a.values[p] for a, p in zip(self.axes, places, strict=True)}
-
-    def label(self, index: int) -> str:
-        """The same in words."""
-        return point_label(self.settings(index))
-
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Of each study, files and all, 32 hexadecimal digits: equal studies, equal hashes."""
         found = []
@@ -222,7 +173,7 @@ class Grid:
             digest, quick = self._identity(others)
             said = list(quick)
             for axis in self._quick:
-                said[QUICK.index(self._keys[axis])] = self._said(axis, places[axis])
+                said[QUICK.index(self.axes[axis].key)] = self._said(axis, places[axis])
             text = digest + ",".join(said)
             found.append(hashlib.sha256(text.encode()).hexdigest()[:32])
         return np.array(found, dtype="U32")
@@ -253,16 +204,16 @@ class Grid:
     def _copied(self, others: tuple[int, ...], table: str, places: tuple[int, ...]) -> BaseModel:
         """A table with other values of quick keys, at these places of its axes."""
         values = {
-            self._keys[axis].partition(".")[2]: self.axes[axis].values[place]
+            self.axes[axis].key.partition(".")[2]: self.axes[axis].values[place]
             for axis, place in zip(self._quick_axes[table], places, strict=True)
         }
         own: BaseModel = getattr(self._of_others(others), table)
         return BaseModel.model_copy(own, update=values)
 
     def _made(self, places: tuple[int, ...]) -> Study:
-        keys = [self._keys[axis] for axis in self._others]
-        values = [self._given[axis][p] for axis, p in zip(self._others, places, strict=True)]
-        made = self._refused_with(dict(zip(keys, values, strict=True)))
+        axes = [self.axes[place] for place in self._others]
+        values = {axis.key: axis.values[p] for axis, p in zip(axes, places, strict=True)}
+        made = self._refused_with(values)
         # what all copies of it share is made once
         _ = made.alpha, made.rule_keys, made.data_model
         return made
@@ -280,33 +231,31 @@ class Grid:
             raise type(error)(reason, argument=error.argument, entry=error.entry) from None
         return study
 
-    def _checked(self, tell: Tell, lazily: bool) -> list[tuple[Any, ...]]:
-        """The values as checked studies have them."""
+    def _checked(self, tell: Tell, lazily: bool) -> tuple[Axis, ...]:
+        """The axes with the values as checked studies have them."""
         count = math.prod(self.shape[axis] for axis in self._others)
         if count > _MOST_CHECKED and not lazily:
-            keys = ", ".join(self._keys[axis] for axis in self._others)
+            keys = ", ".join(self.axes[axis].key for axis in self._others)
             raise InputError(f"more than {_MOST_CHECKED} combinations of {keys}", argument="over")
         for done, _ in enumerate(() if lazily else self.combinations()):
             tell("checking the studies of the sweep", done / count)
         found = []
         first = next(self.combinations())[1]
-        for axis, (key, values) in enumerate(zip(self._keys, self._given, strict=True)):
-            table, _, name = key.partition(".")
-            if axis in self._others:
-                read: list[Any] = list(values)
-            else:
-                read = [self._quick_value(first, table, name, value) for value in values]
-            seen = {json.dumps(repr(value)) for value in read}
-            if len(seen) < len(read) and not lazily:
-                raise InputError("names a value twice", argument=key)
-            found.append(tuple(read))
-        return found
+        for place, axis in enumerate(self.axes):
+            read = axis.values
+            if place in self._quick:
+                read = tuple(self._quick_value(first, axis.key, value) for value in read)
+            if not lazily and len({repr(value) for value in read}) < len(read):
+                raise InputError("names a value twice", argument=axis.key)
+            found.append(replace(axis, values=read))
+        return tuple(found)
 
     @staticmethod
-    def _quick_value(first: Study, table: str, name: str, value: Any) -> Any:
+    def _quick_value(first: Study, key: str, value: Any) -> Any:
         """The value as the table's own checks leave it; the whole study is checked with the first
         of them, and no check relates it to another key.
         """
+        table, _, name = key.partition(".")
         own = getattr(first, table)
         try:
             return getattr(own.model_copy(update={name: value}), name)
@@ -344,7 +293,7 @@ class SweptStudy:
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Keys and values, with those of [sweep]."""
-        return checked_keys({**self.study.sweep, **over})
+        return lists_of({**self.study.sweep, **over}, study_key)
 
     def grid(self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False) -> Grid:
         """The grid over keys and values."""
@@ -353,20 +302,18 @@ class SweptStudy:
     def is_whole(self, key: str) -> bool:
         """Whether a key takes whole numbers only."""
         table, _, name = key.partition(".")
-        fields = getattr(type(getattr(self.study, table, None)), "model_fields", {})
-        annotation = str(fields[name].annotation) if name in fields else ""
-        return "int" in annotation and "float" not in annotation
+        return is_whole(getattr(self.study, table, None), name)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
         """All that the numbers of its runs depend on."""
         return identity(self.study, sources, **more)
 
 
-def _again(study: Study, given: dict[str, list[Any]], axes: tuple[Axis, ...]) -> Grid:
+def _again(study: Study, axes: tuple[Axis, ...]) -> Grid:
     """A grid whose studies were checked in another process."""
     grid = object.__new__(Grid)
-    grid.study, grid.axes = study, axes
-    grid._take(given)
+    grid.study = study
+    grid._take(axes)
     return grid
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from symderiv.foundation.progress import Task, Tell
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
-from symderiv.sweeps.refinement import Refined, refined
+from symderiv.sweeps.refinement import Lattice, Refined, refined
 from symderiv.sweeps.run_grid import Swept
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.swept_keys import axis_names
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from symderiv.storage.checkpoint import Checkpoint
 
 __all__ = ["Measure", "StudyMap", "map_of"]
-
-MOST_CELLS = 2048
-# Squares are cut where values differ by more than this part of what the first ones differ.
-_SHARE = 0.05
 
 
 @dataclass(repr=False)
@@ -207,9 +203,7 @@ def map_of(
     quantity: Measure,
     over: Mapping[str, Sequence[Any]],
     *,
-    resolution: int = 128,
-    coarse: int = 8,
-    change: float | None = None,
+    lattice: Lattice | None = None,
     check: int = 0,
     checkpoint: Checkpoint | None = None,
     tell: Tell = lambda task, fraction: None,
@@ -220,10 +214,7 @@ def map_of(
         study: what is the same in all runs, a study or a system with its start and times.
         quantity: what is mapped.
         over: two keys, each with its ends (low, high), or (low, high, "log").
-        resolution: cells along each side; ``coarse`` times a power of 2.
-        coarse: squares along each side to begin with; what is smaller may be missed.
-        change: of the quantity (of its decimal logarithm where that counts) that is none; a
-            twentieth of the range of the first values when left out.
+        lattice: where, and how closely.
         check: points of the full grid, drawn at random, that are computed to compare.
         checkpoint: keeps the values of runs; those that it has are not computed again.
         tell: told how many runs were made.
@@ -232,12 +223,14 @@ def map_of(
         InputError: not two keys, no such ends, or an end is not acceptable.
         KeyboardInterrupt: it was interrupted; the checkpoint has what is known.
     """
-    _check_sides(resolution, coarse)
+    lattice = lattice or Lattice()
+    if quantity.kinds:
+        lattice = replace(lattice, change=0.0)
     if len(over) != 2:
         raise InputError("a map is over two keys, each with its two ends", argument="over")
     first, second = over
     swept = SweptStudy(study) if isinstance(study, Study) else study
-    places = tuple(_places(swept, key, over[key], resolution) for key in over)
+    places = tuple(_places(swept, key, over[key], lattice.resolution) for key in over)
     runs = MapRuns(
         swept,
         quantity,
@@ -245,7 +238,12 @@ def map_of(
         checkpoint,
     )
     with runs.keeping():
-        tree, threshold = _refined(runs, resolution, coarse, change, tell)
+        most = (lattice.resolution + 1) ** 2
+
+        def told(count: int) -> None:
+            tell(Task("map", f"{count} runs"), min(1.0, count / most))
+
+        tree = refined(runs.values, lattice, told)
         found = StudyMap(
             quantity,
             (first, second),
@@ -256,34 +254,12 @@ def map_of(
             study_text=swept.text,
         )
         if check:
-            found.checked = _compared(tree, runs, check, threshold)
+            found.checked = _compared(tree, runs, check)
             found.kinds = runs.kinds
     return found
 
 
-def _refined(
-    runs: MapRuns, resolution: int, coarse: int, change: float | None, tell: Tell
-) -> tuple[Refined, float]:
-    """The tree of the values of runs, and the change that is none."""
-    most = (resolution + 1) ** 2
-
-    def told(count: int) -> None:
-        tell(Task("map", f"{count} runs"), min(1.0, count / most))
-
-    if runs.quantity.kinds:
-        threshold = 0.0
-    elif change is not None:
-        threshold = change
-    else:
-        starts = np.arange(0, resolution + 1, resolution // coarse)
-        mesh = np.array(np.meshgrid(starts, starts, indexing="ij")).reshape(2, -1).T
-        numbers = runs.values(mesh)
-        numbers = numbers[np.isfinite(numbers)]
-        threshold = _SHARE * float(np.ptp(numbers)) if numbers.size else 0.0
-    return refined(runs.values, resolution, coarse=coarse, change=threshold, tell=told), threshold
-
-
-def _compared(tree: Refined, runs: MapRuns, count: int, change: float) -> dict[str, float]:
+def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
     """Points that were not computed, drawn at random, beside what the map says there."""
     others = np.argwhere(~tree.known)
     chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]
@@ -296,18 +272,9 @@ def _compared(tree: Refined, runs: MapRuns, count: int, change: float) -> dict[s
     difference = np.where(np.isnan(difference), np.inf, difference)
     return {
         "compared": len(chosen),
-        "agree": int((difference <= change).sum()),
+        "agree": int((difference <= tree.change).sum()),
         "largest_difference": float(difference.max()),
     }
-
-
-def _check_sides(resolution: int, coarse: int) -> None:
-    side = resolution // coarse if coarse >= 1 else 0
-    if side < 1 or side * coarse != resolution or side & (side - 1) or resolution > MOST_CELLS:
-        raise InputError(
-            f"must be {coarse} (coarse) times a power of 2, at most {MOST_CELLS}; got {resolution}",
-            argument="resolution",
-        )
 
 
 def _places(swept: Swept, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:

@@ -17,18 +17,10 @@ from symderiv.foundation.outputs import OutputFolder, resolved
 from symderiv.foundation.progress import Progress, Task, Tell, progress_bar
 from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
-from symderiv.sweeps.layout import Box, Layout, layout_of
+from symderiv.sweeps.layout import Box, layout_of
 from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
 from symderiv.sweeps.run_grid import RunGrid, Swept
-from symderiv.sweeps.scheduling import (
-    Job,
-    has_dashboard,
-    here,
-    local_cluster,
-    on_cluster,
-    processes,
-    running_cluster,
-)
+from symderiv.sweeps.scheduling import Job, Place
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.study_grid import SweptStudy
@@ -50,8 +42,7 @@ def run_sweep(
     over: Mapping[str, Sequence[Any]],
     path: Path,
     *,
-    scheduler: str | None = None,
-    workers: int | None = None,
+    where: str | int | None = None,
     fresh: bool = False,
     force: bool = False,
     progress: Progress = False,
@@ -63,9 +54,8 @@ def run_sweep(
         study: what is swept: a study, or a system with its start and times.
         over: values of keys, beside or in the place of those of its own.
         path: the store; made if it is not there, widened by new keys and values if it is.
-        scheduler: the address of a running Dask cluster.
-        workers: processes of this machine; 0 for this process alone; by the number of points when
-            left out.
+        where: the address of a running Dask cluster, or how many processes of this machine; 0 for
+            this process alone; by the number of points when left out.
         fresh: compute everything again.
         force: replace a sweep of another study, or a store that says nothing of itself any more.
         progress: shows or is told how far it is, with rate, remaining time and failures.
@@ -84,19 +74,17 @@ def run_sweep(
         path = resolved(path)
     notice = notice or (lambda message: None)
     with ExitStack() as stack:
-        tell, client = stack.enter_context(progress_bar(progress)), None
-        if scheduler is not None and not os.path.lexists(path):
+        tell = stack.enter_context(progress_bar(progress))
+        place = Place(where, stack, notice)
+        if not os.path.lexists(path):
             # a sweep that cannot be computed is not begun; of one that is there all may be known
-            client = stack.enter_context(running_cluster(scheduler))
+            place.check()
         stack.enter_context(sole_writer(path))
         recovered(path)
         store, grid = _store(swept, over, path, force, tell, notice)
         jobs = _Jobs(store, grid, fresh=fresh, notice=notice)
         tell(*jobs.progress())
-        results = _results(
-            jobs, grid, store.layout, scheduler, client, workers, stack, tell, notice
-        )
-        for box, result in results:
+        for box, result in place.results(jobs, grid, store.layout, tell):
             _write(store, box, result)
             jobs.written(box, result)
             tell(*jobs.progress())
@@ -149,36 +137,6 @@ def _store(
     return store, grid
 
 
-def _results(
-    jobs: _Jobs,
-    grid: RunGrid,
-    layout: Layout,
-    scheduler: str | None,
-    client: Any,
-    workers: int | None,
-    stack: ExitStack,
-    tell: Tell,
-    notice: Notice,
-) -> Iterator[tuple[Box, BoxResult]]:
-    """Computed where the caller wants it, or where so many points belong."""
-    count = processes(len(grid), workers)
-    if scheduler is None and count == 0:
-        return here(grid, layout, jobs, lambda done, total: tell(*jobs.progress(done)))
-    first = next(iter(jobs), None)
-    if first is None:
-        return iter(())
-    grid.derive(tell)
-    if scheduler is None:
-        client = stack.enter_context(local_cluster(count))
-        notice(f"{len(grid)} points on {count} processes of this machine")
-    else:
-        client = client or stack.enter_context(running_cluster(scheduler))
-        notice(f"{len(grid)} points on the cluster at {scheduler}")
-    if has_dashboard():
-        notice(f"dashboard: {client.dashboard_link}")
-    return on_cluster(client, grid, layout, jobs.beginning_with(first))
-
-
 class _Jobs:
     """What is still to be computed, found box by box, and how far it is."""
 
@@ -193,11 +151,6 @@ class _Jobs:
 
     def __iter__(self) -> Iterator[Job]:
         return self._left
-
-    def beginning_with(self, job: Job) -> Iterator[Job]:
-        """A job that was taken, and the others."""
-        yield job
-        yield from self._left
 
     def written(self, box: Box, result: BoxResult) -> None:
         self._computed += self._todo.pop(box.number)

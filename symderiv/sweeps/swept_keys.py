@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,14 @@ from symderiv.sweeps.point_arrays import AXES
 
 __all__ = [
     "Axis",
+    "axes_of_lists",
     "axis_names",
-    "checked_keys",
+    "is_whole",
+    "lists_of",
     "parse_over",
     "point_label",
+    "study_key",
+    "values_at",
     "values_of",
 ]
 
@@ -35,6 +40,7 @@ TAKEN = frozenset(
 
 _RANGE = re.compile(r"(?P<log>log:)?(?P<low>[^:,]+):(?P<high>[^:,]+):(?P<count>[^:,]+)")
 _MOST_VALUES = 10**7
+MOST_POINTS = 10**8
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,15 @@ def text_of(value: Any) -> str:
         return repr(value)
 
 
-def point_label(values: Mapping[str, Any]) -> str:
-    """A point in words, of its values by the names of the dimensions."""
-    return ", ".join(f"{name}={short_text(value)}" for name, value in values.items())
+def values_at(axes: Sequence[Axis], index: int) -> Iterator[tuple[Axis, Any]]:
+    """The axes with the values of a flat index, the last one varying fastest."""
+    places = np.unravel_index(index, tuple(len(axis.values) for axis in axes))
+    return ((axis, axis.values[place]) for axis, place in zip(axes, places, strict=True))
+
+
+def point_label(axes: Sequence[Axis], index: int) -> str:
+    """A point in words, by the names of the dimensions."""
+    return ", ".join(f"{axis.name}={short_text(value)}" for axis, value in values_at(axes, index))
 
 
 def axis_names(keys: Sequence[str]) -> list[str]:
@@ -87,21 +99,61 @@ def axis_names(keys: Sequence[str]) -> list[str]:
     ]
 
 
-def checked_keys(over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+def lists_of(
+    over: Mapping[str, Sequence[Any]], key_of: Callable[[str], str]
+) -> dict[str, list[Any]]:
     """The keys and values of a sweep, ranges written out.
 
+    Args:
+        over: Values, or a range as text, by what stands for a key.
+        key_of: The key; raises where there is none.
+
     Raises:
-        InputError: a key is no study's, or has no values.
+        InputError: There is no such key, or it has no values.
     """
     found = {}
-    for key, values in over.items():
-        table, _, name = key.partition(".")
-        if not name or name not in known_keys([table]):
-            raise InputError(f"{key!r} is not the name of a study's key (table.key)", argument=key)
+    for name, values in over.items():
+        key = key_of(name)
         found[key] = values_of(values) if isinstance(values, str) else list(plain(values))
         if not found[key]:
-            raise InputError("must be a list of at least one value", argument=key)
+            raise InputError("must be a list of at least one value", argument=name)
     return found
+
+
+def study_key(key: str) -> str:
+    """The key itself, if it is a study's."""
+    table, _, name = key.partition(".")
+    if not name or name not in known_keys([table]):
+        raise InputError(f"{key!r} is not the name of a study's key (table.key)", argument=key)
+    return key
+
+
+def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[Axis, ...]:
+    """The axes of a grid.
+
+    Args:
+        lists: Values by key.
+        elsewhere: Where else keys may be given, in words.
+
+    Raises:
+        InputError: There is nothing to sweep over, or too much.
+    """
+    if not lists:
+        raise InputError(f"nothing to sweep over: give keys and values{elsewhere}", argument="over")
+    count = math.prod(len(values) for values in lists.values())
+    if count > MOST_POINTS:
+        raise InputError(f"{count} points are more than {MOST_POINTS}", argument="over")
+    return tuple(
+        Axis(key, name, tuple(values))
+        for (key, values), name in zip(lists.items(), axis_names(list(lists)), strict=True)
+    )
+
+
+def is_whole(model: Any, name: str) -> bool:
+    """Whether an argument of a checked table takes whole numbers only."""
+    fields = getattr(type(model), "model_fields", {})
+    annotation = str(fields[name].annotation) if name in fields else ""
+    return "int" in annotation and "float" not in annotation
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:

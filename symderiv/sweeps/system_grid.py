@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -18,8 +17,8 @@ from symderiv.foundation.showing import plain
 from symderiv.storage.checkpoint import identity_of_text
 from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.point_arrays import Ended, PointArrays
-from symderiv.sweeps.run_grid import PointsTold
-from symderiv.sweeps.swept_keys import Axis, axis_names, point_label, values_of
+from symderiv.sweeps.run_grid import PointsTold, RunGrid
+from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 from symderiv.system.stated_system import System
 from symderiv.system.system_ensembles import Wanted, integrate_points
 from symderiv.system.system_files import read_system, system_text
@@ -28,7 +27,6 @@ from symderiv.system.varied_system import SystemPoint, VariedSystem
 __all__ = ["SweptSystem", "SystemGrid"]
 
 _FORMAT = "symderiv-swept-system"
-_MOST_POINTS = 10**8
 _TAKEN = frozenset({*SCALARS, "alpha", "time_index"})
 
 
@@ -112,29 +110,14 @@ class SweptSystem:
         Raises:
             InputError: A key means nothing that varies, or has no values.
         """
-        found = {}
-        for name, values in over.items():
-            key = self.varied.key_of(name)
-            found[key] = values_of(values) if isinstance(values, str) else list(plain(values))
-            if not found[key]:
-                raise InputError("must be a list of at least one value", argument=name)
-        return found
+        return lists_of(over, self.varied.key_of)
 
     def grid(
         self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
     ) -> SystemGrid:
         """The grid over keys and values."""
         del tell
-        given = self.checked_keys(over)
-        if not given:
-            raise InputError("nothing to sweep over: give keys and values", argument="over")
-        count = math.prod(len(values) for values in given.values())
-        if count > _MOST_POINTS:
-            raise InputError(f"{count} points are more than {_MOST_POINTS}", argument="over")
-        axes = tuple(
-            Axis(key, name, tuple(values))
-            for (key, values), name in zip(given.items(), axis_names(list(given)), strict=True)
-        )
+        axes = axes_of_lists(self.checked_keys(over))
         grid = SystemGrid(self, axes)
         grid.check(lazily)
         return grid
@@ -146,15 +129,14 @@ class SweptSystem:
         if table != "inputs":
             return False
         models = {each.name: each.model for each in self.varied.solver.layout.statement.inputs}
-        annotation = str(type(models[name]).model_fields[argument].annotation)
-        return "int" in annotation and "float" not in annotation
+        return is_whole(models[name], argument)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
         """All that the numbers of its runs depend on."""
         return identity_of_text(self.text, sources, **more)
 
 
-class SystemGrid:
+class SystemGrid(RunGrid):
     """The runs of a system over keys and values.
 
     Args:
@@ -164,10 +146,9 @@ class SystemGrid:
 
     def __init__(self, swept: SweptSystem, axes: tuple[Axis, ...]) -> None:
         self.swept, self.axes = swept, axes
-        self.shape = tuple(len(axis.values) for axis in axes)
 
-    def __len__(self) -> int:
-        return math.prod(self.shape)
+    def over(self, axes: tuple[Axis, ...]) -> SystemGrid:
+        return SystemGrid(self.swept, axes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # the statement travels; who gets it derives its equations once
@@ -201,16 +182,6 @@ class SystemGrid:
             for value in (axis.values[0], axis.values[-1]) if lazily else axis.values:
                 self.swept.varied.point({**first, axis.key: value})
 
-    def values(self, index: int) -> dict[str, Any]:
-        """The values of a point by key."""
-        places = np.unravel_index(index, self.shape)
-        return {axis.key: axis.values[p] for axis, p in zip(self.axes, places, strict=True)}
-
-    def label(self, index: int) -> str:
-        """The same in words."""
-        names = [axis.name for axis in self.axes]
-        return point_label(dict(zip(names, self.values(index).values(), strict=True)))
-
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
         """Of each point 32 hexadecimal digits, of the statement and all its numbers."""
         said = json.loads(system_text(self.swept.system))
@@ -226,17 +197,9 @@ class SystemGrid:
         }
         found = []
         for index in indices:
-            whole = json.dumps(_floats({**leaves, **self.values(int(index))}), sort_keys=True)
+            whole = json.dumps(_floats({**leaves, **self.settings(int(index))}), sort_keys=True)
             found.append(hashlib.sha256((statement + whole).encode()).hexdigest()[:32])
         return np.array(found, dtype="U32")
-
-    def part(self, slices: Sequence[slice]) -> SystemGrid:
-        """The grid of some of the values along each axis."""
-        axes = [
-            Axis(axis.key, axis.name, axis.values[one])
-            for axis, one in zip(self.axes, slices, strict=True)
-        ]
-        return SystemGrid(self.swept, tuple(axes))
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
         """The output times, and order parameters and observables with their dimensions."""
@@ -288,7 +251,7 @@ class SystemGrid:
 
     def _point(self, index: int) -> SystemPoint | Exception:
         try:
-            return self.swept.varied.point(self.values(index))
+            return self.swept.varied.point(self.settings(index))
         except SymderivError as error:
             return error
 

@@ -98,7 +98,7 @@ def test_boxes_come_back_whoever_is_killed_and_few_are_on_their_way(
     assert len(found) == 24
     assert cluster.calls == 24 + 11
     assert cluster.completed.most <= 6
-    whole = run_sweep(study, OVER, tmp_path / "s.zarr", workers=0).to_xarray()
+    whole = run_sweep(study, OVER, tmp_path / "s.zarr", where=0).to_xarray()
     for box, result in found.items():
         assert result.arrays["Q"].tobytes() == whole["Q"].values[box.slices].tobytes()
         hashes = whole["point_hash"].values[box.slices].ravel()
@@ -119,10 +119,8 @@ def test_a_box_that_kills_every_worker_and_a_cluster_that_is_gone_end_the_sweep(
 
 
 def test_small_sweeps_run_in_this_process() -> None:
-    assert scheduling.processes(scheduling.LARGE - 1, None) == 0
-    assert scheduling.processes(scheduling.LARGE, None) >= 1
-    assert scheduling.processes(10**6, 0) == 0
-    assert scheduling.processes(2, 3) == 3
+    assert scheduling._processes(scheduling.LARGE - 1) == 0
+    assert scheduling._processes(scheduling.LARGE) >= 1
 
 
 def test_workers_that_cannot_start_are_given_up_and_say_why(
@@ -138,7 +136,7 @@ def test_workers_that_cannot_start_are_given_up_and_say_why(
     monkeypatch.setattr(scheduling, "_started", broken)
     monkeypatch.setattr(scheduling, "_WATCH_SECONDS", 0.1)
     with pytest.raises(SymderivError, match=r"ended 3 times before it could work .*; try") as told:
-        run_sweep(study, OVER, tmp_path / "s.zarr", workers=1)
+        run_sweep(study, OVER, tmp_path / "s.zarr", where=1)
     assert "(ValueError: invalid literal for int()" in str(told.value)
     assert started == ["scheduler", "worker", "worker", "worker"]
 
@@ -180,5 +178,5 @@ def test_the_address_of_the_dashboard_answers_and_nobody_else_can_reach_the_clus
         raise SeenEnoughError
 
     with pytest.raises(SeenEnoughError):
-        run_sweep(study, OVER, tmp_path / "s.zarr", workers=1, notice=notice)
+        run_sweep(study, OVER, tmp_path / "s.zarr", where=1, notice=notice)
     assert "Dask" in pages[0]

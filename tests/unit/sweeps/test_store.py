@@ -308,7 +308,7 @@ def test_a_store_needs_a_name_that_leaves_room_beside_it(
 ) -> None:
     path = tmp_path / "new" / name if name else Path()
     with pytest.raises(InputError, match="name"):
-        run_sweep(study, {"initial.seed": [1, 2]}, path, workers=0)
+        run_sweep(study, {"initial.seed": [1, 2]}, path, where=0)
     assert not computed
     assert not (tmp_path / "new").exists()
 
@@ -318,7 +318,7 @@ def test_a_sweep_that_nobody_can_compute_is_not_begun(study: Study, tmp_path: Pa
     import distributed
 
     with pytest.raises(InputError, match="no Dask scheduler"):
-        run_sweep(study, {"initial.seed": [1, 2]}, tmp_path / "s.zarr", scheduler="nowhere")
+        run_sweep(study, {"initial.seed": [1, 2]}, tmp_path / "s.zarr", where="nowhere")
     assert not (tmp_path / "s.zarr").exists()
     # a client that is left would be asked whatever else Dask computes, and forks wait for its end
     with pytest.raises(ValueError, match="No client"):
