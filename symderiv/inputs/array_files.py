@@ -72,24 +72,15 @@ def read_matrix(
         with path.open("rb") as file:
             start = file.read(len(_NPY_MAGIC))
             file.seek(0)
-            if start == _NPY_MAGIC:
-                if array is not None:
-                    raise InputError(
-                        f"{printable(array)} is given, but {name} is an .npy file, "
-                        "which holds one array without a name; leave the key out",
-                        argument="array",
-                    )
-                return None, _read_array(file, path.stat().st_size, name)
-            if not zipfile.is_zipfile(file):
-                raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
-            file.seek(0)
-            with zipfile.ZipFile(file) as archive:
-                members = archive.namelist()
-                there = [m.removesuffix(".npy") for m in members if m.endswith(".npy")]
-                chosen = _choose(there, names, array, name)
-                member = archive.getinfo(f"{chosen}.npy")
-                with archive.open(member) as stream:
-                    return chosen, _read_array(stream, member.file_size, f"{name}: {chosen}")
+            if start != _NPY_MAGIC:
+                return _of_archive(file, names, array, name)
+            if array is not None:
+                raise InputError(
+                    f"{printable(array)} is given, but {name} is an .npy file, "
+                    "which holds one array without a name; leave the key out",
+                    argument="array",
+                )
+            return None, _read_array(file, path.stat().st_size, name)
     except InputError:
         raise
     except OSError as error:
@@ -101,6 +92,22 @@ def read_matrix(
         raise InputError(
             f"{name}: does not fit into the memory of this machine", argument="file"
         ) from None
+
+
+def _of_archive(
+    file: IO[bytes], names: Sequence[str], array: str | None, name: str
+) -> tuple[str, np.ndarray]:
+    """The matrix of an .npz archive."""
+    if not zipfile.is_zipfile(file):
+        raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
+    file.seek(0)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.namelist()
+        there = [m.removesuffix(".npy") for m in members if m.endswith(".npy")]
+        chosen = _choose(there, names, array, name)
+        member = archive.getinfo(f"{chosen}.npy")
+        with archive.open(member) as stream:
+            return chosen, _read_array(stream, member.file_size, f"{name}: {chosen}")
 
 
 def printable(text: str, most: int = 60) -> str:

@@ -163,21 +163,13 @@ def gaussianity(
     deviation = np.sqrt(np.diag(covariance))
     if not np.all(deviation > 0.0):
         raise InputError("a field does not fluctuate", argument="weights")
-    u = centred / deviation
-    third, fourth = np.mean(u**3, axis=0), np.mean(u**4, axis=0)
-    # influence of a sample on a standardised moment: mean and variance are estimated too
-    of_third = u**3 - third - 3.0 * u - 1.5 * third * (u**2 - 1.0)
-    of_fourth = u**4 - fourth - 4.0 * third * u - 2.0 * fourth * (u**2 - 1.0)
-    root = math.sqrt(samples)
+    moments = _single_moments(centred / deviation)
     joint = _joint(centred, covariance)
     found, exact, error = _correlations(
         centred, fields, covariance, K, activation, teacher_activation or activation
     )
     return Gaussianity(
-        skewness=third,
-        kurtosis=fourth - 3.0,
-        skewness_error=of_third.std(axis=0) / root,
-        kurtosis_error=of_fourth.std(axis=0) / root,
+        **moments,
         joint_skewness=joint[0],
         joint_skewness_error=joint[1],
         joint_kurtosis=joint[2],
@@ -189,6 +181,21 @@ def gaussianity(
         dimension=J.shape[1],
         allowance=constant / math.sqrt(J.shape[1]),
     )
+
+
+def _single_moments(u: np.ndarray) -> dict[str, np.ndarray]:
+    """Skewness and kurtosis of standardised fields, shape (samples, p), with standard errors."""
+    third, fourth = np.mean(u**3, axis=0), np.mean(u**4, axis=0)
+    # influence of a sample on a standardised moment: mean and variance are estimated too
+    of_third = u**3 - third - 3.0 * u - 1.5 * third * (u**2 - 1.0)
+    of_fourth = u**4 - fourth - 4.0 * third * u - 2.0 * fourth * (u**2 - 1.0)
+    root = math.sqrt(len(u))
+    return {
+        "skewness": third,
+        "kurtosis": fourth - 3.0,
+        "skewness_error": of_third.std(axis=0) / root,
+        "kurtosis_error": of_fourth.std(axis=0) / root,
+    }
 
 
 def _fields(sampler: Sampler, J: np.ndarray, W: np.ndarray, samples: int, seed: int) -> np.ndarray:

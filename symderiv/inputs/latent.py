@@ -25,13 +25,13 @@ from symderiv.foundation.errors import InputError
 from symderiv.inputs.array_files import read_matrix
 from symderiv.inputs.covariance_spectrum import GROUPING_TOLERANCE, group_close
 from symderiv.inputs.given import Given, Source
-from symderiv.inputs.latent_teacher import Latent, Sampler
+from symderiv.inputs.latent_teacher import LatentTeacher, Sampler
 from symderiv.inputs.mixture import Mixture
 from symderiv.inputs.model import Component, DataModel
 from symderiv.inputs.nonlinearity import Nonlinearity, nonlinearity
 
 __all__ = [
-    "Latent",
+    "LatentTeacher",
     "generator",
     "hidden_manifold",
     "hidden_manifold_limit",
@@ -153,7 +153,7 @@ def hidden_manifold_limit(ratio: float, function: str, nodes: int = NODES) -> Da
     eigenvalue = f.rest + f.b**2 * s
     share = f.b**2 * s / ratio
     component = Component(1.0, eigenvalue, weight)
-    latent = Latent(None, None, None, share, None)
+    latent = LatentTeacher(None, None, None, share, None)
     remarks = _remarks(f, f"D/N = {ratio:g}, {s.size} nodes of the limiting spectrum")
     return DataModel("hidden-manifold", (component,), None, remarks, latent)
 
@@ -302,7 +302,7 @@ def _model(
     first = np.concatenate(([0], np.cumsum(groups.multiplicity)[:-1]))
     share = np.add.reduceat(np.sum(cross**2, axis=1), first) / groups.multiplicity
     component = Component(1.0, groups.eigenvalue, weight)
-    latent = Latent(cross.shape[1], axes, cross, share, sampler)
+    latent = LatentTeacher(cross.shape[1], axes, cross, share, sampler)
     return DataModel(name, (component,), N, remarks, latent)
 
 

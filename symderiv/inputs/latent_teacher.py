@@ -11,7 +11,7 @@ Sampler = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
-class Latent:
+class LatentTeacher:
     """How inputs and teacher hang together.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.inputs.latent_teacher import Latent
+from symderiv.inputs.latent_teacher import LatentTeacher
 
 #: Below this multiplicity the result of an integration carries a warning.
 SMALL_MULTIPLICITY = 10
@@ -79,7 +79,7 @@ class DataModel:
     components: tuple[Component, ...]
     dimension: int | None = None
     remarks: tuple[str, ...] = ()
-    latent: Latent | None = None
+    latent: LatentTeacher | None = None
 
     def __post_init__(self) -> None:
         total = sum(component.probability for component in self.components)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.inputs import ring
-from symderiv.inputs.latent_teacher import Latent
+from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.inputs.model import Component, DataModel
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def ring_model(name: str, law: RingInputs) -> DataModel:
         f"(a site has the excess kurtosis {law.excess_kurtosis():.3g}); simulations draw the "
         "inputs themselves, and report the error that Gaussian inputs would have at their Q and R",
     )
-    latent = Latent(
+    latent = LatentTeacher(
         sites,
         np.eye(sites),
         np.diag(mean),

@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
-from symderiv.inputs.latent import Latent
+from symderiv.inputs.latent import LatentTeacher
 from symderiv.inputs.model import Component, DataModel
 
 #: Largest dimension in which inputs of several components are simulated.
@@ -100,7 +100,7 @@ def mixed_spectra(
     # the teacher sees the inputs: what it acts on are the inputs themselves
     share = made.average().eigenvalue ** 2
     spectra = tuple((one.probability, np.repeat(one.eigenvalue, counts)) for one in components)
-    latent = Latent(
+    latent = LatentTeacher(
         dimension,
         np.eye(mean.size),
         np.diag(mean),

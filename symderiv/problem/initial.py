@@ -11,7 +11,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
 from symderiv.inputs import DataModel
-from symderiv.inputs.latent import Latent
+from symderiv.inputs.latent import LatentTeacher
 from symderiv.problem.state import State, load_state, unchecked_state
 from symderiv.problem.study import Study
 
@@ -63,7 +63,7 @@ class LatentVectors:
     student_axes: np.ndarray
     teacher_axes: np.ndarray
     variance: np.ndarray
-    latent: Latent
+    latent: LatentTeacher
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _draw(study: Study, data: DataModel) -> Vectors:
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
 
 
-def _draw_latent(study: Study, data: DataModel, latent: Latent) -> LatentVectors:
+def _draw_latent(study: Study, data: DataModel, latent: LatentTeacher) -> LatentVectors:
     assert latent.axes is not None
     assert latent.cross is not None
     counts, seed = data.multiplicities(), study.initial.seed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.integrate.ensemble.chunk import INTERRUPTED
-from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import RunGrid
 
@@ -53,7 +53,7 @@ class BoxResult:
         return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED)))
 
 
-def empty(layout: Layout, count: int, hashes: np.ndarray) -> BoxResult:
+def empty(layout: SweepLayout, count: int, hashes: np.ndarray) -> BoxResult:
     """A result in which nothing is known but the hashes of the points."""
     arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
     arrays["point_hash"] = hashes
@@ -65,7 +65,7 @@ def empty(layout: Layout, count: int, hashes: np.ndarray) -> BoxResult:
 
 def compute(
     grid: RunGrid,
-    layout: Layout,
+    layout: SweepLayout,
     indices: np.ndarray,
     *,
     known: BoxResult | None = None,

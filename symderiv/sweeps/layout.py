@@ -13,7 +13,7 @@ from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import RunGrid
 from symderiv.sweeps.swept_keys import Axis, point_label
 
-__all__ = ["Box", "Layout", "layout_of"]
+__all__ = ["Box", "SweepLayout", "layout_of"]
 
 #: Points of a box: a sixteenth of the sweep, up to so many, and to so many bytes.
 _PARTS, _MOST_IN_BOX, _MOST_BYTES = 16, 1024, 32 * 2**20
@@ -54,7 +54,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Layout:
+class SweepLayout:
     """Where everything lies.
 
     Args:
@@ -73,7 +73,7 @@ class Layout:
     inner: PointArrays
     box: tuple[int, ...]
 
-    def sizes_only(self) -> Layout:
+    def sizes_only(self) -> SweepLayout:
         """Without values and times: what a box is computed with."""
         A = self.alpha.shape[-1]
         return replace(self, axes=(), alpha=np.empty(A), box=())
@@ -129,11 +129,11 @@ class Layout:
         return (self.box_at(number) for number in range(self.count))
 
 
-def layout_of(grid: RunGrid) -> Layout:
+def layout_of(grid: RunGrid) -> SweepLayout:
     """The layout of a grid."""
     timed, alpha, inner = grid.extent()
     size = 8 * (inner.numbers + 12 + inner.times)
-    return Layout(grid.axes, alpha, timed, inner, _box(grid.shape, size))
+    return SweepLayout(grid.axes, alpha, timed, inner, _box(grid.shape, size))
 
 
 def _box(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from symderiv import __version__
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.seals import is_sealed, sealed
 from symderiv.foundation.showing import plain
-from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.sealed_files import place_file
 from symderiv.sweeps.swept_keys import Axis, axis_names
@@ -85,7 +85,7 @@ class Manifest:
     complete: bool = False
 
     @classmethod
-    def of(cls, study: str, layout: Layout) -> Self:
+    def of(cls, study: str, layout: SweepLayout) -> Self:
         """Of a store that is to be made, without files yet."""
         versions = {"symderiv": __version__, "python": platform.python_version()}
         versions |= {name: version(name) for name in ("numpy", "numba", "zarr")}
@@ -116,16 +116,16 @@ class Manifest:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> SweepLayout:
         """Where everything lies, but for the values of the output times."""
         axes = tuple(
             Axis(key, name, tuple(self.keys[key]))
             for key, name in zip(self.keys, axis_names(list(self.keys)), strict=True)
         )
         inner = PointArrays.read(self.inner)
-        return Layout(axes, np.empty(inner.times), tuple(self.timed), inner, tuple(self.box))
+        return SweepLayout(axes, np.empty(inner.times), tuple(self.timed), inner, tuple(self.box))
 
-    def has_layout(self, layout: Layout) -> bool:
+    def has_layout(self, layout: SweepLayout) -> bool:
         """Whether the store has the points of a layout at their places."""
         return self.identity == Manifest.of(self.study, layout).identity
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["Lattice", "Refined", "refined"]
+__all__ = ["MapLattice", "Refined", "refined"]
 
 MOST_CELLS = 2048
 # Squares are cut where values differ by more than this part of what the first ones differ.
@@ -69,7 +69,7 @@ class Refined:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class MapLattice:
     """Where a map is computed, and how closely.
 
     Args:
@@ -112,7 +112,7 @@ class Lattice:
 
 
 def refined(
-    values: Values, lattice: Lattice, tell: Callable[[int], None] = lambda runs: None
+    values: Values, lattice: MapLattice, tell: Callable[[int], None] = lambda runs: None
 ) -> Refined:
     """Compute a function where it changes.
 

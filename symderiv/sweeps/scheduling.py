@@ -28,10 +28,10 @@ import numpy as np
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.progress import Task, Tell
 from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
-from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.run_grid import RunGrid
 
-__all__ = ["LARGE", "Job", "Place", "local_cluster", "on_cluster"]
+__all__ = ["LARGE", "Job", "Workplace", "local_cluster", "on_cluster"]
 
 #: Points from which on a sweep is spread over processes of its own unless told otherwise.
 LARGE = 50_000
@@ -68,7 +68,7 @@ class Jobs(Protocol):
         """The task and the fraction that is done, so many points of a box included."""
 
 
-class Place:
+class Workplace:
     """Where the boxes of a sweep are computed.
 
     Args:
@@ -94,7 +94,7 @@ class Place:
             self._client = self._stack.enter_context(running_cluster(self._where))
 
     def results(
-        self, jobs: Jobs, grid: RunGrid, layout: Layout, tell: Tell
+        self, jobs: Jobs, grid: RunGrid, layout: SweepLayout, tell: Tell
     ) -> Iterator[tuple[Box, BoxResult]]:
         """Boxes that are computed, as they come; a cluster is asked for with the first one."""
         where = _processes(len(grid)) if self._where is None else self._where
@@ -125,7 +125,7 @@ def _processes(points: int) -> int:
 
 
 def here(
-    grid: RunGrid, layout: Layout, jobs: Iterable[Job], progress: BoxProgress
+    grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job], progress: BoxProgress
 ) -> Iterator[tuple[Box, BoxResult]]:
     """Compute one box after the other, in this process on all its processors."""
     for job in jobs:
@@ -133,7 +133,7 @@ def here(
 
 
 def on_cluster(
-    client: Any, grid: RunGrid, layout: Layout, jobs: Iterable[Job]
+    client: Any, grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job]
 ) -> Iterator[tuple[Box, BoxResult]]:
     """Compute boxes on the workers of a cluster, whichever is ready first.
 
@@ -183,7 +183,7 @@ def on_cluster(
         ) from None
 
 
-def _on_worker(part: RunGrid, layout: Layout, known: BoxResult | None) -> BoxResult:
+def _on_worker(part: RunGrid, layout: SweepLayout, known: BoxResult | None) -> BoxResult:
     return compute(part, layout, np.arange(len(part)), known=known, threads=1)
 
 

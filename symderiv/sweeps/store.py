@@ -29,7 +29,7 @@ from symderiv.foundation.files import MACHINE
 from symderiv.foundation.seals import is_sealed, sealed
 from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import SCALARS, BoxResult
-from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.manifest import OWN, ROOT, DamagedError, Manifest, read_manifest
 from symderiv.sweeps.sealed_files import SealedFiles, place_file
 from symderiv.sweeps.store_arrays import coordinates, make_array, make_arrays, open_array
@@ -57,7 +57,7 @@ class Store:
         self._arrays: dict[str, Array[Any]] = {}
 
     @classmethod
-    def create(cls, path: Path, study: str, layout: Layout) -> Store:
+    def create(cls, path: Path, study: str, layout: SweepLayout) -> Store:
         """Make a new store, there whole or not at all; nothing must have its name.
 
         Raises:
@@ -90,7 +90,7 @@ class Store:
             raise found._damaged(key)
         return found
 
-    def mend(self, layout: Layout, notice: Callable[[str], None]) -> None:
+    def mend(self, layout: SweepLayout, notice: Callable[[str], None]) -> None:
         """Write damaged metadata and coordinates anew.
 
         Args:

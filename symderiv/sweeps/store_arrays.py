@@ -16,7 +16,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec
 
 from symderiv.storage.run_files import NUMBERS, TIME, axes_of
 from symderiv.sweeps.box_results import SCALARS
-from symderiv.sweeps.layout import Layout
+from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import AXES
 from symderiv.sweeps.sealed_files import SealedFiles
 
@@ -33,7 +33,7 @@ _TYPES: dict[str, tuple[str, Any]] = {
 }
 
 
-def make_arrays(files: SealedFiles, layout: Layout) -> None:
+def make_arrays(files: SealedFiles, layout: SweepLayout) -> None:
     """Make coordinates, and arrays without points of all that every rule has."""
     for name, (values, dimensions, attributes) in coordinates(layout).items():
         shape = values.shape
@@ -49,7 +49,7 @@ def make_arrays(files: SealedFiles, layout: Layout) -> None:
 _Coordinate = tuple[np.ndarray, tuple[str, ...], dict[str, Any]]
 
 
-def coordinates(layout: Layout) -> dict[str, _Coordinate]:
+def coordinates(layout: SweepLayout) -> dict[str, _Coordinate]:
     """Return by name what is the same for all points."""
     found: dict[str, _Coordinate] = {
         axis.name: (axis.coordinate(), (axis.name,), {"key": axis.key}) for axis in layout.axes
@@ -62,7 +62,7 @@ def coordinates(layout: Layout) -> dict[str, _Coordinate]:
 
 
 def make_array(
-    files: SealedFiles, layout: Layout, name: str, kind: str, inner: Sequence[int] = ()
+    files: SealedFiles, layout: SweepLayout, name: str, kind: str, inner: Sequence[int] = ()
 ) -> Array[Any]:
     """Make an array of the grid's points, whose chunks are boxes.
 

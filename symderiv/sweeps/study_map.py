@@ -18,7 +18,7 @@ from symderiv.foundation.progress import Task, Tell
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
-from symderiv.sweeps.refinement import Lattice, Refined, refined
+from symderiv.sweeps.refinement import MapLattice, Refined, refined
 from symderiv.sweeps.run_grid import Swept
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.swept_keys import axis_names
@@ -203,7 +203,7 @@ def map_of(
     quantity: Measure,
     over: Mapping[str, Sequence[Any]],
     *,
-    lattice: Lattice | None = None,
+    lattice: MapLattice | None = None,
     check: int = 0,
     checkpoint: Checkpoint | None = None,
     tell: Tell = lambda task, fraction: None,
@@ -223,7 +223,7 @@ def map_of(
         InputError: not two keys, no such ends, or an end is not acceptable.
         KeyboardInterrupt: it was interrupted; the checkpoint has what is known.
     """
-    lattice = lattice or Lattice()
+    lattice = lattice or MapLattice()
     if quantity.kinds:
         lattice = replace(lattice, change=0.0)
     if len(over) != 2:

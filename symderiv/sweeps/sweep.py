@@ -20,7 +20,7 @@ from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, layout_of
 from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
 from symderiv.sweeps.run_grid import RunGrid, Swept
-from symderiv.sweeps.scheduling import Job, Place
+from symderiv.sweeps.scheduling import Job, Workplace
 from symderiv.sweeps.store import Store
 from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.study_grid import SweptStudy
@@ -75,7 +75,7 @@ def run_sweep(
     notice = notice or (lambda message: None)
     with ExitStack() as stack:
         tell = stack.enter_context(progress_bar(progress))
-        place = Place(where, stack, notice)
+        place = Workplace(where, stack, notice)
         if not os.path.lexists(path):
             # a sweep that cannot be computed is not begun; of one that is there all may be known
             place.check()

@@ -15,7 +15,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
-from symderiv.sweeps.layout import Box, Layout
+from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.manifest import DamagedError, Manifest
 from symderiv.sweeps.run_grid import RunGrid, Swept, tables_of
 from symderiv.sweeps.store import Store
@@ -100,7 +100,7 @@ def widened(
     path: Path,
     manifest: Manifest,
     grid: RunGrid,
-    layout: Layout,
+    layout: SweepLayout,
     tell: Tell,
     notice: Callable[[str], None],
 ) -> Store:
@@ -147,7 +147,7 @@ def _earlier(path: Path) -> Path:
 class _Taken:
     """Points of a store at their places in another layout, whose first axes are its own."""
 
-    def __init__(self, old: Store, layout: Layout, notice: Callable[[str], None]) -> None:
+    def __init__(self, old: Store, layout: SweepLayout, notice: Callable[[str], None]) -> None:
         self._old, self._layout, self._notice = old, layout, notice
         stored: list[Sequence[Any]] = [axis.values for axis in old.layout.axes]
         given = tables_of(old.manifest.study)

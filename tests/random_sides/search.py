@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from symderiv_ledger.claims.claim import Claim, Point, Rule, Tested
+from symderiv_ledger.claims.claim import Claim, ComparisonRule, Point, Tested
 from symderiv_ledger.claims.statement import Statement, parse_ranges, parse_statement
 from symderiv_ledger.papers.verify import arithmetic_of
 from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
@@ -138,14 +138,14 @@ def _has_matrices(statement: Statement) -> bool:
     )
 
 
-def _is_numeric(rule: Rule | None) -> bool:
+def _is_numeric(rule: ComparisonRule | None) -> bool:
     """Whether anything can be drawn in the rule's own arithmetic."""
     known = isinstance(rule, Exact | Within | Converges | WithinErrorBars | Bound)
     return known and rule.backend in ("mpmath", "float64")
 
 
 def _tried(
-    claim: Claim, statement: Statement, law: Law | None, way: _Way, rule: Rule
+    claim: Claim, statement: Statement, law: Law | None, way: _Way, rule: ComparisonRule
 ) -> tuple[bool | None, str]:
     held, reason = None, ""
     with arithmetic_of(rule) as numbers:

@@ -15,11 +15,11 @@ __all__ = [
     "Accusation",
     "Claim",
     "Code",
+    "ComparisonRule",
     "Conventions",
     "Paper",
     "Point",
     "Printed",
-    "Rule",
     "Tested",
     "Use",
 ]
@@ -83,7 +83,7 @@ class Tested:
     details: Mapping[str, str] = field(default_factory=dict)
 
 
-class Rule(Protocol):
+class ComparisonRule(Protocol):
     """How a statement is tested at points: exactly, as an expansion, within a tolerance."""
 
     @property
@@ -209,7 +209,7 @@ class Claim:
     equation: str
     statement: str = ""
     points: Callable[[Any], Iterable[Point]] | None = None
-    rule: Rule | None = None
+    rule: ComparisonRule | None = None
     ranges: str = ""
     part: str = ""
     printed: int | None = None

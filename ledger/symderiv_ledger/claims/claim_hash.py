@@ -23,7 +23,7 @@ from dataclasses import MISSING, asdict, fields, is_dataclass
 from typing import Any, Final
 
 from symderiv import __version__
-from symderiv_ledger.claims.claim import Claim, Paper, Printed, Rule
+from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Printed
 from symderiv_ledger.claims.point_code import code_digest
 
 __all__ = ["claim_hash"]
@@ -73,7 +73,7 @@ def _code(tried_at: str) -> str:
     return "" if not function or " = " in function else code_digest(function)
 
 
-def _rule(rule: Rule | None) -> list[Any]:
+def _rule(rule: ComparisonRule | None) -> list[Any]:
     """A rule by its name and what was set in it; a reference chooses its own from its keys."""
     if rule is None or not is_dataclass(rule):
         return []

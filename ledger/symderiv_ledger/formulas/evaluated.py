@@ -13,7 +13,7 @@ from flint import acb, arb
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.expression_balls import complex_ball
 
-__all__ = ["UNDEFINED", "Evaluated", "evaluated", "measured"]
+__all__ = ["UNDEFINED", "RoundedValue", "evaluated", "measured"]
 
 UNDEFINED: Final = (sp.nan, sp.zoo, sp.oo, -sp.oo)
 #: An imaginary part below this, relative to the real one or 1, is zero.
@@ -26,7 +26,7 @@ _MORE_BITS: Final = (40, 400, 4000)
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class RoundedValue:
     """A number and whether its digits are proved.
 
     Args:
@@ -41,7 +41,7 @@ class Evaluated:
 
 def evaluated(
     exact: sp.Expr, digits: int, integrals: Mapping[sp.Expr, Any] | None = None
-) -> Evaluated | None:
+) -> RoundedValue | None:
     """An expression without symbols to so many digits; None if it has no value.
 
     Args:
@@ -57,9 +57,9 @@ def evaluated(
         except (NotYetError, ToleranceError, ZeroDivisionError):
             break
         if ball.is_finite() and _is_narrow(ball, digits):
-            return Evaluated(_rounded(_parts(ball), digits), enclosed=True)
+            return RoundedValue(_rounded(_parts(ball), digits), enclosed=True)
     value = measured(exact, digits)
-    return None if value is None else Evaluated(value, enclosed=False)
+    return None if value is None else RoundedValue(value, enclosed=False)
 
 
 def measured(exact: sp.Expr, digits: int) -> Any:

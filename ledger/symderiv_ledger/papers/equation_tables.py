@@ -15,7 +15,7 @@ from symderiv_ledger.claims.claim import Code, Printed
 from symderiv_ledger.papers.code_prints import CODE_KEYS, code_of
 from symderiv_ledger.papers.point_sets import text_of
 
-__all__ = ["Equation", "equations", "table_of", "tables_of"]
+__all__ = ["PrintedEquation", "equations", "table_of", "tables_of"]
 
 _PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
 #: What a claim that says where it is tried does not take from its equation.
@@ -37,7 +37,7 @@ _READINGS: Final = ("printed", "reconstructed")
 
 
 @dataclass(frozen=True)
-class Equation:
+class PrintedEquation:
     """What a paper prints under one number.
 
     Args:
@@ -53,7 +53,7 @@ class Equation:
 
 def equations(
     content: Mapping[str, Any], source: str, repositories: Mapping[str, Code]
-) -> Iterator[Equation]:
+) -> Iterator[PrintedEquation]:
     """The equations of a file, in its order.
 
     Args:
@@ -77,7 +77,9 @@ def equations(
         yield found
 
 
-def _equation(table: Mapping[str, Any], section: str, repositories: Mapping[str, Code]) -> Equation:
+def _equation(
+    table: Mapping[str, Any], section: str, repositories: Mapping[str, Code]
+) -> PrintedEquation:
     number = table.get("number")
     if not isinstance(number, str | int) or isinstance(number, bool) or number == "":
         raise InputError("the number of an equation must be a text such as '18'")
@@ -101,7 +103,7 @@ def _equation(table: Mapping[str, Any], section: str, repositories: Mapping[str,
     if "accusation" in table and not any("accusation" in claim for claim in whole):
         raise InputError("accusation goes with a correction of public code")
     code = code_of(table, repositories)
-    return Equation(str(number), Printed(displays, reading, section, code), whole)
+    return PrintedEquation(str(number), Printed(displays, reading, section, code), whole)
 
 
 def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:

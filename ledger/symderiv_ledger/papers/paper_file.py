@@ -31,7 +31,7 @@ from symderiv_ledger.claims.claim_graph import Spoken, read_uses, with_uses
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
 from symderiv_ledger.papers.accusations import check_repeats, read_accusation
 from symderiv_ledger.papers.code_prints import read_repository
-from symderiv_ledger.papers.equation_tables import Equation, equations, table_of
+from symderiv_ledger.papers.equation_tables import PrintedEquation, equations, table_of
 from symderiv_ledger.papers.point_sets import (
     SET_KEYS,
     PointSet,
@@ -99,7 +99,7 @@ def paper_from_files(
     Raises:
         InputError: See :func:`paper_from_toml`.
     """
-    found = _Reader(package)
+    found = _PaperReader(package)
     for source, text in files:
         content = _content(text, source)
         name = str(content.get("name") or name or Path(source).stem)
@@ -125,7 +125,7 @@ def _content(text: str, source: str) -> dict[str, Any]:
 
 
 @dataclass
-class _Reader:
+class _PaperReader:
     """What was read so far."""
 
     package: str
@@ -215,7 +215,7 @@ class _Reader:
 
         return {key: spelled(key, value) for key, value in table.items()}
 
-    def _equation(self, equation: Equation, source: str) -> None:
+    def _equation(self, equation: PrintedEquation, source: str) -> None:
         if equation.number in self.printed:
             raise InputError("it was given before")
         self.printed[equation.number] = equation.printed

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.abbreviations import Indices, read_indices
-from symderiv_ledger.claims.claim import Conventions, Point, Rule, Use
+from symderiv_ledger.claims.claim import ComparisonRule, Conventions, Point, Use
 from symderiv_ledger.claims.claim_graph import read_uses
 from symderiv_ledger.rules.comparison_rules import (
     Converges,
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 #: Rules by the name that files give them.
-RULES: Final[Mapping[str, Callable[..., Rule]]] = {
+RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
     rule.__name__: rule
     for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
 }
@@ -66,7 +66,7 @@ class PointSet:
     """
 
     points: Callable[[Any], Iterable[Point]] | None = None
-    rule: Rule | None = None
+    rule: ComparisonRule | None = None
     reference: Reference | None = None
     indices: Indices = field(default_factory=dict)
     regime: str = ""
@@ -115,7 +115,7 @@ class PointSet:
             FormulaError: A range is not one.
         """
         points: Callable[[Any], Iterable[Point]] | None = None
-        rule: Rule | None = None
+        rule: ComparisonRule | None = None
         reference = None
         symmetric = names_of(table, "symmetric")
         if "function" in table:
@@ -148,7 +148,7 @@ class PointSet:
         )
 
 
-def read_rule(text: str) -> Rule:
+def read_rule(text: str) -> ComparisonRule:
     """A rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import FormulaError, SymderivError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
-from symderiv_ledger.claims.claim import Claim, Paper, Point, Rule, Tested
+from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Point, Tested
 from symderiv_ledger.claims.mutations import Mutant, mutants
 from symderiv_ledger.claims.statement import Statement, parse_statement
 from symderiv_ledger.formulas.differences import places
@@ -249,7 +249,7 @@ def _mutants(
 
 
 @contextmanager
-def arithmetic_of(rule: Rule) -> Iterator[Any]:
+def arithmetic_of(rule: ComparisonRule) -> Iterator[Any]:
     if rule.backend == "sympy":
         yield _Expressions()
         return

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, cast
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import Numbers
-from symderiv_ledger.claims.claim import Point, Rule, Tested
+from symderiv_ledger.claims.claim import ComparisonRule, Point, Tested
 from symderiv_ledger.rules.comparison_rules import Judged, Pair, PairRule, fails_at, one_point
 
 __all__ = ["Enclosed", "deferred"]
@@ -78,17 +78,17 @@ _RELATIONS: Final[dict[type[ast.cmpop], Callable[[Any], bool]]] = {
 
 
 class _Deferred:
-    def __init__(self, choose: Callable[[], Rule]) -> None:
+    def __init__(self, choose: Callable[[], ComparisonRule]) -> None:
         self._choose = choose
 
     @cached_property
-    def _rule(self) -> Rule:
+    def _rule(self) -> ComparisonRule:
         return self._choose()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._rule, name)
 
 
-def deferred(choose: Callable[[], Rule]) -> Rule:
+def deferred(choose: Callable[[], ComparisonRule]) -> ComparisonRule:
     """A rule that is chosen when it is first needed: whether a mean is closed takes time."""
-    return cast("Rule", _Deferred(choose))
+    return cast("ComparisonRule", _Deferred(choose))

@@ -16,13 +16,13 @@ import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, NotYetError, SymderivError, ToleranceError
 from symderiv.precision.balls.contexts import Numbers
-from symderiv_ledger.claims.claim import Point, Rule
+from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.formulas.points import points
 from symderiv_ledger.rules.arithmetic import Indexed
 from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import Enclosed
 
-__all__ = ["Mean", "enclosed_mean", "exactly"]
+__all__ = ["GaussianMean", "enclosed_mean", "exactly"]
 
 #: Beyond the digits that are said, for rounding in the statement.
 GUARD: Final = 10
@@ -35,7 +35,7 @@ _NEAR: Final = sp.Rational(1, 10**9)
 
 
 @dataclass(frozen=True)
-class Mean:
+class GaussianMean:
     """E[integrand] over centred Gaussian fields of any covariance.
 
     Args:
@@ -67,7 +67,7 @@ class Mean:
         return None if isinstance(self._derived, SymderivError) else self._derived
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ComparisonRule:
         """How statements about it are tried."""
         if self.closed is None:
             return Enclosed(self.digits + GUARD)

@@ -25,7 +25,7 @@ import sympy as sp
 from symderiv.formula import activation
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.contexts import Numbers
-from symderiv_ledger.claims.claim import Point, Rule
+from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.rules.arithmetic import Indexed, Values
 from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import Enclosed
@@ -77,7 +77,7 @@ class LearningRates:
         return _module(self.student, self.teacher) is not None
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> ComparisonRule:
         """How statements about them are tried."""
         if not self.closed:
             return Enclosed(_DIGITS[self.full] + GUARD)

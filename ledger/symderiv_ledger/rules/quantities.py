@@ -16,12 +16,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.foundation.errors import FormulaError, InputError, NotYetError
-from symderiv_ledger.claims.claim import Point, Rule
+from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
 from symderiv_ledger.rules.arithmetic import Indexed, evaluate, index_values
 from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import deferred
-from symderiv_ledger.rules.exact_means import GUARD, Mean, exactly
+from symderiv_ledger.rules.exact_means import GUARD, GaussianMean, exactly
 from symderiv_ledger.rules.learning_rates import WEIGHTS, LearningRates
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Reference:
     """
 
     points: Callable[[Any], Iterable[Point]]
-    rule: Rule
+    rule: ComparisonRule
     example: Callable[[Any], Mapping[str, Any]]
     symmetric: tuple[str, ...] = ()
     fields: int = 0
@@ -132,14 +132,14 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
     if name in _FIELDS:
         _refuse_others(table, ("activation", "activations"))
         product, symbols = _integrand(name, _activations(table, _FIELDS[name]))
-        return _of_mean(Mean(product, symbols, digits, "digits" in table))
+        return _of_mean(GaussianMean(product, symbols, digits, "digits" in table))
     if name == "expectation":
         _refuse_others(table, ("expression", "fields"))
         fields = table.get("fields", 2)
         if not isinstance(fields, int) or not 1 <= fields <= 4:
             raise InputError("fields must be an integer from 1 to 4")
         product, symbols = _expression(_required(table, "expression"), fields)
-        return _of_mean(Mean(product, symbols, digits, "digits" in table))
+        return _of_mean(GaussianMean(product, symbols, digits, "digits" in table))
     if name == "learning":
         _refuse_others(table, ("activation", "teacher_activation", "order", "weights"))
         own = _named(_required(table, "activation"))
@@ -225,7 +225,7 @@ def _named(text: str) -> str:
 # -- means -------------------------------------------------------------------------------------
 
 
-def _of_mean(mean: Mean) -> Reference:
+def _of_mean(mean: GaussianMean) -> Reference:
     n = len(mean.fields)
 
     def example(numbers: Numbers) -> dict[str, Any]:

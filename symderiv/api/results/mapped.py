@@ -13,7 +13,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.problem.study import Study
 from symderiv.show.plots.run_quantities import measured, quantity_of
-from symderiv.sweeps.refinement import Lattice
+from symderiv.sweeps.refinement import MapLattice
 from symderiv.sweeps.study_map import Measure, StudyMap, map_of
 from symderiv.sweeps.system_grid import SweptSystem
 
@@ -52,7 +52,7 @@ def mapped(
     measure = replace(measure, words=words, curve=curve)
     sides = {key: options.pop(key) for key in ("resolution", "coarse", "change") if key in options}
     with progress_bar(progress) as tell:
-        return map_of(study, measure, over, lattice=Lattice(**sides), tell=tell, **options)
+        return map_of(study, measure, over, lattice=MapLattice(**sides), tell=tell, **options)
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:

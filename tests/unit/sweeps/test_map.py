@@ -15,7 +15,7 @@ from symderiv.problem.study import Study
 from symderiv.show.plots.map_plots import map_axes
 from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps import study_grid, study_map
-from symderiv.sweeps.refinement import Lattice, refined
+from symderiv.sweeps.refinement import MapLattice, refined
 
 
 def silent(task: str, fraction: float) -> None:
@@ -36,7 +36,7 @@ def full(values: Any, resolution: int) -> np.ndarray:
 
 
 def test_kinds_are_those_of_the_full_grid_at_a_twentieth_of_its_cost() -> None:
-    tree = refined(disc, Lattice(256, change=0.0))
+    tree = refined(disc, MapLattice(256, change=0.0))
     np.testing.assert_array_equal(tree.filled(), full(disc, 256))
     assert tree.known.size > 20 * tree.runs
 
@@ -46,12 +46,12 @@ def test_numbers_are_within_the_change_that_is_none() -> None:
         found: np.ndarray = np.tanh((places[:, 0] + 0.5 * places[:, 1] - 90.0) / 10.0)
         return found
 
-    tree = refined(front, Lattice(128, change=0.05))
+    tree = refined(front, MapLattice(128, change=0.05))
     assert np.abs(tree.filled() - full(front, 128)).max() < 0.05
     assert tree.known.size > 2 * tree.runs
     # what is not a number is a kind of its own
     tree = refined(
-        lambda p: np.where(disc(p) > 0, np.nan, p[:, 0] / 256.0), Lattice(256, change=0.3)
+        lambda p: np.where(disc(p) > 0, np.nan, p[:, 0] / 256.0), MapLattice(256, change=0.3)
     )
     np.testing.assert_array_equal(np.isnan(tree.filled()), full(disc, 256) > 0)
 
@@ -63,7 +63,7 @@ def test_a_boundary_is_followed_through_squares_whose_corners_agree() -> None:
         return found.astype(float)
 
     np.testing.assert_array_equal(
-        refined(strip, Lattice(256, change=0.0)).filled(), full(strip, 256)
+        refined(strip, MapLattice(256, change=0.0)).filled(), full(strip, 256)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from symderiv_ledger.claims import claim_hash
-from symderiv_ledger.claims.claim import TIERS, Claim, Point, Rule
+from symderiv_ledger.claims.claim import TIERS, Claim, ComparisonRule, Point
 from symderiv_ledger.claims.point_code import code_of
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.point_sets import RULES, read_rule
@@ -85,7 +85,7 @@ def test_a_hash_has_the_engines_version_and_the_rule_in_it(
 ) -> None:
     paper = paper_from_toml(PAPER, "ours.toml")
 
-    def of(rule: Rule) -> str:
+    def of(rule: ComparisonRule) -> str:
         return claim_hash.claim_hash(paper, Claim("1", "x == y", rule=rule))
 
     rules = (Exact(), Exact(digits=31), Bound(), Within(), Within(tolerance=0.02))
@@ -180,7 +180,7 @@ def test_the_code_of_points_names_what_it_takes_of_the_engine_and_not_where_it_s
     assert code("h", "from mpmath import activation") != first
 
 
-def _found(statement: str, rule: Rule, corrected: str = "", **values: Any) -> Finding:
+def _found(statement: str, rule: ComparisonRule, corrected: str = "", **values: Any) -> Finding:
     points = [Point("the point", {"x": 2, "y": 3, **values}, parameter=0.1)]
     return verify_claim(Claim("1", statement, lambda numbers: points, rule, corrected=corrected))
 
@@ -198,7 +198,7 @@ def _found(statement: str, rule: Rule, corrected: str = "", **values: Any) -> Fi
     ],
 )
 def test_tier_and_what_would_overturn_follow_from_the_rule(
-    rule: Rule, name: str, words: str
+    rule: ComparisonRule, name: str, words: str
 ) -> None:
     values: dict[str, Any] = {"x": Measured(2.0, 0.1)} if name == "Monte Carlo" else {}
     found = _found("x + 1 == y", rule, **values)
