@@ -15,15 +15,16 @@ Krawczyk's operator on balls turn it into digits that are proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
-from flint import arb, arb_mat
+from flint import arb
 
+from symderiv.analysis.fixed_points import enclosed_root, integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import (
@@ -149,7 +150,7 @@ def full_plateau(
     with working_bits(work):
         values = numeric.values(work)
         values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        state = _krawczyk(flow.equations, _UNKNOWNS, values, list(start), work)
+        state = enclosed_root(flow.equations, _UNKNOWNS, values, list(start), work)
         values.update(zip(_UNKNOWNS, state, strict=True))
         return _measured(flow, teacher, values, work)
 
@@ -179,7 +180,7 @@ def equal_students(
         equations = [e.xreplace(equal) for e in flow.equations[:2]]
         if any(e.has(sp.zoo, sp.nan) for e in equations):
             raise ToleranceError("the equations of equal students are singular")
-        first, second = _krawczyk(equations, (Q, R), values, list(start), work)
+        first, second = enclosed_root(equations, (Q, R), values, list(start), work)
         values.update({Q: first, C: first, R: second})
         return _measured(flow, teacher, values, work)
 
@@ -246,31 +247,9 @@ class _Numeric:
 
     def approached(self, eta: float) -> Floats | None:
         """The state that is approached from small students, or None if Q runs away."""
-        from scipy.integrate import solve_ivp
-
-        def away(_: float, y: Floats) -> float:
-            room: float = _LARGE * self.T - abs(y[0])
-            return room
-
-        away.terminal = True  # type: ignore[attr-defined]
         begin = np.array([0.01 * self.T, 0.0, 0.002 * self.T])
-        with np.errstate(all="ignore"):
-            try:
-                run = solve_ivp(
-                    lambda _, y: self._rates(y, eta),
-                    (0.0, _LASTING),
-                    begin,
-                    "LSODA",
-                    rtol=1e-8,
-                    atol=1e-12,
-                    events=away,
-                )
-            except (ValueError, ArithmeticError):
-                return None
-        end: Floats = run.y[:, -1]
-        if run.status != 0 or not np.all(np.isfinite(end)):
-            return None
-        return self.solved(end, eta)
+        end = integrated(lambda y: self._rates(y, eta), begin, _LASTING, _LARGE * self.T)
+        return None if end is None else self.solved(end, eta)
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
         """Newton's rule on the equations, the third divided by Q - C, from a state nearby."""
@@ -323,41 +302,3 @@ class _Numeric:
 def _sign_mean4(*correlations: float) -> float:
     value: float = float(SignMean4(*map(sp.Float, correlations)))
     return value
-
-
-def _krawczyk(
-    equations: Sequence[sp.Expr],
-    unknowns: Sequence[sp.Symbol],
-    values: Mapping[sp.Symbol, arb],
-    start: Sequence[float],
-    bits: int,
-) -> list[arb]:
-    """A box that holds exactly one solution: the operator maps it into its own interior."""
-    size = len(unknowns)
-    slopes = [sp.diff(e, x) for e in equations for x in unknowns]
-
-    def at(expressions: Sequence[sp.Expr], state: Sequence[arb]) -> list[arb]:
-        place = {**values, **dict(zip(unknowns, state, strict=True))}
-        return [ball_at(e, place, bits) for e in expressions]
-
-    middle = [arb(float(x)) for x in start]
-    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
-    try:
-        for _ in range(2 + bits.bit_length()):
-            slope = arb_mat(size, size, at(slopes, middle))
-            step = slope.solve(arb_mat(size, 1, at(equations, middle)))
-            middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
-        slope = arb_mat(size, size, at(slopes, middle))
-        inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
-        correction = inverse * arb_mat(size, 1, at(equations, middle))
-        for spare in (16, 32, 48):
-            radii = [(abs(x) * arb(2) ** (spare - bits)).mid() for x in middle]
-            box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
-            left = identity - inverse * arb_mat(size, size, at(slopes, box))
-            spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
-            image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
-            if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
-                return image
-    except ZeroDivisionError:
-        pass
-    raise ToleranceError("the symmetric plateau of the full flow could not be enclosed")

@@ -92,11 +92,6 @@ class PlateauForms:
     length: sp.Expr | None
 
     @cached_property
-    def slope(self) -> sp.Expr:
-        """dφ/dc."""
-        return sp.diff(self.stationarity, c)
-
-    @cached_property
     def closed(self) -> Mapping[str, sp.Expr] | None:
         """R, Q, ε_g and the responses with the closed c put in, simplified; None without it."""
         if self.length is None:

@@ -1,18 +1,20 @@
 r"""The plateau in numbers: its length, its height, and all eigenvalues of the linearised O(η) flow.
 
 Everything is computed in balls from the exact expressions, so every number comes with a proved
-bound. The length c is a closed form or the root of φ(c), enclosed by the interval Newton rule.
+bound. The length c is a closed form or the root of φ(c), enclosed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import sympy as sp
 from flint import arb
 
+from symderiv.analysis.fixed_points import enclosed_root
 from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
@@ -273,7 +275,7 @@ def plateau_length(forms: PlateauForms, values: dict[sp.Symbol, arb], bits: int)
     if forms.length is not None:
         return ball_at(forms.length, values, bits)
     start = _start(forms, values)
-    return _interval_newton(forms, values, start, bits)
+    return enclosed_root([forms.stationarity], [c], values, [start], bits)[0]
 
 
 def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
@@ -283,19 +285,15 @@ def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
         value: float = float(ball_at(expression, {**values, c: arb(length)}, 80).mid())
         return value
 
+    from scipy.optimize import brentq
+
     heights = [at(forms.stationarity, x) for x in _GRID]
     found: list[tuple[float, float]] = []
-    for (x, f), (y, g) in zip(
-        zip(_GRID[:-1], heights[:-1], strict=True),
-        zip(_GRID[1:], heights[1:], strict=True),
-        strict=True,
-    ):
+    for (x, f), (y, g) in pairwise(zip(_GRID, heights, strict=True)):
         # a root may be a point of the grid
         if f < 0 <= g:
-            for _ in range(60):
-                half = 0.5 * (x + y)
-                x, y = (half, y) if at(forms.stationarity, half) < 0 else (x, half)
-            found.append((at(forms.generalization_error, x), x))
+            root = brentq(lambda length: at(forms.stationarity, length), x, y)
+            found.append((at(forms.generalization_error, root), root))
     if not found:
         raise ToleranceError(
             "no symmetric plateau was found: the error along equal students has no minimum at a "
@@ -303,23 +301,3 @@ def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
         )
     _, length = min(found)
     return length
-
-
-def _interval_newton(
-    forms: PlateauForms, values: dict[sp.Symbol, arb], start: float, bits: int
-) -> Any:
-    """A ball in which φ has exactly one root, by Newton's rule on balls."""
-
-    def at(expression: sp.Expr, length: arb) -> arb:
-        return ball_at(expression, {**values, c: length}, bits)
-
-    with working_bits(bits):
-        middle = arb(start)
-        for _ in range(2 + bits.bit_length()):
-            middle = (middle - at(forms.stationarity, middle) / at(forms.slope, middle)).mid()
-        for spare in (20, 40, 60):
-            wide = middle + arb(0, (abs(middle) * arb(2) ** (spare - bits)).mid())
-            image = middle - at(forms.stationarity, middle) / at(forms.slope, wide)
-            if wide.contains_interior(image):
-                return image
-    raise ToleranceError("the length of the students on the plateau could not be enclosed")

@@ -110,7 +110,8 @@ def _alike(study: Study, diagonal: float, rest: float) -> State:
 
 def _record(study: Study, flow: RuleFlow, found: NumericPlateau, full: bool) -> dict[str, Any]:
     variance, weight = flow.state.weight * flow.state.eigenvalue, flow.state.weight
-    direction, rate = found.escape
+    direction, rate = found.spectrum.escape
+    eigenvalues = found.spectrum.eigenvalues
     bias = float(study.student_biases[0]) if found.bias is None else found.bias
     return {
         "activation": study.student_activation,
@@ -125,7 +126,7 @@ def _record(study: Study, flow: RuleFlow, found: NumericPlateau, full: bool) -> 
         "unstable_eigenvalue": rate,
         "direction": direction,
         "escape_time": 1 / rate if rate > 0 else None,
-        "eigenvalues": {kind: each.real.tolist() for kind, each in found.eigenvalues.items()},
-        "eigenvalue_error": found.eigenvalue_error,
+        "eigenvalues": {kind: each.real.tolist() for kind, each in eigenvalues.items()},
+        "eigenvalue_error": found.spectrum.error,
         "residual": found.residual,
     }

@@ -59,13 +59,13 @@ def test_biases_find_their_plateau_and_students_leave_it_towards_teachers() -> N
     assert found.cross == pytest.approx([6**-0.5], abs=2e-4)
     assert found.bias == pytest.approx(2 * TEACHER_BIAS * found.cross[0], abs=2e-4)
     assert found.students == pytest.approx(found.pairs, abs=2e-3)
-    assert {kind: each.size for kind, each in found.eigenvalues.items()} == {
+    assert {kind: each.size for kind, each in found.spectrum.eigenvalues.items()} == {
         "symmetric": 4,
         "students": 3,
         "teachers": 1,
         "specialisation": 1,
     }
-    direction, rate = found.escape
+    direction, rate = found.spectrum.escape
     assert direction == "specialisation"
     assert rate == pytest.approx(0.0116011, rel=5e-3)
 

@@ -17,11 +17,11 @@ import sympy as sp
 from flint import arb
 
 from symderiv.analysis import symmetric as state
+from symderiv.analysis.fixed_points import enclosed_root
 from symderiv.analysis.plateau.full_plateau import (
     _ETA,
     _NU,
     FullFlow,
-    _krawczyk,
     _Numeric,
     equal_students,
     full_plateau,
@@ -371,7 +371,7 @@ def test_a_rate_without_plateau_is_refused_with_the_one_up_to_which_there_is() -
 def test_a_box_with_exactly_one_solution() -> None:
     x, y, a = sp.symbols("x y a")
     circle, line = x**2 + y**2 - a, x - 3 * y
-    found = _krawczyk([circle, line], [x, y], {a: arb(10)}, [2.5, 1.2], BITS)
+    found = enclosed_root([circle, line], [x, y], {a: arb(10)}, [2.5, 1.2], BITS)
     assert Counter(bool(value.contains(n)) for value, n in zip(found, (3, 1), strict=True)) == {
         True: 2
     }
@@ -379,4 +379,4 @@ def test_a_box_with_exactly_one_solution() -> None:
     # a line that touches the circle has a double solution, no line a unique one
     for touching in (x - 4, x - x):
         with pytest.raises(ToleranceError, match="could not be enclosed"):
-            _krawczyk([circle, touching], [x, y], {a: arb(10)}, [3.0, 0.5], BITS)
+            enclosed_root([circle, touching], [x, y], {a: arb(10)}, [3.0, 0.5], BITS)

@@ -1,0 +1,298 @@
+r"""Fixed points of flows: symmetric reduction, then Newton's method, in doubles or proved.
+
+Permutations that leave a flow alone leave states alone whose entries are equal within orbits, and
+the flow stays in them. There a fixed point is approached by integrating and then found by SciPy's
+root finder; the Jacobian in all entries, by differences of eighth order, has eigenvectors that are
+symmetric or tell members of families apart. Where equations are given as expressions, Krawczyk's
+operator on balls turns a root that is known nearly into one that is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.foundation.errors import ToleranceError
+
+if TYPE_CHECKING:
+    import sympy as sp
+    from flint import arb
+
+__all__ = ["KindSpectrum", "SymmetricFlow", "enclosed_root", "integrated"]
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+_CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+_DURATIONS = tuple(10.0**n for n in range(1, 8))
+_NEAR, _LARGE = 0.05, 1e6
+#: Largest rate at a fixed point, in units of the state.
+STILL = 1e-11
+
+
+def integrated(
+    slope: Callable[[Floats], Floats],
+    start: Floats,
+    duration: float,
+    largest: float = _LARGE,
+) -> Floats | None:
+    """Where a flow without time comes to; None if it leaves the numbers below ``largest``."""
+    from scipy.integrate import solve_ivp
+
+    def away(_: float, y: Floats) -> float:
+        return float(largest - np.max(np.abs(y)))
+
+    away.terminal = True  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):
+        try:
+            run = solve_ivp(
+                lambda _, y: slope(y),
+                (0.0, duration),
+                start,
+                "LSODA",
+                rtol=1e-8,
+                atol=1e-12,
+                events=away,
+            )
+        except (ValueError, ArithmeticError):
+            return None
+    end: Floats = run.y[:, -1]
+    return end if run.status == 0 and np.all(np.isfinite(end)) else None
+
+
+@dataclass(frozen=True)
+class KindSpectrum:
+    """Eigenvalues of a Jacobian by what their directions tell apart.
+
+    Attributes:
+        eigenvalues: By kind, "symmetric" or names of families, complex, largest real part first.
+        error: Largest difference found when the steps of differences are doubled.
+    """
+
+    eigenvalues: dict[str, np.ndarray]
+    error: float
+
+    @property
+    def escape(self) -> tuple[str, float]:
+        """The kind that grows fastest, and its rate."""
+        present = {kind: each for kind, each in self.eigenvalues.items() if each.size}
+        largest = {kind: float(each.real.max()) for kind, each in present.items()}
+        kind = max(largest, key=lambda each: largest[each])
+        return kind, largest[kind]
+
+
+@dataclass(frozen=True)
+class SymmetricFlow:
+    """A flow with the states in it whose entries are equal within orbits.
+
+    Attributes:
+        rates: Of a state, shape (n,).
+        labels: The orbit of each entry, 0, 1, …; shape (n,).
+        begin: A state.
+        free: Entries that move.
+        step: Of differences.
+    """
+
+    rates: Callable[[Floats], Floats]
+    labels: Labels
+    begin: Floats
+    free: Labels
+    step: float = 4e-3
+
+    def _mean(self, values: Floats) -> Floats:
+        """Return the means over orbits."""
+        return np.asarray(np.bincount(self.labels, values) / np.bincount(self.labels))
+
+    def point(self, state: Floats) -> Floats:
+        """Return the values of the orbits that move."""
+        return np.asarray(self._mean(state)[np.unique(self.labels[self.free])])
+
+    def state(self, point: Floats) -> Floats:
+        """Return the state with these values."""
+        whole = self._mean(self.begin)
+        whole[np.unique(self.labels[self.free])] = point
+        return np.asarray(whole[self.labels])
+
+    def slope(self, point: Floats) -> Floats:
+        """Return the rates of a point."""
+        return self.point(self.rates(self.state(point)))
+
+    def residual(self, state: Floats) -> float:
+        """Return the largest rate of a state."""
+        return float(np.max(np.abs(self.rates(state)[self.free])))
+
+    def root(self, start: Floats, still: float = STILL) -> Floats | None:
+        """Return the state near a point at which all rates vanish, None if there is none."""
+        from scipy.optimize import root
+
+        scale = 1e-3 + np.max(np.abs(start))
+        for method in ("hybr", "lm"):
+            with np.errstate(all="ignore"):
+                found = root(
+                    self.slope,
+                    start,
+                    jac=lambda y: _differences(self.slope, y, self.step),
+                    method=method,
+                    options={"xtol": 1e-15},
+                )
+            state = self.state(np.asarray(found.x))
+            near = np.max(np.abs(found.x - start)) < _NEAR * scale
+            if near and self.residual(state) < still * scale:
+                return state
+        return None
+
+    def fixed_point(
+        self,
+        coinciding: Callable[[Floats], Labels],
+        durations: Sequence[float] = _DURATIONS,
+        still: float = STILL,
+    ) -> Floats | None:
+        """Return the state that is approached inside of symmetric states, None if there is none.
+
+        Where members of a family approach each other, the state in which they are one vector is
+        taken: towards it the flow may be neutral, and no root finder would come near it.
+
+        Args:
+            coinciding: Orbits, with those as one that say of a state that members are one vector.
+            durations: Times at which a root is looked for nearby.
+            still: Largest rate there, in units of the state.
+        """
+        point, before = self.point(self.begin), 0.0
+        for end in durations:
+            reached = integrated(self.slope, point, end - before)
+            if reached is None:
+                break
+            point, before = reached, end
+            for near in (self.root(point, still), self.state(point)):
+                if near is None:
+                    continue
+                one = replace(self, labels=coinciding(near), begin=near)
+                found = one.root(one.point(near), still)
+                if found is not None:
+                    return found
+        return None
+
+    def spectrum(self, state: Floats, families: Mapping[str, Labels]) -> KindSpectrum:
+        """Return the eigenvalues of the Jacobian by what their directions tell apart.
+
+        Args:
+            state: A symmetric fixed point.
+            families: Orbits under permutations of a family's members, by name.
+
+        Raises:
+            ToleranceError: The flow is not smooth there.
+        """
+        fine, coarse = (self._jacobian(state, step) for step in (self.step, 2 * self.step))
+        if not (np.all(np.isfinite(fine)) and np.all(np.isfinite(coarse))):
+            raise ToleranceError("the flow is not smooth at its symmetric fixed point")
+        found, other = (self._by_kind(each, families) for each in (fine, coarse))
+        apart = [
+            np.max(np.min(np.abs(each[:, None] - other[kind][None]), axis=1))
+            for kind, each in found.items()
+        ]
+        return KindSpectrum(found, float(max(apart)))
+
+    def _jacobian(self, state: Floats, step: float) -> Floats:
+        """Return the derivatives of the rates by all entries that move."""
+
+        def rates(part: Floats) -> Floats:
+            whole = state.copy()
+            whole[self.free] = part
+            return np.asarray(self.rates(whole)[self.free])
+
+        return _differences(rates, state[self.free], step)
+
+    def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
+        identity = np.eye(self.free.size)
+        averages = []
+        for labels in families.values():
+            same = (labels[:, None] == labels[None]).astype(float)
+            averages.append((same / same.sum(axis=1))[np.ix_(self.free, self.free)])
+        found = {}
+        for alike in product((True, False), repeat=len(averages)):
+            whole = identity
+            for average, one in zip(averages, alike, strict=True):
+                whole = whole @ (average if one else identity - average)
+            values, vectors = np.linalg.eigh((whole + whole.T) / 2)
+            basis = vectors[:, values > 0.5]
+            if not basis.shape[1]:
+                continue
+            apart = [name for name, one in zip(families, alike, strict=True) if not one]
+            rates = np.linalg.eigvals(basis.T @ jacobian @ basis)
+            order = np.lexsort((rates.imag, -rates.real))
+            found[" and ".join(apart) or "symmetric"] = rates[order]
+        return found
+
+
+def _differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:
+    """Return a Jacobian by central differences of order eight."""
+    columns = []
+    for n in range(point.size):
+        column = np.zeros(point.size)
+        for k, weight in enumerate(_CENTRAL, 1):
+            shift = np.zeros(point.size)
+            shift[n] = k * step
+            column += weight * (rates(point + shift) - rates(point - shift))
+        columns.append(column / step)
+    return np.array(columns).T
+
+
+def enclosed_root(
+    equations: Sequence[sp.Expr],
+    unknowns: Sequence[sp.Symbol],
+    values: Mapping[sp.Symbol, arb],
+    start: Sequence[float],
+    bits: int,
+) -> list[arb]:
+    """A box that holds exactly one solution: Krawczyk's operator maps it into its own interior.
+
+    Args:
+        equations: Expressions that vanish.
+        unknowns: As many symbols.
+        values: Balls for all other symbols.
+        start: A solution in doubles.
+        bits: Working precision.
+
+    Raises:
+        ToleranceError: None could be enclosed.
+    """
+    import sympy as sp
+    from flint import arb, arb_mat
+
+    from symderiv.precision import ball_at
+    from symderiv.precision.balls.working import working_bits
+
+    size = len(unknowns)
+    slopes = [sp.diff(e, x) for e in equations for x in unknowns]
+
+    def at(expressions: Sequence[sp.Expr], state: Sequence[arb]) -> list[Any]:
+        place = {**values, **dict(zip(unknowns, state, strict=True))}
+        return [ball_at(e, place, bits) for e in expressions]
+
+    middle = [arb(float(x)) for x in start]
+    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
+    try:
+        with working_bits(bits):
+            for _ in range(2 + bits.bit_length()):
+                slope = arb_mat(size, size, at(slopes, middle))
+                step = slope.solve(arb_mat(size, 1, at(equations, middle)))
+                middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
+            slope = arb_mat(size, size, at(slopes, middle))
+            inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
+            correction = inverse * arb_mat(size, 1, at(equations, middle))
+            for spare in (16, 32, 48, 60):
+                radii = [(abs(x) * arb(2) ** (spare - bits)).mid() for x in middle]
+                box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
+                left = identity - inverse * arb_mat(size, size, at(slopes, box))
+                spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
+                image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
+                if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
+                    return image
+    except ZeroDivisionError:
+        pass
+    raise ToleranceError("the symmetric fixed point could not be enclosed")
