@@ -170,12 +170,48 @@ def called(tree: ast.Module) -> set[str]:
     return names | {call.id for call in calls if isinstance(call, ast.Name)}
 
 
+#: What tells sums, products and powers apart: of SymPy, of Python's syntax, of formulas as text.
+HEADS: Final = (
+    ({"is_Add", "Add"}, {"is_Mul", "Mul", "Mult"}, {"is_Pow", "Pow"}),
+    ({"'+'"}, {"'*'"}, {"'**'"}),
+)
+#: With one of these, numbers come out.
+ARITHMETICS: Final = frozenset({"cmath", "flint", "math", "mpmath", "operator"})
+
+
+def evaluates(tree: ast.Module) -> bool:
+    """Whether a module gives trees values by itself.
+
+    It calls SymPy's ``lambdify``; or it asks domains what nodes mean, and walks; or it tells sums,
+    products and powers apart with arithmetic at hand, and is no domain (``meaning``) for a walk.
+    """
+    if called(tree) & {"lambdify", "meaning"}:
+        return True
+    nodes = list(ast.walk(tree))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    # sp.Add(a, b) and sp.Add.make_args build and take apart, but tell nothing
+    beside = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    beside |= {id(node.value) for node in attributes}
+    names = {node.attr for node in attributes if id(node) not in beside}
+    names |= {repr(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    used = {ast.unparse(node.value) for node in attributes if node.attr != "nstr"}
+    used |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    stated = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    apart = any(all(names & head for head in heads) for heads in HEADS)
+    return apart and bool(used & ARITHMETICS) and "meaning" not in stated
+
+
 def rows_of_mathematics() -> Iterator[Row]:
-    """Roads that should be one each: what makes nodes of quadratures."""
+    """Roads that should be one each: what evaluates trees, what makes nodes of quadratures."""
     own = files("symderiv")
-    nodes = [path for path in own if called(parsed(path)) & NODES_OF_LIBRARIES]
-    names = tuple(str(path.relative_to(ROOT)) for path in nodes)
-    yield Row("modules that make quadrature nodes", str(len(nodes)), "2", names)
+    evaluators = [path for path in own if evaluates(parsed(path))]
+    makers = [path for path in own if called(parsed(path)) & NODES_OF_LIBRARIES]
+    for what, goal, found in (
+        ("evaluators of expression trees", "3", evaluators),
+        ("modules that make quadrature nodes", "2", makers),
+    ):
+        names = tuple(str(path.relative_to(ROOT)) for path in found)
+        yield Row(what, str(len(found)), goal, names)
 
 
 def row_of(addition: Addition, fault: str = "") -> Row:

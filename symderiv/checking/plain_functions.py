@@ -11,6 +11,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from symderiv.formula import Activation
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import derivative
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -64,7 +65,5 @@ def _known_kinks(activation: Activation) -> tuple[float, ...]:
 
 def _evaluated(expression: sp.Expr) -> Callable[[Floats], Floats]:
     x = sp.Symbol("x", real=True)
-    # Almost everywhere: no point of a sample is a jump.
-    regular = expression.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
-    function = sp.lambdify(x, regular.xreplace(dict.fromkeys(regular.free_symbols, x)), "scipy")
+    function = as_function(x, expression.xreplace(dict.fromkeys(expression.free_symbols, x)))
     return lambda values: np.broadcast_to(function(values), values.shape)

@@ -16,10 +16,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from typing import Final, cast
 
-from symderiv.formula.known_functions import CONSTANTS, FUNCTIONS
-from symderiv.formula.reader import Apply, Name, Node, Number, quoted, to_text
+from symderiv.formula.known_functions import CONSTANTS, KNOWN
+from symderiv.formula.reader import Apply, Node, Number, quoted, to_text
+from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import FormulaError
 
 __all__ = ["Bound", "Constant", "measure"]
@@ -61,23 +63,33 @@ def measure(node: Node, names: Mapping[str, Constant | None]) -> Bound:
         FormulaError: The formula has no finite real value or could become too large to handle.
     """
     try:
-        return _measure(node, names)
+        return cast("Bound", value_of(node, _Bounds(names), {}))
     except RecursionError:
         raise FormulaError("the formula is nested too deeply") from None
 
 
-def _measure(node: Node, names: Mapping[str, Constant | None]) -> Bound:
-    if isinstance(node, Number):
-        return Bound(node.value, _bits(node.value))
-    if isinstance(node, Name):
-        if node.name not in names:
-            return Bound(CONSTANTS[node.name], 1)
-        value = names[node.name]
+@dataclass(frozen=True)
+class _Bounds:
+    """Bounds as the values of formulas."""
+
+    names: Mapping[str, Constant | None]
+
+    def meaning(self, node: Node) -> Meaning:
+        """Return how a piece's bound follows from those of its arguments."""
+        if isinstance(node, Number):
+            return constant(Bound(node.value, _bits(node.value)))
+        if isinstance(node, Apply):
+            return partial(_applied, node), node.arguments
+        if node.name not in self.names:
+            return constant(Bound(CONSTANTS[node.name], 1))
+        value = self.names[node.name]
         if value is None:
-            return Bound(None, 1, degree=1)
-        return Bound(value, _bits(value) if isinstance(value, Fraction) else 1)
-    arguments = [_measure(argument, names) for argument in node.arguments]
-    bound = _RULES.get(node.operation, _function)(node, arguments)
+            return constant(Bound(None, 1, degree=1))
+        return constant(Bound(value, _bits(value) if isinstance(value, Fraction) else 1))
+
+
+def _applied(node: Apply, *arguments: Bound) -> Bound:
+    bound = _RULES.get(node.operation, _function)(node, list(arguments))
     if bound.bits > MAX_BITS:
         raise FormulaError(f"the numbers in {_shown(node)} can grow beyond {MAX_BITS} bits")
     if bound.degree > MAX_DEGREE:
@@ -171,7 +183,7 @@ def _function(node: Apply, arguments: list[Bound]) -> Bound:
     value = None
     if all(argument.value is not None for argument in arguments):
         floats = [_float(argument.value, node) for argument in arguments]
-        value = _called(node, FUNCTIONS[function].numeric, *floats)
+        value = _called(node, KNOWN[function].numeric, *floats)
     if function == "exp" and logarithm:
         # exp(n*log(2)) is 2**n
         if value is not None and abs(floats[0]) > MAX_CONSTANT_EXPONENT:

@@ -1,6 +1,7 @@
-"""The functions that a formula may call: number of arguments, value in floats, definition.
+"""The functions of expressions, each once: what it is in every arithmetic, and how it is written.
 
-Nothing here imports SymPy: ``1/sqrt(M)`` in a study file is computed with :mod:`math` alone.
+Nothing here imports SymPy: ``1/sqrt(M)`` in a study file is computed with :mod:`math` alone. What
+SymPy knows of a function by its name (derivatives, LaTeX, arrays) is not said again.
 """
 
 from __future__ import annotations
@@ -11,20 +12,33 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ALIASES", "CONSTANTS", "FUNCTIONS", "Function"]
+__all__ = ["ALIASES", "CONSTANTS", "FUNCTIONS", "IN_LATEX", "KNOWN", "Function"]
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of real numbers.
+    """A function of real numbers, by SymPy's name.
 
-    ``definition`` is a formula in ``x`` for functions that are only a shorthand; such a function
-    is replaced by its definition before anything symbolic is built.
+    Attributes:
+        arguments: Their number.
+        numeric: In floats.
+        definition: A formula in ``x`` for functions that are only a shorthand; such a function is
+            replaced by its definition before anything symbolic is built.
+        read: Whether formulas of users may call it.
+        spelled: Other spellings that people use.
+        latex: The words by which LaTeX calls it.
+        ball: The name of this method of real and complex balls.
+        cut: Whether it has a branch cut, or else is not analytic somewhere and yet finite.
     """
 
     arguments: int
     numeric: Callable[..., float]
     definition: str | None = None
+    read: bool = True
+    spelled: tuple[str, ...] = ()
+    latex: tuple[str, ...] = ()
+    ball: str = ""
+    cut: bool = False
 
 
 def _sign(x: float) -> float:
@@ -40,6 +54,12 @@ def _delta(x: float) -> float:
     if x == 0:
         raise ZeroDivisionError
     return 0.0
+
+
+def _erfi(x: float) -> float:
+    from scipy.special import erfi
+
+    return float(erfi(x))
 
 
 def _normal_cdf(x: float) -> float:
@@ -60,47 +80,57 @@ def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-FUNCTIONS: Final = MappingProxyType(
+KNOWN: Final = MappingProxyType(
     {
-        "exp": Function(1, math.exp),
-        "log": Function(1, math.log),
-        "sqrt": Function(1, math.sqrt),
-        "sin": Function(1, math.sin),
-        "cos": Function(1, math.cos),
-        "tanh": Function(1, math.tanh),
-        "sinh": Function(1, math.sinh),
-        "cosh": Function(1, math.cosh),
-        "atan": Function(1, math.atan),
-        "erf": Function(1, math.erf),
-        "erfc": Function(1, math.erfc),
-        "sign": Function(1, _sign),
-        "Heaviside": Function(1, _step),
+        "exp": Function(1, math.exp, latex=("exp",), ball="exp"),
+        "log": Function(1, math.log, spelled=("ln",), latex=("log", "ln"), ball="log", cut=True),
+        "sqrt": Function(1, math.sqrt, ball="sqrt", cut=True),
+        "sin": Function(1, math.sin, latex=("sin",), ball="sin"),
+        "cos": Function(1, math.cos, latex=("cos",), ball="cos"),
+        "tanh": Function(1, math.tanh, latex=("tanh",), ball="tanh"),
+        "sinh": Function(1, math.sinh, latex=("sinh",), ball="sinh"),
+        "cosh": Function(1, math.cosh, latex=("cosh",), ball="cosh"),
+        "atan": Function(
+            1, math.atan, spelled=("arctan",), latex=("atan", "arctan"), ball="atan", cut=True
+        ),
+        "erf": Function(1, math.erf, latex=("erf",), ball="erf"),
+        "erfc": Function(1, math.erfc, latex=("erfc",), ball="erfc"),
+        "sign": Function(1, _sign, spelled=("sgn",), latex=("sign", "sgn"), ball="sgn", cut=True),
+        "Heaviside": Function(1, _step, latex=("Heaviside",)),
         "DiracDelta": Function(1, _delta),
-        "Abs": Function(1, abs),
-        "Max": Function(2, max),
-        "Min": Function(2, min),
-        "Phi": Function(1, _normal_cdf, "(1+erf(x/sqrt(2)))/2"),
+        "Abs": Function(1, abs, spelled=("abs",)),
+        "Max": Function(2, max, spelled=("max",)),
+        "Min": Function(2, min, spelled=("min",)),
+        "Phi": Function(1, _normal_cdf, "(1+erf(x/sqrt(2)))/2", latex=("Phi",)),
         "phi": Function(1, _normal_density, "exp(-x**2/2)/sqrt(2*pi)"),
         "relu": Function(1, lambda x: max(x, 0.0), "x*Heaviside(x)"),
         "gelu": Function(1, lambda x: x * _normal_cdf(x), "x/2*(1+erf(x/sqrt(2)))"),
-        "sigmoid": Function(1, _logistic, "1/(1+exp(-x))"),
-        "silu": Function(1, lambda x: x * _logistic(x), "x/(1+exp(-x))"),
+        "sigmoid": Function(1, _logistic, "1/(1+exp(-x))", spelled=("logistic",)),
+        "silu": Function(1, lambda x: x * _logistic(x), "x/(1+exp(-x))", spelled=("swish",)),
         "softplus": Function(1, _softplus, "log(1+exp(x))"),
+        # of closed forms and of claims
+        "asin": Function(1, math.asin, read=False, latex=("asin", "arcsin"), ball="asin", cut=True),
+        "acos": Function(1, math.acos, read=False, latex=("acos", "arccos"), ball="acos", cut=True),
+        "erfi": Function(1, _erfi, read=False, ball="erfi"),
+        "tan": Function(1, math.tan, read=False, ball="tan"),
+        "asinh": Function(1, math.asinh, read=False, ball="asinh", cut=True),
+        "acosh": Function(1, math.acosh, read=False, ball="acosh", cut=True),
+        "atanh": Function(1, math.atanh, read=False, ball="atanh", cut=True),
+        "gamma": Function(1, math.gamma, read=False, ball="gamma"),
     }
 )
 
+#: Those that formulas of users may call.
+FUNCTIONS: Final = MappingProxyType({name: each for name, each in KNOWN.items() if each.read})
+
 #: Other spellings that people use, and the name they stand for.
 ALIASES: Final = MappingProxyType(
-    {
-        "abs": "Abs",
-        "max": "Max",
-        "min": "Min",
-        "ln": "log",
-        "sgn": "sign",
-        "arctan": "atan",
-        "logistic": "sigmoid",
-        "swish": "silu",
-    }
+    {word: name for name, function in FUNCTIONS.items() for word in function.spelled}
+)
+
+#: Words of LaTeX, and the functions they stand for.
+IN_LATEX: Final = MappingProxyType(
+    {word: name for name, function in KNOWN.items() for word in function.latex}
 )
 
 CONSTANTS: Final = MappingProxyType({"pi": math.pi, "E": math.e})

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, NoReturn
 
+from symderiv.formula.known_functions import IN_LATEX
 from symderiv.formula.reader import (
     MAX_BRACKETS,
     MAX_DIGITS,
@@ -29,22 +30,6 @@ from symderiv.foundation.errors import FormulaError
 
 __all__ = ["parse_latex"]
 
-#: Words (``\arcsin``, ``\operatorname{erf}``) and the functions they stand for.
-_WORDS: Final = {
-    **{
-        name: name
-        for name in (
-            *("sin", "cos", "sinh", "cosh", "tanh", "exp", "log", "erf", "erfc", "sign", "atan"),
-            *("asin", "acos", "Heaviside"),
-        )
-    },
-    "ln": "log",
-    "sgn": "sign",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "Phi": "Phi",
-}
 _INVERSES: Final = {"sin": "asin", "cos": "acos", "tan": "atan"}
 
 _GREEK: Final = frozenset(
@@ -229,7 +214,7 @@ class _Parser:
             return True
         if token.kind == "command":
             name = token.text[1:]
-            known = _WORDS.keys() | _INVERSES.keys() | _GREEK | _FONTS | _FRACTIONS
+            known = IN_LATEX.keys() | _INVERSES.keys() | _GREEK | _FONTS | _FRACTIONS
             return name in known or name in ("sqrt", "pi", "left", "{", "lvert")
         return token.kind == "operator" and token.text in ("(", "[", "{")
 
@@ -259,7 +244,7 @@ class _Parser:
             return self.powered(self.root(token))
         if name in _FONTS:
             return self.word(token, self.letters(token))
-        if name in _WORDS or name in _INVERSES:
+        if name in IN_LATEX or name in _INVERSES:
             return self.function(token, name)
         if name in _GREEK or name == "pi":
             return self.word(token, name)
@@ -337,7 +322,7 @@ class _Parser:
 
     def word(self, token: _Token, word: str) -> Node:
         """A name with subscript and power, or a function typed without a backslash."""
-        if word in (*_WORDS, *_INVERSES) and word not in self.names and not self.at("_"):
+        if word in (*IN_LATEX, *_INVERSES) and word not in self.names and not self.at("_"):
             return self.function(token, word)
         if word == "sqrt":
             if not self.at("("):
@@ -426,7 +411,7 @@ class _Parser:
 
     def function(self, token: _Token, word: str) -> Node:
         power: Node | None = None
-        operation = _WORDS.get(word)
+        operation = IN_LATEX.get(word)
         if self.at("^"):
             self.take()
             power = self.script()

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.formula.bounds import measure
@@ -28,7 +27,6 @@ from symderiv.formula.reader import (
     Apply,
     Name,
     Node,
-    Number,
     quoted,
     read,
 )
@@ -44,9 +42,9 @@ __all__ = ["Pasted", "build_formula", "read_definitions", "read_pasted"]
 SPECIAL: Final = {"asin": 1, "acos": 1, "SignMean4": 6, "OwenT": 2}
 MAX_TOTAL: Final = 4 * MAX_LENGTH
 MAX_DEPTH: Final = 2 * MAX_NESTING
-MAX_MEASURED: Final = 30_000
 
 _SPECIAL_ALIASES: Final = {"arcsin": "asin", "arccos": "acos"}
+_OF_OTHER_ROOMS: Final = frozenset({"SignMean4", "OwenT"})
 
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*", re.ASCII)
 _LATEX = re.compile(r"[\\{}^]")
@@ -363,75 +361,33 @@ def build_formula(
     """
     variables = tuple(variables)
     node = expanded(node)
-    measure(_measurable(node)[0], dict.fromkeys(variables))
+    measure(_measurable(node), dict.fromkeys(variables))
 
     import sympy as sp
 
-    known = {"asin": sp.asin, "acos": sp.acos, **(functions or {})}
-    try:
-        expression = _built(node, variables, known)
-    except FormulaError:
-        raise
-    except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
-        # special functions refuse some constant arguments in their own ways
-        reason = type(error).__name__
-        raise FormulaError(f"SymPy cannot build the formula ({reason})") from None
+    from symderiv.formula.symbolic import build
+
+    known = functions or {}
+    if unknown := sorted(_called(node) & _OF_OTHER_ROOMS - known.keys()):
+        raise FormulaError(f"the function {unknown[0]} is not known here")
+    expression = build(node, variables, known)
     if expression.has(sp.I, sp.zoo, sp.oo, -sp.oo, sp.nan):
         raise FormulaError("the formula is infinite or not real for every covariance")
     return expression
 
 
-def _built(node: Node, variables: tuple[str, ...], functions: Mapping[str, Any]) -> Any:
-    """Builds the calls of special functions apart: the builder of activations has none."""
-    import sympy as sp
-
-    from symderiv.formula.symbolic import build
-
-    calls: dict[str, Any] = {}
-
-    def lifted(node: Node) -> Node:
-        if not isinstance(node, Apply):
-            return node
-        if node.operation not in SPECIAL:
-            return Apply(node.operation, tuple(lifted(argument) for argument in node.arguments))
-        if node.operation not in functions:
-            raise FormulaError(f"the function {node.operation} is not known here")
-        name = f"_call{len(calls)}"
-        arguments = [_built(argument, variables, functions) for argument in node.arguments]
-        calls[name] = functions[node.operation](*arguments)
-        return Name(name)
-
-    tree = lifted(node)
-    expression = build(tree, (*variables, *calls))
-    return expression.xreplace({sp.Symbol(name, real=True): f for name, f in calls.items()})
-
-
-_TWO, _ONE = Number(Fraction(2)), Number(Fraction(1))
-
-
-def _measurable(node: Node) -> tuple[Node, int]:
-    """The tree with special functions through those whose bounds are known, and its size.
-
-    asin a = 2 atan(a/(1 + sqrt(1 - a²))), so constants get their right values.
-    """
+def _called(node: Node) -> set[str]:
+    """The operations and functions of a formula."""
     if not isinstance(node, Apply):
-        return node, 1
-    pairs = [_measurable(argument) for argument in node.arguments]
-    arguments, size = tuple(pair[0] for pair in pairs), 1 + sum(pair[1] for pair in pairs)
-    if node.operation in ("asin", "acos"):
-        size = 3 * size + 10
-    if size > MAX_MEASURED:
-        # the argument is shared, but it is measured each time it occurs
-        raise FormulaError("inverse sines and cosines are nested too deeply")
-    if node.operation not in SPECIAL:
-        return Apply(node.operation, arguments), size
-    if node.operation not in ("asin", "acos"):
-        return Apply("atan", (Apply("+", arguments),)), size
-    (a,) = arguments
-    cosine = Apply("sqrt", (Apply("+", (_ONE, Apply("negative", (Apply("*", (a, a)),)))),))
-    ratio = Apply("*", (a, Apply("inverse", (Apply("+", (_ONE, cosine)),))))
-    angle = Apply("*", (_TWO, Apply("atan", (ratio,))))
-    if node.operation == "asin":
-        return angle, size
-    right = Apply("*", (Name("pi"), Apply("inverse", (_TWO,))))
-    return Apply("+", (right, Apply("negative", (angle,)))), size
+        return set()
+    return {node.operation}.union(*map(_called, node.arguments))
+
+
+def _measurable(node: Node) -> Node:
+    """The tree with functions of other rooms through one whose bounds are known."""
+    if not isinstance(node, Apply):
+        return node
+    arguments = tuple(map(_measurable, node.arguments))
+    if node.operation not in _OF_OTHER_ROOMS:
+        return Apply(node.operation, arguments)
+    return Apply("atan", (Apply("+", arguments),))

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import sympy as sp
 
-from symderiv.formula.reader import Name, Node, Number, quoted, to_text
+from symderiv.formula.reader import Apply, Name, Node, Number, quoted, to_text
+from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import FormulaError
 
 __all__ = ["build"]
 
-_FUNCTIONS: Final[MappingProxyType[str, Callable[..., Any]]] = MappingProxyType(
-    {
-        "+": sp.Add,
-        "*": sp.Mul,
-        "**": sp.Pow,
-        "negative": lambda a: -a,
-        "inverse": lambda a: 1 / a,
-        "exp": sp.exp,
-        "log": sp.log,
-        "sqrt": sp.sqrt,
-        "sin": sp.sin,
-        "cos": sp.cos,
-        "tanh": sp.tanh,
-        "sinh": sp.sinh,
-        "cosh": sp.cosh,
-        "atan": sp.atan,
-        "erf": sp.erf,
-        "erfc": sp.erfc,
-        "sign": sp.sign,
-        "Heaviside": sp.Heaviside,
-        "DiracDelta": sp.DiracDelta,
-        "Abs": sp.Abs,
-        "Max": sp.Max,
-        "Min": sp.Min,
-    }
-)
+_OPERATIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "+": sp.Add,
+    "*": sp.Mul,
+    "**": sp.Pow,
+    "negative": lambda a: -a,
+    "inverse": lambda a: 1 / a,
+}
 
 #: Functions that compare: SymPy would expand a product to find out whether the argument is real.
 _COMPARING: Final = frozenset({"sign", "Heaviside", "DiracDelta", "Abs", "Max", "Min"})
@@ -46,32 +30,21 @@ _COMPARING: Final = frozenset({"sign", "Heaviside", "DiracDelta", "Abs", "Max", 
 _UNDEFINED: Final = (sp.zoo, sp.oo, -sp.oo, sp.nan)
 
 
-def build(node: Node, variables: Iterable[str]) -> sp.Expr:
+def build(
+    node: Node, variables: Iterable[str], functions: Mapping[str, Any] = MappingProxyType({})
+) -> sp.Expr:
     """The SymPy expression of a formula without shorthands, its variables real symbols.
+
+    Args:
+        node: The formula.
+        variables: The names in it.
+        functions: Classes of functions that are not SymPy's.
 
     Raises:
         FormulaError: The expression is infinite, undefined or not real wherever it is defined.
     """
-    symbols = {name: sp.Symbol(name, real=True) for name in variables}
-    constants = {"pi": sp.pi, "E": sp.E}
-
-    def built(node: Node) -> Any:
-        if isinstance(node, Number):
-            return sp.Rational(node.value.numerator, node.value.denominator)
-        if isinstance(node, Name):
-            return symbols[node.name] if node.name in symbols else constants[node.name]
-        arguments = [built(argument) for argument in node.arguments]
-        if node.operation in _COMPARING and not all(a.is_extended_real for a in arguments):
-            raise FormulaError(f"the argument of {_shown(node)} must be visibly real")
-        value = _FUNCTIONS[node.operation](*arguments)
-        if value in _UNDEFINED:
-            raise FormulaError(f"{_shown(node)} is not finite: it divides by zero")
-        if value.is_number and value.is_extended_real is False:
-            raise FormulaError(f"{_shown(node)} is not a real number")
-        return value
-
     try:
-        expression = built(node)
+        expression = value_of(node, _Expressions(tuple(variables), functions), {})
         if expression.has(sp.I) or expression.is_extended_real is False:
             raise FormulaError(f"the formula {_shown(node)} is not real")
         if expression.has(*_UNDEFINED):
@@ -82,7 +55,35 @@ def build(node: Node, variables: Iterable[str]) -> sp.Expr:
         # a belt: the bounds should have refused whatever SymPy cannot build
         reason = type(error).__name__
         raise FormulaError(f"SymPy cannot build {_shown(node)} ({reason})") from None
-    return expression
+    return cast("sp.Expr", expression)
+
+
+@dataclass(frozen=True)
+class _Expressions:
+    """SymPy's expressions as the values of formulas."""
+
+    variables: tuple[str, ...]
+    functions: Mapping[str, Any]
+
+    def meaning(self, node: Node) -> Meaning:
+        """Return the class that an operation is."""
+        if isinstance(node, Number):
+            return constant(sp.Rational(node.value.numerator, node.value.denominator))
+        if isinstance(node, Name):
+            named = sp.Symbol(node.name, real=True) if node.name in self.variables else None
+            return constant(named or getattr(sp, node.name))
+        return partial(self._made, node), node.arguments
+
+    def _made(self, node: Apply, *arguments: Any) -> Any:
+        if node.operation in _COMPARING and not all(a.is_extended_real for a in arguments):
+            raise FormulaError(f"the argument of {_shown(node)} must be visibly real")
+        own = _OPERATIONS.get(node.operation) or self.functions.get(node.operation)
+        value = (own or getattr(sp, node.operation))(*arguments)
+        if value in _UNDEFINED:
+            raise FormulaError(f"{_shown(node)} is not finite: it divides by zero")
+        if value.is_number and value.is_extended_real is False:
+            raise FormulaError(f"{_shown(node)} is not a real number")
+        return value
 
 
 def _shown(node: Node) -> str:

@@ -7,7 +7,7 @@ measured, not proved: ``certified`` is False.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,12 +15,16 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symderiv.formula.known_functions import KNOWN
+from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian.roots import OpaqueRoot
 
 _MAX_EXTRA_DIGITS = 2000
 # A value that stays below half of this many extra digits is reported as zero, with that bound.
 _ZERO_DIGITS = 200
+# What mpmath has under the same name: functions with balls, and parts of complex numbers.
+_OF_MPMATH = {name for name, known in KNOWN.items() if known.ball} | {"re", "im"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def number(expression: sp.Expr, dps: int, context: Any = None) -> Any:
     """An expression without symbols as an mpmath real computed with ``dps`` working digits."""
     context = context or mpmath.MPContext()
     context.dps = dps
-    value = _Walker(context).value(expression)
+    value = value_of(expression, _Multiprecision(context), {})
     if isinstance(value, context.mpc):
         value = value.real
     if not context.isfinite(value):
@@ -93,58 +97,41 @@ def number(expression: sp.Expr, dps: int, context: Any = None) -> Any:
     return value
 
 
-class _Walker:
-    """Evaluates an expression tree with mpmath, each node once."""
+class _Multiprecision:
+    """Numbers of mpmath."""
 
     def __init__(self, context: Any) -> None:
-        self.c = context
-        self._memo: dict[sp.Expr, Any] = {}
-        self._functions: dict[Any, Callable[..., Any]] = {
-            sp.asin: context.asin,
-            sp.atan: context.atan,
-            sp.acos: context.acos,
-            sp.erf: context.erf,
-            sp.erfc: context.erfc,
-            sp.erfi: context.erfi,
-            sp.exp: context.exp,
-            sp.log: context.log,
-            sp.sin: context.sin,
-            sp.cos: context.cos,
-            OpaqueRoot: context.sqrt,
-            sp.sinh: context.sinh,
-            sp.cosh: context.cosh,
-            sp.tanh: context.tanh,
-            sp.Abs: abs,
-            sp.sign: context.sign,
-            sp.re: context.re,
-            sp.im: context.im,
-        }
+        self.context = context
 
-    def value(self, e: sp.Expr) -> Any:
-        if e not in self._memo:
-            self._memo[e] = self._value(e)
-        return self._memo[e]
-
-    def _value(self, e: sp.Expr) -> Any:
-        c = self.c
+    def meaning(self, e: sp.Expr) -> Meaning:
+        """Return the function of mpmath that a node is; what it does not know SymPy computes."""
+        c = self.context
         if e.is_Rational:
-            return c.mpf(int(e.p)) / int(e.q)
+            return constant(c.mpf(int(e.p)) / int(e.q))
         if e is sp.I:
-            return c.mpc(0, 1)
+            return constant(c.mpc(0, 1))
         if e.is_Add:
-            return c.fsum(self.value(a) for a in e.args)
+            return lambda *terms: c.fsum(terms), e.args
         if e.is_Mul:
-            return c.fprod(self.value(a) for a in e.args)
+            return lambda *factors: c.fprod(factors), e.args
         if e.is_Pow:
             base, exponent = e.args
             if exponent == sp.S.Half:
-                return c.sqrt(self.value(base))
+                return c.sqrt, (base,)
             if exponent.is_Integer:
-                return self.value(base) ** int(exponent)
-            return c.power(self.value(base), self.value(exponent))
-        rule = self._functions.get(type(e))
-        if rule is not None:
-            return rule(*(self.value(a) for a in e.args))
+                return lambda x: x ** int(exponent), (base,)
+            return c.power, e.args
+        if isinstance(e, OpaqueRoot):
+            return c.sqrt, e.args
+        name = type(e).__name__
+        if isinstance(e, sp.Abs):
+            return abs, e.args
+        if name in _OF_MPMATH:
+            return getattr(c, name), e.args
+        return constant(self._by_sympy(e))
+
+    def _by_sympy(self, e: sp.Expr) -> Any:
+        c = self.context
         exact = sp.N(e, c.dps)
         if not exact.is_number or exact.has(sp.Function, sp.nan, sp.zoo, sp.oo, -sp.oo):
             raise ToleranceError(f"cannot evaluate {str(e)[:200]}")

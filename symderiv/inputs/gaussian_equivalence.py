@@ -286,13 +286,14 @@ def _closed_i2(one: str, other: str) -> _OfCovariance:
     import sympy as sp
 
     from symderiv.formula import activation
+    from symderiv.formula.as_function import as_function
     from symderiv.gaussian import i2
 
     symbols = sp.symbols("c11 c12 c22", real=True)
     value = i2(activation(one).expression, activation(other).expression).value
     by_name = {s.name: s for s in value.free_symbols}
     value = value.subs({by_name[s.name]: s for s in symbols if s.name in by_name})
-    made = sp.lambdify(symbols, value, modules=["scipy", "numpy"])
+    made = as_function(symbols, value)
     return lambda a, b, c: float(made(a, b, c))
 
 
@@ -301,12 +302,13 @@ def _closed_square(name: str) -> _OfCovariance:
     import sympy as sp
 
     from symderiv.formula import activation
+    from symderiv.formula.as_function import as_function
     from symderiv.gaussian import i2
 
     g = activation(name).expression
     value = i2(g, g, fields=(0, 0)).value
     (variance,) = value.free_symbols or {sp.Symbol("c11")}
-    made = sp.lambdify(variance, value, modules=["scipy", "numpy"])
+    made = as_function(variance, value)
     return lambda a, b, c: float(made(a))
 
 

@@ -130,20 +130,12 @@ def on_arrays(stable: Any) -> Callable[[np.ndarray], np.ndarray]:
     """
     import sympy as sp
 
-    from symderiv.lowering.means.numeric_activation import SoftPlus
+    from symderiv.formula.as_function import as_function
 
-    x = sp.Symbol("x", real=True)
-    names = {"SoftPlus": lambda u: np.logaddexp(0.0, u), "Heaviside": _step}
-    stable = stable.replace(SoftPlus, sp.Function("SoftPlus"))
-    made = sp.lambdify(x, stable, modules=[names, "scipy", "numpy"])
+    made = as_function(sp.Symbol("x", real=True), stable)
 
     def of_arrays(u: np.ndarray) -> np.ndarray:
         values = np.asarray(made(u), dtype=np.float64)
         return values if values.shape == u.shape else np.broadcast_to(values, u.shape)
 
     return of_arrays
-
-
-def _step(u: np.ndarray, half: float = 0.5) -> np.ndarray:
-    values: np.ndarray = np.heaviside(u, half)
-    return values

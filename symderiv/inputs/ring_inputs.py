@@ -18,6 +18,7 @@ import numpy as np
 import sympy as sp
 from scipy.special import erf
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.kept import kept
 from symderiv.gaussian import expectation
@@ -294,5 +295,5 @@ def _erf_covariance(variance: float, correlation: Floats) -> Floats:
     formula = _two_error_functions()
     if math.isinf(variance):
         formula = sp.limit(formula, s, sp.oo)
-    found = sp.lambdify((s, c), formula, "numpy")(variance, correlation)
+    found = as_function((s, c), formula)(variance, correlation)
     return np.asarray(found, dtype=np.float64)

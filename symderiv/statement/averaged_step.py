@@ -17,26 +17,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
-from scipy import special
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["FUNCTIONS", "Frame", "MeanStep", "Reading", "SlowState"]
+__all__ = ["Frame", "MeanStep", "Reading", "SlowState"]
 
 Floats = NDArray[np.float64]
 
-FUNCTIONS = [
-    {
-        "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
-        "erf": special.erf,
-        "sign": np.sign,
-    },
-    "scipy",
-]
-"""For ``sympy.lambdify``: values almost everywhere."""
 _ROUGH = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
 _RANK = 1e-9
 """Directions of fields that are smaller than this part of the largest are none."""
@@ -166,7 +157,7 @@ class Reading:
         for first in (True, False):
             keys = [key for key in self._entries if (key[0] == "mean") is first]
             values = [self._entries[key] for key in keys]
-            function = sp.lambdify([self.symbols], values, FUNCTIONS, cse=True) if keys else None
+            function = as_function([self.symbols], values) if keys else None
             found[first] = keys, function
         return found
 
@@ -291,7 +282,7 @@ class Frame:
         if len(symbols) > 1:
             return None
         x = np.linspace(-12, 12, 4801)
-        values = sp.lambdify(symbols, place, FUNCTIONS)
+        values = as_function(symbols, place)
         y = values(x) * np.ones_like(x)
         found = []
         for n in np.flatnonzero(np.sign(y[:-1]) != np.sign(y[1:])):

@@ -10,7 +10,15 @@ import pytest
 
 from benchmarks.additions import ADDITIONS, Addition, Copy
 from benchmarks.additions.addition import Edit
-from benchmarks.house import classes, functions, main, row_of, sums_over_poles
+from benchmarks.house import (
+    classes,
+    evaluates,
+    functions,
+    main,
+    row_of,
+    rows_of_mathematics,
+    sums_over_poles,
+)
 from benchmarks.import_arrows import ROOT
 
 SECTION = "## Where something new goes"
@@ -116,3 +124,49 @@ def test_the_table_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_loops_over_poles_are_recognised(line: str, expected: bool) -> None:
     assert sums_over_poles(ast.parse(f"for k in range(n):\n    {line}")) == expected
+
+
+EVALUATING = {
+    "SymPy's printer": "f = sp.lambdify(x, e)",
+    "a walk": "def value(e, domain):\n    f, parts = domain.meaning(e)\n    return f(*parts)",
+    "heads of SymPy": (
+        "import math\ndef value(e):\n    if e.is_Add:\n        return sum(map(value, e.args))\n"
+        "    if e.is_Mul:\n        return math.prod(map(value, e.args))\n"
+        "    return value(e.base) ** value(e.exp) if e.is_Pow else complex(e)"
+    ),
+    "operators of a syntax tree": (
+        "import operator\nTABLE = {ast.Add: operator.add, ast.Mult: operator.mul}\n"
+        "def value(e):\n    return isinstance(e.op, ast.Pow) or TABLE[type(e.op)]"
+    ),
+    "signs": "import math\nRULES = {'+': sum, '*': math.prod, '**': math.pow}",
+}
+NOT_EVALUATING = {
+    "a domain": EVALUATING["heads of SymPy"].replace("value(e)", "meaning(e)"),
+    "building": "import math\ne = sp.Add(sp.Mul(2, x), sp.Pow(x, 2), math.pi)",
+    "rewriting": "def f(e):\n    return e.is_Add or e.is_Mul or e.is_Pow",
+}
+
+
+@pytest.mark.parametrize("text", EVALUATING.values(), ids=EVALUATING)
+def test_what_gives_trees_values_is_counted(text: str) -> None:
+    assert evaluates(ast.parse(text))
+
+
+@pytest.mark.parametrize("text", NOT_EVALUATING.values(), ids=NOT_EVALUATING)
+def test_what_builds_or_rewrites_trees_is_not(text: str) -> None:
+    assert not evaluates(ast.parse(text))
+
+
+def test_trees_are_evaluated_and_nodes_made_in_the_places_that_are_named() -> None:
+    evaluators, makers = rows_of_mathematics()
+    assert set(evaluators.names) == {
+        "symderiv/formula/walker.py",
+        "symderiv/formula/as_function.py",
+        # statements bind names, and keep the form in which they were printed
+        "ledger/symderiv_ledger/rules/arithmetic.py",
+    }
+    assert set(makers.names) == {
+        "symderiv/numerics/nodes.py",
+        # as balls, for rules that prove
+        "symderiv/gaussian/legendre_balls.py",
+    }

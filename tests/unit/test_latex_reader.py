@@ -156,8 +156,8 @@ def test_definitions_come_in_any_order_and_use_one_another() -> None:
         (r"9^{9^{9^9}}", "9"),
         ("{" * 30 + "x" + "}" * 30, "nested deeper"),
         (r"\sin" * 60 + "x", "nested deeper"),
-        ("asin(" * 12 + "x" + ")" * 12, "nested too deeply"),
-        ("1/(asin(x)-asin(x))", "is infinite or not real"),
+        ("asin(" * 30 + "x" + ")" * 30, "nested deeper"),
+        ("1/(asin(x)-asin(x))", "it divides by zero"),
     ],
 )
 def test_refusals_name_the_token_and_the_position(text: str, piece: str) -> None:

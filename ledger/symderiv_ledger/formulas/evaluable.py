@@ -9,9 +9,13 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import sympy as sp
+
+from symderiv.formula.known_functions import KNOWN
+from symderiv.formula.walker import Meaning, constant, value_of
 
 __all__ = ["can_be_evaluated"]
 
@@ -22,65 +26,13 @@ MAX_EXPONENT: Final = 1e35
 #: Angles, whose remainder by pi costs as many digits as they have.
 MAX_ANGLE: Final = 1e30
 
-_FUNCTIONS: Final[Mapping[Any, Callable[[complex], complex]]] = {
-    sp.log: cmath.log,
-    sp.Abs: abs,
-    sp.asin: cmath.asin,
-    sp.acos: cmath.acos,
-    sp.atan: cmath.atan,
-    sp.sign: lambda z: math.copysign(1.0, z.real),
-    sp.erf: lambda z: math.erf(z.real),
-    sp.erfc: lambda z: math.erfc(z.real),
-    sp.sinh: cmath.sinh,
-    sp.cosh: cmath.cosh,
-}
+_LIMITS: Final = {"sinh": MAX_EXPONENT, "cosh": MAX_EXPONENT, "sin": MAX_ANGLE, "cos": MAX_ANGLE}
 
 
 def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> bool:
     """False if an exponent or an angle would be too large to compute with."""
-    memo: dict[sp.Expr, complex] = {}
-
-    def value(e: sp.Expr) -> complex:
-        if e not in memo:
-            try:
-                memo[e] = compute(e)
-            except OverflowError:
-                # harmless unless it stands in an exponent
-                memo[e] = complex(math.inf)
-        return memo[e]
-
-    def compute(e: sp.Expr) -> complex:
-        if e.is_Symbol:
-            return complex(values[e]) if e in values else 1.0
-        if not e.args:
-            return complex(e)
-        parts = [value(argument) for argument in e.args]
-        if e.is_Add:
-            return sum(parts)
-        if e.is_Mul:
-            return math.prod(parts)
-        if isinstance(e, sp.exp):
-            within(parts[0], MAX_POWER if e.args[0].has(sp.log) else MAX_EXPONENT)
-            return cmath.exp(parts[0])
-        if e.is_Pow:
-            if e.exp.free_symbols:
-                within(parts[1], MAX_POWER)
-            return complex(parts[0] ** parts[1])
-        if e.func in (sp.sinh, sp.cosh):
-            within(parts[0], MAX_EXPONENT)
-        if e.func in (sp.sin, sp.cos):
-            within(parts[0], MAX_ANGLE)
-        rule = _FUNCTIONS.get(e.func)
-        # the functions left are bounded by one
-        return 1.0 if rule is None else rule(parts[0])
-
-    def within(size: complex, limit: float) -> None:
-        # infinite and undefined ones fail this comparison
-        if not math.hypot(size.real, size.imag) <= limit:
-            raise _TooLargeError
-
     try:
-        value(expression)
+        value_of(expression, _Doubles(values), {})
     except _TooLargeError:
         return False
     except (ZeroDivisionError, ValueError):
@@ -91,3 +43,66 @@ def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -
 
 class _TooLargeError(Exception):
     pass
+
+
+@dataclass(frozen=True)
+class _Doubles:
+    """Complex doubles, infinite where they overflow."""
+
+    values: Mapping[sp.Symbol, sp.Expr]
+
+    def meaning(self, e: sp.Expr) -> Meaning:
+        """Return the function of complex doubles that a node is."""
+        if e.is_Symbol:
+            return constant(complex(self.values.get(e, 1)))
+        if not e.args:
+            return constant(complex(e))
+        if e.is_Add:
+            return lambda *terms: sum(terms), e.args
+        if e.is_Mul:
+            return _or_infinite(lambda *factors: math.prod(factors)), e.args
+        if isinstance(e, sp.exp):
+            limit = MAX_POWER if e.args[0].has(sp.log) else MAX_EXPONENT
+            return _or_infinite(_within(limit, cmath.exp)), e.args
+        if e.is_Pow:
+            largest = MAX_POWER if e.exp.free_symbols else math.inf
+            return _or_infinite(
+                lambda base, exponent: complex(base ** _within(largest, complex)(exponent))
+            ), e.args
+        name = type(e).__name__
+        arguments = KNOWN[name].arguments if name in KNOWN else 1
+        function = _within(_LIMITS.get(name, math.inf), _complex_function(name))
+        return _or_infinite(function), e.args[:arguments]
+
+
+def _complex_function(name: str) -> Callable[..., complex]:
+    """A function of complex doubles, of their real parts where Python has no other."""
+    if name == "Abs":
+        return abs
+    if hasattr(cmath, name) or name not in KNOWN:
+        # functions that are not known are bounded by one
+        return getattr(cmath, name, lambda _: 1.0)
+    return lambda *parts: KNOWN[name].numeric(*(z.real for z in parts))
+
+
+def _within(limit: float, function: Callable[..., complex]) -> Callable[..., complex]:
+    """The function of numbers of which the first is not larger; undefined ones are."""
+
+    def checked(z: complex, *others: complex) -> complex:
+        if limit < math.inf and not math.hypot(z.real, z.imag) <= limit:
+            raise _TooLargeError
+        return function(z, *others)
+
+    return checked
+
+
+def _or_infinite(function: Callable[..., complex]) -> Callable[..., complex]:
+    """The function, where it overflows infinite: harmless unless that stands in an exponent."""
+
+    def value(*parts: complex) -> complex:
+        try:
+            return function(*parts)
+        except OverflowError:
+            return complex(math.inf)
+
+    return value

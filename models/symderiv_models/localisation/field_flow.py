@@ -22,6 +22,7 @@ import sympy as sp
 from scipy.special import ndtr, owens_t
 
 from symderiv.formula import activation as read_activation
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import derivative
 from symderiv.inputs import ring
@@ -317,7 +318,7 @@ def _density(z: Floats) -> Floats:
 
 
 def _function(symbols: tuple[sp.Symbol, ...], outputs: list[sp.Expr]) -> Callable[..., Floats]:
-    compiled = sp.lambdify(symbols, outputs, ["scipy", "numpy"], cse=True)
+    compiled = as_function(symbols, outputs)
 
     def function(*values: Any) -> Floats:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -327,7 +328,7 @@ def _function(symbols: tuple[sp.Symbol, ...], outputs: list[sp.Expr]) -> Callabl
 
 
 def _check_outputs(activation: str, g: sp.Expr, x: sp.Symbol) -> None:
-    values = sp.lambdify(x, g, ["scipy", "numpy"])(np.linspace(-8.0, 8.0, 101))
+    values = as_function(x, g)(np.linspace(-8.0, 8.0, 101))
     if not (np.all(np.asarray(values) > 0.0) and np.all(np.asarray(values) < 1.0)):
         raise InputError(
             f"needs outputs in (0, 1), which {activation!r} leaves; take an activation such as "

@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula import activation as read_activation
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, SymderivError, ToleranceError
 from symderiv.foundation.kept import kept
 from symderiv.gaussian import derivative, expectation
@@ -95,7 +96,7 @@ def _compiled(activation: str) -> tuple[Compiled, ...]:
             "use method sgd",
             argument="activation",
         ) from None
-    return tuple(sp.lambdify((_Q, _P, _THETA), each, ["scipy", "numpy"]) for each in formulas)
+    return tuple(as_function((_Q, _P, _THETA), each) for each in formulas)
 
 
 def closes(activation: str) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula import activation as read_activation
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.progress import Tell
 from symderiv.gaussian import derivative
@@ -180,14 +181,9 @@ def compiled(activation: str) -> tuple[Function, Function]:
             f"{activation!r} jumps: its slope is no function, and nothing is learnt from samples",
             argument="activation",
         )
-    modules: list[Any] = [{"Heaviside": _step}, "scipy", "numpy"]
-    found = [sp.lambdify(x, each, modules) for each in (g, slope)]
+    found = [as_function(x, each) for each in (g, slope)]
 
     def filled(function: Function) -> Function:
         return lambda field: function(field) + np.zeros_like(field)
 
     return filled(found[0]), filled(found[1])
-
-
-def _step(value: Any, _: Any = None) -> Any:
-    return np.heaviside(value, 0.5)

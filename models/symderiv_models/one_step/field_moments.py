@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import sympy as sp
-from scipy.special import owens_t
 
 from symderiv.formula import activation
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.gaussian import expectation
 from symderiv.numerics.nodes import gauss_legendre
@@ -114,8 +114,7 @@ def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], Moments] | 
     forms = [s**p * sp.diff(found[0], a, p) for p in range(order + 1)]
     if any(form.has(sp.DiracDelta, sp.Derivative, sp.Subs) for form in forms):
         return None
-    names = {"OwenT": owens_t}
-    made = sp.lambdify((a, s), [*forms, found[1]], modules=[names, "scipy", "numpy"], cse=True)
+    made = as_function((a, s), [*forms, found[1]])
 
     def at(means: Array, deviations: Array) -> Moments:
         *coefficients, second = (np.broadcast_to(v, means.shape) for v in made(means, deviations))

@@ -25,6 +25,7 @@ import sympy as sp
 from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.kept import kept
 from symderiv.learning.derivation import symbols as s
@@ -77,8 +78,7 @@ class LinearSystem:
 def _functions(system: LinearSystem) -> Callable[..., Any]:
     parts = (system.decay, system.source, system.readout)
     # No library: the coefficients are polynomials, and the numbers bring their own arithmetic.
-    function: Callable[..., Any] = sp.lambdify((_ETA, _RHO, _WEIGHT), parts, modules=[{}])
-    return function
+    return as_function((_ETA, _RHO, _WEIGHT), parts, "any")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class MomentSystem:
 
     def numbers(self, learning_rate: Any) -> tuple[Any, Any]:
         """shift and source for a number of any kind."""
-        function = sp.lambdify((_ETA,), (self.shift, self.source), modules=[{}])
+        function = as_function((_ETA,), (self.shift, self.source), "any")
         shift, source = function(learning_rate)
         return shift, source
 

@@ -15,9 +15,7 @@ Krawczyk's operator on balls turn it into digits that are proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +40,7 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
@@ -211,11 +210,11 @@ class _Numeric:
         values = {symbol: float(x) for symbol, x in self.values(60).items()}
         self.M, self.T = values[s.M], values[T]
         fixed = {symbol: sp.Float(x) for symbol, x in values.items()}
-        self._call: Callable[..., Any] = sp.lambdify(
+        self._call = as_function(
             [*_UNKNOWNS, _ETA],
             [e.xreplace(fixed) for e in flow.equations],
-            [{"SignMean4": _sign_mean4}, "math"],
-            cse=True,
+            "floats",
+            {"SignMean4": _sign_mean4},
         )
 
     def values(self, bits: int) -> dict[sp.Symbol, sp.Expr]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.statement.averaged_step import FUNCTIONS
+from symderiv.formula.as_function import as_function
 from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
 from symderiv.statement.stated_problem import Statement
 
@@ -20,7 +20,7 @@ __all__ = ["function_of", "plain_step"]
 def function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
     """Return the symbols of an expression and the function of them that it is."""
     names = sorted(expression.free_symbols, key=str)
-    return names, sp.lambdify(names, expression, FUNCTIONS, cse=True)
+    return names, as_function(names, expression)
 
 
 def plain_step(

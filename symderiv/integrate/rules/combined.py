@@ -18,6 +18,7 @@ import numpy as np
 
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
 from symderiv.formula import parse_formula
+from symderiv.formula.as_function import as_function
 
 RightHandSide = Callable[..., None]
 
@@ -40,7 +41,7 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
     expression = parse_formula(formula, ("alpha",))
     alpha_symbol = sp.Symbol("alpha", real=True)
     factor = numba.njit("float64(float64)", error_model="numpy")(
-        sp.lambdify(alpha_symbol, expression, "math")
+        as_function(alpha_symbol, expression, "floats")
     )
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)

@@ -6,7 +6,7 @@ Logistic functions are written so that no intermediate number overflows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import sympy as sp
 from scipy.special import expit
 
 from symderiv.formula import activation, parse_formula
+from symderiv.formula.as_function import as_function
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import loss
 
@@ -23,15 +24,8 @@ _X = sp.Symbol("x", real=True)
 _ALPHA = sp.Symbol("alpha", real=True)
 
 # printed by these names, which are those of array functions
-_EXPIT, _LOG_ADD_EXP, _MAXIMUM, _MINIMUM = map(
-    sp.Function, ("_expit", "_log_add_exp", "_maximum", "_minimum")
-)
-_ARRAY_FUNCTIONS = {
-    "_expit": expit,
-    "_log_add_exp": np.logaddexp,
-    "_maximum": np.maximum,
-    "_minimum": np.minimum,
-}
+_EXPIT, _LOG_ADD_EXP = map(sp.Function, ("_expit", "_log_add_exp"))
+_ARRAY_FUNCTIONS = {"_expit": expit, "_log_add_exp": np.logaddexp}
 
 
 @lru_cache(maxsize=64)
@@ -69,21 +63,11 @@ def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
 
 def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Values:
     """An expression as a function of arrays of one shape; the result has this shape."""
-    printed = _without_overflow(_elementwise(expression))
+    printed = _without_overflow(expression)
     if printed.is_number:
         constant = float(printed)
         return lambda first, *others: np.full(np.shape(first), constant)
-    function: Any = sp.lambdify(variables, printed, [_ARRAY_FUNCTIONS, "scipy", "numpy"], cse=True)
-    found: Values = function
-    return found
-
-
-def _elementwise(expression: sp.Expr) -> sp.Expr:
-    """With maxima of arrays in place of those of sets."""
-    regular = expression.replace(sp.Max, lambda *terms: reduce(_MAXIMUM, terms))
-    regular = regular.replace(sp.Min, lambda *terms: reduce(_MINIMUM, terms))
-    found: sp.Expr = regular
-    return found
+    return as_function(variables, printed, further=_ARRAY_FUNCTIONS)
 
 
 def _without_overflow(expression: sp.Expr) -> sp.Expr:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from symderiv.formula import Activation
+from symderiv.formula.as_function import as_function
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
@@ -145,7 +146,7 @@ def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]
     """In complex doubles: roots and logarithms of negative numbers are what they are."""
     regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
     regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
-    function = sp.lambdify(X, regular, ["scipy", "numpy"])
+    function = as_function(X, regular)
     with np.errstate(all="ignore"):
         values = function(np.array([complex(place) for place in places]))
         return np.broadcast_to(values, len(places)).astype(complex)

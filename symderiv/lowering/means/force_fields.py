@@ -14,6 +14,7 @@ from typing import Any
 import sympy as sp
 from symderiv_codegen import Constant
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
@@ -51,7 +52,7 @@ class ForceFields:
                 "mean; choose a continuous one"
             )
         both = (self.student, self.teacher)
-        g, h = (sp.lambdify(X, each.derivative(0), "mpmath") for each in both)
+        g, h = (as_function(X, each.derivative(0), "mpmath") for each in both)
         self.loss.refuse_growth(g, h, self.sign_target)
 
     @cached_property
@@ -88,7 +89,7 @@ class ForceFields:
     @cached_property
     def teacher_keeps_sign(self) -> bool:
         """Whether h(y) has the sign of y, as far as that is seen at some y."""
-        h = sp.lambdify(X, self.teacher.derivative(0), "mpmath")
+        h = as_function(X, self.teacher.derivative(0), "mpmath")
         return all(y * h(y) > 0 for each in (1e-6, 1e-3, 0.1, 0.7, 2, 5, 20) for y in (each, -each))
 
     @cached_property

@@ -23,6 +23,7 @@ from symderiv_codegen import (
     print_numba,
 )
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.lowering.means import force_error
@@ -227,15 +228,14 @@ class LossMeans:
         t = np.arange(0.0, 30.0, cell)
         x = math.sqrt(force_error.LARGEST_VARIANCE) * t
         g, slope, h = (
-            sp.lambdify(X, each.derivative(order), "scipy")
+            as_function(X, each.derivative(order))
             for each, order in (
                 (self.fields.student, 0),
                 (self.fields.student, 1),
                 (self.fields.teacher, 0),
             )
         )
-        softplus = {"SoftPlus": lambda w: np.logaddexp(0.0, w)}
-        f = sp.lambdify((OUTPUT, TARGET), self.fields.loss.slope, [softplus, "scipy"])
+        f = as_function((OUTPUT, TARGET), self.fields.loss.slope)
         largest = np.ones_like(t)
         weight = force_error.LARGEST_WEIGHT
         with np.errstate(all="ignore"):

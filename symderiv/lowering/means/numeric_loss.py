@@ -10,6 +10,7 @@ from functools import cached_property
 import sympy as sp
 from symderiv_codegen import ScalarFunction
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import Loss
@@ -111,7 +112,7 @@ class NumericLoss:
                 for at one distance.
         """
         far = 16.0
-        slope = sp.lambdify((OUTPUT, TARGET), self.as_stated, "mpmath")
+        slope = as_function((OUTPUT, TARGET), self.as_stated, "mpmath")
         for x in (-far, far):
             for y in (-far, far):
                 t = math.copysign(1.0, y) if sign else teacher(y)

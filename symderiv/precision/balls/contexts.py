@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 import mpmath
 from flint import arb, ctx, fmpz
 
+from symderiv.formula.known_functions import KNOWN
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.expression_balls import arcsine
 
@@ -148,23 +149,11 @@ class _Reference(mpmath.MPContext):  # type: ignore[misc]
         return mpmath.mp.make_mpf(self.mpf(value)._mpf_)
 
 
-def _method(name: str) -> Callable[..., arb]:
-    def function(self: object, x: arb | float, *more: object) -> Any:
-        return getattr(x if isinstance(x, arb) else arb(x), name)(*more)
-
-    return function
-
-
 class _Balls:
     """Arb's balls at the precision of the thread."""
 
     zero = arb(0)
     one = arb(1)
-    acos, acosh, asinh = _method("acos"), _method("acosh"), _method("asinh")
-    atan, atanh, cos, cosh = _method("atan"), _method("atanh"), _method("cos"), _method("cosh")
-    erf, erfc, exp, gamma = _method("erf"), _method("erfc"), _method("exp"), _method("gamma")
-    log, sign, sin, sinh = _method("log"), _method("sgn"), _method("sin"), _method("sinh")
-    sqrt, tan, tanh = _method("sqrt"), _method("tan"), _method("tanh")
 
     @property
     def prec(self) -> int:
@@ -206,7 +195,30 @@ class _Balls:
         return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(exponent)))
 
 
-def _nan_outside(function: Callable[[float], float]) -> Callable[[object, float], float]:
+class _Doubles:
+    """Python's floats."""
+
+    prec = 53
+    zero, one = 0.0, 1.0
+    pi, e = math.pi, math.e
+    mpf = float
+    atan2, ceil, fsum = staticmethod(math.atan2), staticmethod(math.ceil), staticmethod(math.fsum)
+
+    def point(self, value: float) -> float:
+        return value
+
+    def as_mpf(self, value: float) -> Any:
+        return mpmath.mp.mpf(value)
+
+
+def _of_balls(method: str) -> Callable[..., arb]:
+    def function(self: object, x: arb | float) -> Any:
+        return getattr(x if isinstance(x, arb) else arb(x), method)()
+
+    return function
+
+
+def _nan_outside(function: Callable[..., float]) -> Callable[[object, float], float]:
     def of_domain(_: object, x: float) -> float:
         try:
             return function(x)
@@ -216,27 +228,8 @@ def _nan_outside(function: Callable[[float], float]) -> Callable[[object, float]
     return of_domain
 
 
-class _Doubles:
-    """Python's floats."""
-
-    prec = 53
-    zero, one = 0.0, 1.0
-    pi, e = math.pi, math.e
-    mpf = float
-    acos, asin = _nan_outside(math.acos), _nan_outside(math.asin)
-    log, sqrt = _nan_outside(math.log), _nan_outside(math.sqrt)
-    acosh, asinh, atan = staticmethod(math.acosh), staticmethod(math.asinh), staticmethod(math.atan)
-    atan2, atanh, cos = staticmethod(math.atan2), staticmethod(math.atanh), staticmethod(math.cos)
-    cosh, erf, erfc = staticmethod(math.cosh), staticmethod(math.erf), staticmethod(math.erfc)
-    exp, gamma, sin = staticmethod(math.exp), staticmethod(math.gamma), staticmethod(math.sin)
-    sinh, tan, tanh = staticmethod(math.sinh), staticmethod(math.tan), staticmethod(math.tanh)
-    ceil, fsum = staticmethod(math.ceil), staticmethod(math.fsum)
-
-    def sign(self, x: float) -> float:
-        return float((x > 0) - (x < 0))
-
-    def point(self, value: float) -> float:
-        return value
-
-    def as_mpf(self, value: float) -> Any:
-        return mpmath.mp.mpf(value)
+for _name, _known in KNOWN.items():
+    if _known.ball and not hasattr(_Balls, _name):
+        setattr(_Balls, _name, _of_balls(_known.ball))
+    if _known.ball:
+        setattr(_Doubles, _name, _nan_outside(_known.numeric))

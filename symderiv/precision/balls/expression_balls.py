@@ -9,35 +9,23 @@ a ball that contains 0 is the ball that covers the roots of both signs of the ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
+from typing import Final, cast
 
 import sympy as sp
 from flint import acb, arb, fmpq
 
+from symderiv.formula.known_functions import KNOWN
+from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
-from symderiv.gaussian.roots import OpaqueRoot
 from symderiv.precision.balls.orthant import sign_mean4
 from symderiv.precision.balls.owen import owen_t
 from symderiv.precision.balls.working import Ball, working_bits
 
 __all__ = ["arcsine", "ball", "ball_at", "complex_ball"]
-
-# Functions that real and complex balls know under the same name.
-_DIRECT: Final[dict[Any, str]] = {
-    sp.exp: "exp",
-    sp.erf: "erf",
-    sp.erfc: "erfc",
-    sp.erfi: "erfi",
-    sp.atan: "atan",
-    sp.sin: "sin",
-    sp.cos: "cos",
-    sp.tan: "tan",
-    sp.sinh: "sinh",
-    sp.cosh: "cosh",
-    sp.tanh: "tanh",
-    sp.asinh: "asinh",
-}
 
 
 def ball(expression: sp.Expr, bits: int) -> arb:
@@ -55,13 +43,7 @@ def ball(expression: sp.Expr, bits: int) -> arb:
         ToleranceError: A correlation is not enclosed well enough at this precision, or the
             expression is not real.
     """
-    value = complex_ball(expression, bits)
-    if not isinstance(value, acb):
-        return value
-    # The value is known to be real, so the imaginary part is rounding.
-    if value.is_finite() and not value.imag.contains(0):
-        raise ToleranceError(f"{str(expression)[:200]} is not real")
-    return value.real
+    return ball_at(expression, {}, bits)
 
 
 def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> arb:
@@ -72,12 +54,10 @@ def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> 
         values: The ``arb`` of every symbol that occurs.
         bits: Working precision.
     """
-    with working_bits(bits):
-        enclosure = _Enclosure(bits)
-        enclosure.bind(values)
-        value = enclosure.value(expression)
+    value = complex_ball(expression, bits, values)
     if not isinstance(value, acb):
         return value
+    # The value is known to be real, so the imaginary part is rounding.
     if value.is_finite() and not value.imag.contains(0):
         raise ToleranceError(f"{str(expression)[:200]} is not real")
     return value.real
@@ -94,126 +74,113 @@ def complex_ball(
         known: Balls of parts of it.
     """
     with working_bits(bits):
-        enclosure = _Enclosure(bits)
-        enclosure.bind(known or {})
-        return enclosure.value(expression)
+        balls = _Balls(bits, known or {})
+        return cast("Ball", value_of(expression, balls, balls.known))
 
 
-class _Enclosure:
-    """Walks over an expression tree, each node once."""
+@dataclass(frozen=True)
+class _Balls:
+    """Balls, real ones as long as values are; ``known`` are those of parts."""
 
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-        self._memo: dict[sp.Expr, Ball] = {}
-        self._bound: dict[sp.Expr, Ball] = {}
-        self._rules: dict[Any, Callable[[sp.Expr], Ball]] = {
-            sp.Add: self._sum,
-            sp.Mul: self._product,
-            sp.Pow: self._power,
-            sp.asin: self._asin,
-            sp.acos: lambda e: arb.pi() / 2 - self._asin(e),
-            sp.log: self._log,
-            sp.Abs: lambda e: abs(self.value(e.args[0])),
-            sp.sign: self._sign,
-            sp.re: self._re,
-            sp.im: self._im,
-            OpaqueRoot: lambda e: _root(self.value(e.args[0])),
-            SignMean4: self._sign_mean4,
-            OwenT: self._owen_t,
-        }
+    bits: int
+    known: Mapping[sp.Expr, Ball]
 
-    def bind(self, values: Mapping[sp.Expr, Ball]) -> None:
-        """Let symbols, or other parts of an expression, stand for balls."""
-        self._bound.update(values)
-        self._memo.update(values)
-
-    def value(self, e: sp.Expr) -> Ball:
-        if e not in self._memo:
-            self._memo[e] = self._value(e)
-        return self._memo[e]
-
-    def _value(self, e: sp.Expr) -> Ball:
-        if e.is_Rational:
-            return arb(fmpq(int(e.p), int(e.q)))
-        if e is sp.pi:
-            return arb.pi()
-        if e is sp.E:
-            return arb.const_e()
-        if e is sp.I:
-            return acb(0, 1)
-        name = _DIRECT.get(e.func)
-        if name is not None:
-            found: Ball = getattr(self.value(e.args[0]), name)()
-            return found
-        rule = self._rules.get(e.func)
-        if rule is None:
-            raise NotYetError(f"no enclosure of {e.func.__name__}")
-        return rule(e)
-
-    def _sum(self, e: sp.Expr) -> Ball:
-        total: Ball = arb(0)
-        for part in e.args:
-            total = total + self.value(part)
-        return total
-
-    def _product(self, e: sp.Expr) -> Ball:
-        total: Ball = arb(1)
-        for part in e.args:
-            total = total * self.value(part)
-        return total
-
-    def _power(self, e: sp.Expr) -> Ball:
-        base, exponent = e.args
-        if exponent.is_Integer:
-            return self.value(base) ** int(exponent)
-        if exponent.is_Rational and exponent.q == 2:
-            return _root(self.value(base)) ** int(exponent.p)
-        if base is sp.E:
-            return self.value(exponent).exp()
-        if exponent.is_Rational and base.is_positive:
-            return self.value(base).root(int(exponent.q)) ** int(exponent.p)
-        return acb(self.value(base)).pow(acb(self.value(exponent)))
-
-    def _log(self, e: sp.Expr) -> Ball:
-        x = self.value(e.args[0])
-        return x.log() if isinstance(x, acb) or x > 0 else acb(x).log()
-
-    def _asin(self, e: sp.Expr) -> Ball:
-        (argument,) = e.args
-        # SymPy reduces the square of a root to its rational: ±1 is recognised exactly.
-        if (argument**2 - 1).is_zero:
-            edge = arb.pi() / 2
-            return edge if cast("arb", self.value(argument)) > 0 else -edge
-        x = _real(self.value(argument))
-        if isinstance(x, acb) or x > 1 or x < -1:
-            return acb(x).asin()
-        return arcsine(x)
-
-    def _sign(self, e: sp.Expr) -> Ball:
-        (argument,) = e.args
-        return arb(0) if argument.is_zero else self.value(argument).sgn()
-
-    def _re(self, e: sp.Expr) -> Ball:
-        value = self.value(e.args[0])
-        return value.real if isinstance(value, acb) else value
-
-    def _im(self, e: sp.Expr) -> Ball:
-        value = self.value(e.args[0])
-        return value.imag if isinstance(value, acb) else arb(0)
+    def meaning(self, e: sp.Expr) -> Meaning:
+        """Return the function of balls that a node is."""
+        if (number := exact_ball(e)) is not None:
+            return constant(number)
+        if e.is_Add:
+            return added(e.args)
+        if e.is_Mul:
+            return multiplied(e.args)
+        if e.is_Pow:
+            return _power(*e.args)
+        if isinstance(e, SignMean4):
+            # evaluated apart, with more bits than all else
+            return lambda: self._sign_mean4(e), ()
+        if isinstance(e, OwenT):
+            return self._owen_t(*e.args)
+        own = _OWN.get(type(e).__name__)
+        if own is not None:
+            return partial(own, e.args[0]), e.args
+        return ball_method(e), e.args
 
     def _sign_mean4(self, e: sp.Expr) -> Ball:
         # The mean has half of the correlations' accuracy where fields align.
-        with working_bits(2 * self.bits + 60):
-            inner = _Enclosure(2 * self.bits + 60)
-            inner.bind(self._bound)
-            correlations = [cast("arb", _real(inner.value(r))) for r in e.args]
-        return sign_mean4(correlations, self.bits)
+        bits = 2 * self.bits + 60
+        correlations = [_real(complex_ball(r, bits, self.known)) for r in e.args]
+        return sign_mean4(cast("list[arb]", correlations), self.bits)
 
-    def _owen_t(self, e: sp.Expr) -> Ball:
-        h, a = e.args
+    def _owen_t(self, h: sp.Expr, a: sp.Expr) -> Meaning:
         if a in (sp.oo, -sp.oo):
             raise NotYetError("no enclosure of OwenT with an infinite slope")
-        return owen_t(self.value(h), cast("arb", _real(self.value(a))), self.bits)
+        return lambda x, slope: owen_t(x, cast("arb", _real(slope)), self.bits), (h, a)
+
+
+def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
+    """The method of real and complex balls that a function is.
+
+    Raises:
+        NotYetError: There is none.
+    """
+    known = KNOWN.get(type(e).__name__)
+    if known is None or not known.ball:
+        raise NotYetError(f"no enclosure of {type(e).__name__}")
+    return methodcaller(known.ball)
+
+
+def exact_ball(e: sp.Expr) -> Ball | None:
+    """The ball of a number that is exact or a constant of its own."""
+    if e.is_Rational:
+        return arb(fmpq(int(e.p), int(e.q)))
+    if e is sp.pi:
+        return arb.pi()
+    if e is sp.E:
+        return arb.const_e()
+    return acb(0, 1) if e is sp.I else None
+
+
+def _power(base: sp.Expr, exponent: sp.Expr) -> Meaning:
+    if exponent.is_Integer:
+        return lambda x: x ** int(exponent), (base,)
+    if exponent.is_Rational and exponent.q == 2:
+        return lambda x: _root(x) ** int(exponent.p), (base,)
+    if base is sp.E:
+        return methodcaller("exp"), (exponent,)
+    if exponent.is_Rational and base.is_positive:
+        return lambda x: x.root(int(exponent.q)) ** int(exponent.p), (base,)
+    return lambda x, y: acb(x).pow(acb(y)), (base, exponent)
+
+
+def _log(_: sp.Expr, x: Ball) -> Ball:
+    return x.log() if isinstance(x, acb) or x > 0 else acb(x).log()
+
+
+def _asin(argument: sp.Expr, x: Ball) -> Ball:
+    # SymPy reduces the square of a root to its rational: ±1 is recognised exactly.
+    if (argument**2 - 1).is_zero:
+        edge = arb.pi() / 2
+        return edge if cast("arb", x) > 0 else -edge
+    x = _real(x)
+    if isinstance(x, acb) or x > 1 or x < -1:
+        return acb(x).asin()
+    return arcsine(x)
+
+
+def _acos(argument: sp.Expr, x: Ball) -> Ball:
+    return arb.pi() / 2 - _asin(argument, x)
+
+
+def _sign(argument: sp.Expr, x: Ball) -> Ball:
+    return arb(0) if argument.is_zero else x.sgn()
+
+
+def _re(_: sp.Expr, x: Ball) -> Ball:
+    return x.real if isinstance(x, acb) else x
+
+
+def _im(_: sp.Expr, x: Ball) -> Ball:
+    return x.imag if isinstance(x, acb) else arb(0)
 
 
 def _real(x: Ball) -> Ball:
@@ -251,3 +218,16 @@ def _root(x: Ball) -> Ball:
     real = x.upper().sqrt().union(arb(0))
     imaginary = (-x).upper().sqrt().union(arb(0))
     return acb(real, imaginary)
+
+
+#: Functions of an argument, as an expression and as a ball, that need a look at their domains.
+_OWN: Final[Mapping[str, Callable[[sp.Expr, Ball], Ball]]] = {
+    "log": _log,
+    "asin": _asin,
+    "acos": _acos,
+    "Abs": lambda _, x: abs(x),
+    "sign": _sign,
+    "re": _re,
+    "im": _im,
+    "OpaqueRoot": lambda _, x: _root(x),
+}

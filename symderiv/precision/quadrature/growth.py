@@ -7,13 +7,15 @@ Anything that grows faster than exp(b x), or cannot be bounded, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Final
 
 import sympy as sp
 from flint import arb
 
+from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import existence
 from symderiv.precision.balls.expression_balls import ball
@@ -67,7 +69,7 @@ def growth(g: sp.Expr, x: sp.Symbol) -> Growth:
     with working_bits(_BITS):
         for start in _STARTS:
             try:
-                ends = [_Ends(x, start).part(e) for e in (g, g.subs(x, -x))]
+                ends = [value_of(e, _Ends(x, start), {}) for e in (g, g.subs(x, -x))]
             except _Unbounded:
                 continue
             return Growth(
@@ -115,38 +117,32 @@ def _bounded(low: arb | float, high: arb | float) -> _Part:
     return _known(arb(low), arb(high), arb(0), arb(0), arb(0))
 
 
+@dataclass(frozen=True)
 class _Ends:
-    """Walks over the tree of a function on [start, oo)."""
+    """Bounds of functions on [start, oo)."""
 
-    def __init__(self, x: sp.Symbol, start: int) -> None:
-        self.x, self.start = x, start
-        self.memo: dict[sp.Expr, _Part] = {}
+    x: sp.Symbol
+    start: int
 
-    def part(self, e: sp.Expr) -> _Part:
-        if e not in self.memo:
-            self.memo[e] = self._part(e)
-        return self.memo[e]
-
-    def _part(self, e: sp.Expr) -> _Part:
+    def meaning(self, e: sp.Expr) -> Meaning:
+        """Return how a node's bounds follow from those of its parts."""
         if not e.has(self.x):
             value = ball(e, _BITS)
-            return _bounded(value, value)
+            return constant(_bounded(value, value))
         if e == self.x:
-            return _Part(arb(self.start), _INF, arb(1), arb(1), arb(0))
+            return constant(_Part(arb(self.start), _INF, arb(1), arb(1), arb(0)))
         if e.is_polynomial(self.x):
-            return self._polynomial(e)
-        if isinstance(e, sp.Add):
-            return self._sum([self.part(a) for a in e.args])
-        if isinstance(e, sp.Mul):
-            total = self.part(e.args[0])
-            for a in e.args[1:]:
-                total = _product(total, self.part(a))
-            return total
-        if isinstance(e, sp.Pow):
-            return self._power(e)
-        if isinstance(e, sp.Max | sp.Min):
-            return self._extremum(e)
-        return self._function(e, self.part(e.args[0]))
+            return constant(self._polynomial(e))
+        if e.is_Add:
+            return _sum, e.args
+        if e.is_Mul:
+            return lambda *parts: reduce(_product, parts), e.args
+        if e.is_Pow:
+            return self._power(*e.args)
+        name = type(e).__name__
+        if name not in _FUNCTIONS:
+            raise _Unbounded
+        return _FUNCTIONS[name], e.args if name in ("Max", "Min") else e.args[:1]
 
     def _polynomial(self, e: sp.Expr) -> _Part:
         """Sharp ends: beyond the roots of the derivative a polynomial is monotone."""
@@ -168,37 +164,48 @@ class _Ends:
                 high = at_start
         return _known(low, high, factor, arb(degree), arb(0))
 
-    def _sum(self, parts: list[_Part]) -> _Part:
-        low = sum((p.low for p in parts), arb(0))
-        high = sum((p.high for p in parts), arb(0))
-        factor = sum((p.factor for p in parts), arb(0))
-        return _known(
-            low, high, factor, _most([p.power for p in parts]), _most([p.rate for p in parts])
-        )
-
-    def _power(self, e: sp.Pow) -> _Part:
-        base, exponent = self.part(e.args[0]), e.args[1]
+    def _power(self, base: sp.Expr, exponent: sp.Expr) -> Meaning:
         if not exponent.is_Rational:
-            if e.args[0].has(self.x):
+            if base.has(self.x):
                 raise _Unbounded
-            return self.part(sp.exp(exponent * sp.log(e.args[0])))
-        if exponent < 0:
-            # |base| is bounded from below, as it keeps its sign
-            least = base.low if base.low > 0 else -base.high if base.high < 0 else None
-            if least is None or not least > 0:
-                raise _Unbounded
-            inverse = 1 / least
-            one = _bounded(0, inverse) if base.low > 0 else _bounded(-inverse, 0)
-            return one if exponent == -1 else self._raised(one, -exponent)
-        return self._raised(base, exponent)
+            rate = ball(sp.log(base), _BITS)
+            return lambda a: _exp(_product(a, _bounded(rate, rate))), (exponent,)
+        return (_inverted if exponent < 0 else _raised)(abs(exponent)), (base,)
 
-    def _raised(self, base: _Part, exponent: sp.Rational) -> _Part:
-        power = ball(exponent, _BITS)
-        whole = exponent.is_Integer
+
+def _sum(*parts: _Part) -> _Part:
+    low = sum((p.low for p in parts), arb(0))
+    high = sum((p.high for p in parts), arb(0))
+    factor = sum((p.factor for p in parts), arb(0))
+    return _known(
+        low, high, factor, _most([p.power for p in parts]), _most([p.rate for p in parts])
+    )
+
+
+def _inverted(exponent: sp.Rational) -> Callable[[_Part], _Part]:
+    """A power below zero, by the size of the exponent."""
+
+    def inverse_power(base: _Part) -> _Part:
+        # |base| is bounded from below, as it keeps its sign
+        least = base.low if base.low > 0 else -base.high if base.high < 0 else None
+        if least is None or not least > 0:
+            raise _Unbounded
+        inverse = 1 / least
+        one = _bounded(0, inverse) if base.low > 0 else _bounded(-inverse, 0)
+        return one if exponent == 1 else _raised(exponent)(one)
+
+    return inverse_power
+
+
+def _raised(exponent: sp.Rational) -> Callable[[_Part], _Part]:
+    """A power above zero."""
+    power, whole = ball(exponent, _BITS), exponent.is_Integer
+    even = whole and exponent % 2 == 0
+
+    def power_of(base: _Part) -> _Part:
         if not whole and not base.low >= 0:
             raise _Unbounded
         factor = base.factor**power
-        even = whole and exponent % 2 == 0
         low = arb(0) if even or not whole else arb.neg_inf()
         if base.low > 0:
             low = base.low**power
@@ -208,43 +215,33 @@ class _Ends:
             low = low if low.is_finite() else -factor
         return _known(low, high, factor, base.power * power, base.rate * power)
 
-    def _extremum(self, e: sp.Expr) -> _Part:
-        parts = [self.part(a) for a in e.args]
-        pick = _most if isinstance(e, sp.Max) else _least
-        return _known(
-            pick([p.low for p in parts]),
-            pick([p.high for p in parts]),
-            _most([p.factor for p in parts]),
-            _most([p.power for p in parts]),
-            _most([p.rate for p in parts]),
-        )
+    return power_of
 
-    def _function(self, e: sp.Expr, a: _Part) -> _Part:
-        kind = type(e)
-        if kind is sp.exp:
-            return _exp(a)
-        if kind in (sp.sinh, sp.cosh):
-            up, down = _exp(a), _exp(_product(a, _bounded(-1, -1)))
-            if kind is sp.sinh:
-                down = _product(down, _bounded(-1, -1))
-            return _product(self._sum([up, down]), _bounded(0.5, 0.5))
-        if kind is sp.log:
-            return _log(a)
-        if kind in (sp.tanh, sp.erf):
-            return _monotone(a, lambda v: getattr(v, kind.__name__)(), arb(1))
-        if kind is sp.erfc:
-            return self._sum([_bounded(1, 1), _negated(_monotone(a, lambda v: v.erf(), arb(1)))])
-        if kind is sp.atan:
-            return _monotone(a, lambda v: v.atan(), arb.pi() / 2)
-        if kind in (sp.sin, sp.cos):
-            return _bounded(-1, 1)
-        if kind is sp.Abs:
-            least = a.low if a.low > 0 else -a.high if a.high < 0 else arb(0)
-            return _known(least, abs(a.low).max(abs(a.high)), a.factor, a.power, a.rate)
-        if kind in (sp.sign, sp.Heaviside):
-            below = arb(-1) if kind is sp.sign else arb(0)
-            return _bounded(1 if a.low > 0 else below, below if a.high < 0 else 1)
-        raise _Unbounded
+
+def _extremum(pick: Callable[[list[arb]], arb], *parts: _Part) -> _Part:
+    return _known(
+        pick([p.low for p in parts]),
+        pick([p.high for p in parts]),
+        _most([p.factor for p in parts]),
+        _most([p.power for p in parts]),
+        _most([p.rate for p in parts]),
+    )
+
+
+def _half_of_exponentials(side: int, a: _Part) -> _Part:
+    """cosh (side 1) or sinh (side -1)."""
+    down = _product(_exp(_negated(a)), _bounded(side, side))
+    return _product(_sum(_exp(a), down), _bounded(0.5, 0.5))
+
+
+def _abs(a: _Part) -> _Part:
+    least = a.low if a.low > 0 else -a.high if a.high < 0 else arb(0)
+    return _known(least, abs(a.low).max(abs(a.high)), a.factor, a.power, a.rate)
+
+
+def _jump(below: int, a: _Part) -> _Part:
+    """A function that is 1 above zero."""
+    return _bounded(1 if a.low > 0 else below, below if a.high < 0 else 1)
 
 
 def _negated(a: _Part) -> _Part:
@@ -286,3 +283,22 @@ def _monotone(a: _Part, f: Callable[[arb], arb], limit: arb) -> _Part:
     low = f(a.low) if a.low.is_finite() else -limit
     high = f(a.high) if a.high.is_finite() else limit
     return _bounded(low, high)
+
+
+_FUNCTIONS: Final[Mapping[str, Callable[..., _Part]]] = {
+    "exp": _exp,
+    "sinh": partial(_half_of_exponentials, -1),
+    "cosh": partial(_half_of_exponentials, 1),
+    "log": _log,
+    "tanh": lambda a: _monotone(a, arb.tanh, arb(1)),
+    "erf": lambda a: _monotone(a, arb.erf, arb(1)),
+    "erfc": lambda a: _sum(_bounded(1, 1), _negated(_monotone(a, arb.erf, arb(1)))),
+    "atan": lambda a: _monotone(a, arb.atan, arb.pi() / 2),
+    "sin": lambda a: _bounded(-1, 1),
+    "cos": lambda a: _bounded(-1, 1),
+    "Abs": _abs,
+    "sign": partial(_jump, -1),
+    "Heaviside": partial(_jump, 0),
+    "Max": partial(_extremum, _most),
+    "Min": partial(_extremum, _least),
+}

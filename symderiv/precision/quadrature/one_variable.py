@@ -17,29 +17,22 @@ because balls are convex: that is how sin(x)/x and its derivatives are enclosed 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from functools import partial
+from typing import Final, cast
 
 import sympy as sp
 from flint import acb, arb
 
+from symderiv.formula.known_functions import KNOWN
+from symderiv.formula.walker import Meaning, added, compiled_walk, constant, multiplied
 from symderiv.foundation.errors import NotYetError
-from symderiv.precision.balls.expression_balls import ball
+from symderiv.precision.balls.expression_balls import ball, ball_method
 from symderiv.precision.balls.working import Ball, working_bits
 
 __all__ = ["OneVariable", "Undefined"]
 
-_ENTIRE: Final[dict[Any, str]] = {
-    sp.exp: "exp",
-    sp.erf: "erf",
-    sp.erfc: "erfc",
-    sp.sin: "sin",
-    sp.cos: "cos",
-    sp.sinh: "sinh",
-    sp.cosh: "cosh",
-    sp.tanh: "tanh",
-}
 #: Functions that are not analytic where their argument vanishes.
 KINKED: Final = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 
@@ -51,8 +44,8 @@ class Undefined(Exception):  # noqa: N818
     """A function is not analytic, or not defined, on all of a ball."""
 
 
-_Step = Callable[[list[Ball]], Ball]
 _Function = Callable[[Ball], Ball]
+_Cure = tuple[arb, _Function, _Function]
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ class OneVariable:
 
     def on_real(self, bits: int) -> Callable[[arb], arb]:
         """The function on real balls (``arb``); a ball without a value is not finite."""
-        run = _Program(self.variable, bits, analytic=False).compiled(self.expression)
+        run = _BallsOfVariable(self.variable, bits, analytic=False).compiled(self.expression)
         return cast("Callable[[arb], arb]", run)
 
     def on_complex(self, bits: int) -> Callable[[Ball], Ball]:
@@ -91,7 +84,7 @@ class OneVariable:
 
         The result raises :class:`Undefined` for balls on which this is not certain.
         """
-        run = _Program(self.variable, bits, analytic=True).compiled(self.expression)
+        run = _BallsOfVariable(self.variable, bits, analytic=True).compiled(self.expression)
 
         def value(z: Ball) -> Ball:
             found = run(z)
@@ -102,162 +95,72 @@ class OneVariable:
         return value
 
 
-class _Program:
-    """Turns an expression into steps; equal subexpressions are computed once."""
+@dataclass(frozen=True)
+class _BallsOfVariable:
+    """Balls of functions of one variable, refused where ``analytic`` and not certainly so."""
 
-    def __init__(self, variable: sp.Symbol, bits: int, *, analytic: bool) -> None:
-        self.variable = variable
-        self.bits = bits
-        self.analytic = analytic
-        self.steps: list[_Step] = []
-        self.slots: dict[sp.Expr, int] = {variable: 0}
-        self.poles: dict[sp.Expr, frozenset[sp.Expr]] = {}
+    variable: sp.Symbol
+    bits: int
+    analytic: bool
 
-    def compiled(self, expression: sp.Expr) -> Callable[[Ball], Ball]:
-        last = self._slot(expression)
-        steps = tuple(self.steps)
+    def compiled(self, expression: sp.Expr) -> _Function:
+        """The function of a ball that an expression is."""
+        return cast("_Function", compiled_walk(expression, self, (self.variable,)))
 
-        def run(x: Ball) -> Ball:
-            values = [x]
-            for step in steps:
-                values.append(step(values))
-            return values[last]
-
-        return run
-
-    def _slot(self, e: sp.Expr) -> int:
-        if e not in self.slots:
-            step = self._removable(e) or self._step(e)
-            self.steps.append(step)
-            self.slots[e] = len(self.steps)
-        return self.slots[e]
-
-    def _step(self, e: sp.Expr) -> _Step:
+    def meaning(self, e: sp.Expr) -> Meaning:
+        """Return the function of balls that a node is."""
         if not e.has(self.variable):
-            if e.is_Integer:
-                # balls times a whole number are exact
-                whole = cast("Ball", int(e))
-                return lambda v: whole
-            with working_bits(self.bits):
-                constant = ball(e, self.bits)
-            return lambda v: constant
-        if isinstance(e, sp.Add | sp.Mul):
-            return self._chain(e)
-        if isinstance(e, sp.Pow):
-            return self._power(e)
-        name = _ENTIRE.get(type(e))
-        if name is not None:
-            i = self._slot(e.args[0])
-            # the methods of real and complex balls are called alike
-            return lambda v: getattr(v[i], name)()
-        rule = {
-            sp.log: _log,
-            sp.atan: _atan,
-            sp.Abs: _abs,
-            sp.sign: _sign,
-            sp.Heaviside: _step_at_zero,
-        }.get(type(e))
-        if rule is not None:
-            i, analytic = self._slot(e.args[0]), self.analytic
-            return lambda v: rule(v[i], analytic)
-        if isinstance(e, sp.Max | sp.Min):
-            return self._extremum(e)
-        raise NotYetError(f"no enclosure of {type(e).__name__}")
+            # balls times a whole number are exact
+            return constant(int(e) if e.is_Integer else self._constant(e))
+        if e.is_Add or e.is_Mul:
+            plain, parts = added(e.args) if e.is_Add else multiplied(e.args)
+            cures = [] if e.has(*KINKED) else self._cures(e)
+            if not cures:
+                return plain, parts
+            return partial(_cured_value, plain, cures), (self.variable, *parts)
+        if e.is_Pow:
+            return self._power(*e.args)
+        name = type(e).__name__
+        parts = e.args if name in ("Max", "Min") else e.args[:1]
+        if name in _RULES:
+            return partial(_RULES[name], self.analytic), parts
+        if name in KNOWN and KNOWN[name].cut:
+            raise NotYetError(f"no enclosure of {name}")
+        return ball_method(e), parts
 
-    def _chain(self, e: sp.Expr) -> _Step:
-        slots = [self._slot(a) for a in e.args]
-        if len(slots) == 2:
-            i, j = slots
-            if isinstance(e, sp.Add):
-                return lambda v: v[i] + v[j]
-            return lambda v: v[i] * v[j]
-        first, *rest = slots
+    def _constant(self, e: sp.Expr) -> arb:
+        with working_bits(self.bits):
+            return ball(e, self.bits)
 
-        def summed(v: list[Ball]) -> Ball:
-            total = v[first]
-            for k in rest:
-                total = total + v[k]
-            return total
-
-        def multiplied(v: list[Ball]) -> Ball:
-            total = v[first]
-            for k in rest:
-                total = total * v[k]
-            return total
-
-        return summed if isinstance(e, sp.Add) else multiplied
-
-    def _power(self, e: sp.Pow) -> _Step:
-        base, exponent = e.args
+    def _power(self, base: sp.Expr, exponent: sp.Expr) -> Meaning:
         if not base.has(self.variable):
-            return self._step_of(sp.exp(exponent * sp.log(base)))
-        i = self._slot(base)
+            rate = self._constant(sp.log(base))
+            return lambda y: (rate * y).exp(), (exponent,)
+        if exponent == 2:
+            return multiplied((base, base))
         if exponent.is_Integer:
-            n = int(exponent)
-            return lambda v: _whole_power(v[i], n)
-        analytic = self.analytic
+            return partial(_whole_power, int(exponent)), (base,)
         if exponent.is_Rational and exponent.q == 2:
-            n = int(exponent.p)
-
-            def rooted(v: list[Ball]) -> Ball:
-                _check_cut(v[i], analytic)
-                return _whole_power(v[i].sqrt(), n)
-
-            return rooted
-        j = self._slot(exponent)
-
-        def general(v: list[Ball]) -> Ball:
-            _check_cut(v[i], analytic)
-            return (v[i].log() * v[j]).exp()
-
-        return general
-
-    def _step_of(self, e: sp.Expr) -> _Step:
-        k = self._slot(e)
-        return lambda v: v[k]
-
-    def _extremum(self, e: sp.Expr) -> _Step:
-        slots = [self._slot(a) for a in e.args]
-        sense = 1 if isinstance(e, sp.Max) else -1
-        analytic = self.analytic
-
-        def chosen(v: list[Ball]) -> Ball:
-            best = v[slots[0]]
-            for k in slots[1:]:
-                best = _larger(best, v[k], sense, analytic)
-            return best
-
-        return chosen
+            return partial(_root_power, self.analytic, int(exponent.p)), (base,)
+        return partial(_general_power, self.analytic), (base, exponent)
 
     # -- removable singularities ------------------------------------------------------------
 
-    def _removable(self, e: sp.Expr) -> _Step | None:
-        """The step of a sum or product with a pole in a part, if the whole is analytic there."""
-        if not isinstance(e, sp.Add | sp.Mul) or e.has(*KINKED):
-            return None
-        places = _cured(e, self.variable)
-        if not places:
-            return None
-        plain = self._chain(e)
-        cures: list[tuple[arb, _Function, _Function]] = []
-        for x0, numerator, denominator in places:
-            with working_bits(self.bits):
-                centre = ball(x0, self.bits)
-            over, under = (
-                _Program(self.variable, self.bits, analytic=self.analytic).compiled(part)
-                for part in (numerator, denominator)
-            )
-            cures.append((centre, over, under))
+    def _cures(self, e: sp.Expr) -> list[_Cure]:
+        """For poles in parts of a sum or product that is analytic there: place, N^(k), D^(k)."""
+        return [
+            (self._constant(x0), self.compiled(numerator), self.compiled(denominator))
+            for x0, numerator, denominator in _cured(e, self.variable)
+        ]
 
-        def step(v: list[Ball]) -> Ball:
-            z = v[0]
-            for centre, numerator, denominator in cures:
-                if _touches(z, centre):
-                    hull = _hull(z, centre)
-                    return numerator(hull) / denominator(hull)
-            return plain(v)
 
-        return step
+def _cured_value(plain: Callable[..., Ball], cures: list[_Cure], z: Ball, *parts: Ball) -> Ball:
+    """A sum or product of parts, near the poles of these from its quotients of derivatives."""
+    for centre, numerator, denominator in cures:
+        if _touches(z, centre):
+            hull = _hull(z, centre)
+            return numerator(hull) / denominator(hull)
+    return plain(*parts)
 
 
 # -- single operations -------------------------------------------------------------------------
@@ -267,13 +170,13 @@ def _real_part(z: Ball) -> arb:
     return z.real if isinstance(z, acb) else z
 
 
-def _whole_power(z: Ball, n: int) -> Ball:
+def _whole_power(n: int, z: Ball) -> Ball:
     """By squaring: FLINT's power of a real ball around 0 goes through the logarithm."""
     if n < 0:
-        return 1 / _whole_power(z, -n)
+        return 1 / _whole_power(-n, z)
     if n == 0:
         return arb(1)
-    half = _whole_power(z, n // 2) if n > 1 else None
+    half = _whole_power(n // 2, z) if n > 1 else None
     if half is None:
         return z
     return half * half * z if n % 2 else half * half
@@ -284,12 +187,21 @@ def _check_cut(z: Ball, analytic: bool) -> None:
         raise Undefined
 
 
-def _log(z: Ball, analytic: bool) -> Ball:
+def _root_power(analytic: bool, n: int, z: Ball) -> Ball:
+    _check_cut(z, analytic)
+    return _whole_power(n, z.sqrt())
+
+
+def _general_power(analytic: bool, z: Ball, exponent: Ball) -> Ball:
+    return (_log(analytic, z) * exponent).exp()
+
+
+def _log(analytic: bool, z: Ball) -> Ball:
     _check_cut(z, analytic)
     return z.log()
 
 
-def _atan(z: Ball, analytic: bool) -> Ball:
+def _atan(analytic: bool, z: Ball) -> Ball:
     if analytic and isinstance(z, acb) and z.real.contains(0) and not abs(z.imag) < 1:
         raise Undefined
     return z.atan()
@@ -307,26 +219,43 @@ def _side(z: Ball, analytic: bool) -> int:
     return 0
 
 
-def _abs(z: Ball, analytic: bool) -> Ball:
+def _abs(analytic: bool, z: Ball) -> Ball:
     side = _side(z, analytic)
     return side * z if side else abs(z)
 
 
-def _sign(z: Ball, analytic: bool) -> Ball:
+def _sign(analytic: bool, z: Ball) -> Ball:
     side = _side(z, analytic)
     return arb(side) if side else _real_part(z).sgn()
 
 
-def _step_at_zero(z: Ball, analytic: bool) -> Ball:
-    return (_sign(z, analytic) + arb(1)) / 2
+def _step_at_zero(analytic: bool, z: Ball) -> Ball:
+    return (_sign(analytic, z) + arb(1)) / 2
 
 
-def _larger(a: Ball, b: Ball, sense: int, analytic: bool) -> Ball:
-    side = _side((a - b) * sense, analytic)
-    if side:
-        return a if side > 0 else b
-    one, other = arb(cast("arb", a)), cast("arb", b)
-    return one.max(other) if sense > 0 else one.min(other)
+def _extremum(sense: int, analytic: bool, *values: Ball) -> Ball:
+    """The largest (sense 1) or least (sense -1) of balls."""
+    best, *others = values
+    for other in others:
+        side = _side((best - other) * sense, analytic)
+        if side:
+            best = best if side > 0 else other
+        else:
+            one, two = arb(cast("arb", best)), cast("arb", other)
+            best = one.max(two) if sense > 0 else one.min(two)
+    return best
+
+
+#: Functions that are not analytic everywhere, of whether that is asked for and of their arguments.
+_RULES: Final[Mapping[str, Callable[..., Ball]]] = {
+    "log": _log,
+    "atan": _atan,
+    "Abs": _abs,
+    "sign": _sign,
+    "Heaviside": _step_at_zero,
+    "Max": lambda analytic, *values: _extremum(1, analytic, *values),
+    "Min": lambda analytic, *values: _extremum(-1, analytic, *values),
+}
 
 
 def _touches(z: Ball, centre: arb) -> bool:

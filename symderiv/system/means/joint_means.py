@@ -13,9 +13,9 @@ from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 import sympy as sp
-from scipy import special
 from symderiv_codegen import ScalarFunction, TemplateFunction
 
+from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.joint_mean import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
 from symderiv.statement.field_law import Law
@@ -253,16 +253,6 @@ def _at_delta(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     return (term / deltas[0]).subs(X, place) / sp.Abs(rate), place
 
 
-_NUMPY = [
-    {
-        "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
-        "erf": special.erf,
-        "sign": np.sign,
-    },
-    "scipy",
-]
-
-
 @lru_cache(maxsize=256)
 def rule_for(joint: Joint) -> tuple[float, float]:
     """Return the coarsest step whose largest error found is below the tolerance, and that error.
@@ -274,7 +264,7 @@ def rule_for(joint: Joint) -> tuple[float, float]:
     Raises:
         NotYetError: No step does.
     """
-    function = sp.lambdify(joint.arguments, joint.integrand, _NUMPY, cse=True)
+    function = as_function(joint.arguments, joint.integrand)
     random = np.random.default_rng(7)
     cases = []
     for spread in (1.0, 0.05):

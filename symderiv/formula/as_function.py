@@ -1,0 +1,51 @@
+"""Expressions as functions of numbers: SymPy's ``lambdify`` with what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import mpmath
+import numpy as np
+import sympy as sp
+from scipy import special
+
+__all__ = ["as_function"]
+
+Numbers = Literal["arrays", "mpmath", "floats", "any"]
+
+#: By the names of functions; values almost everywhere, at jumps the middle.
+_ARRAYS: Final[Mapping[str, Callable[..., Any]]] = {
+    "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
+    "SoftPlus": lambda x: np.logaddexp(0.0, x),
+    "OwenT": special.owens_t,
+}
+_MPMATH: Final[Mapping[str, Callable[..., Any]]] = {
+    "SoftPlus": lambda x: mpmath.log1p(mpmath.exp(x))
+}
+_NONE: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
+
+
+def as_function(
+    symbols: Any, expressions: Any, numbers: Numbers = "arrays", further: Mapping[str, Any] = _NONE
+) -> Callable[..., Any]:
+    """Return expressions as one function of the values of symbols.
+
+    Args:
+        symbols: A symbol, or several.
+        expressions: One, or a list or tuple.
+        numbers: Arrays of NumPy, numbers of mpmath, floats, or any that bring their arithmetic
+            along, with which expressions have no functions.
+        further: Functions by name.
+    """
+    table, libraries = {
+        "arrays": (_ARRAYS, ["scipy", "numpy"]),
+        "mpmath": (_MPMATH, ["mpmath"]),
+        "floats": (_NONE, ["math"]),
+        "any": (_NONE, []),
+    }[numbers]
+    found: Callable[..., Any] = sp.lambdify(
+        symbols, expressions, [{**table, **further}, *libraries], cse=True
+    )
+    return found
