@@ -245,7 +245,7 @@ ELSEWHERE = {
     "structured": ("lines", "averaging"),
     "linear": ("rows",),
     "moment_form": ("lines",),
-    "asymptotics": ("rows",),
+    "late": ("rows",),
     "plateau": ("rows",),
 }
 

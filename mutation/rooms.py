@@ -72,7 +72,7 @@ ROOMS: Final = {
         # compiles three solver modules and derives six states, half a minute by itself
         _room(
             "analysis",
-            "tests/values/test_asymptotics.py",
+            "tests/values/test_late_dynamics.py",
             "tests/values/test_plateau_against_jacobian.py",
             together=True,
             unasked=("tests/unit/analysis/test_symmetric_reduction.py",),

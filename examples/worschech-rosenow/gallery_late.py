@@ -8,7 +8,7 @@ import math
 import gallery_runs as runs
 import numpy as np
 
-from symderiv.analysis.late.asymptotics import Asymptotics, PowerFit, fitted_exponent
+from symderiv.analysis.late.late_dynamics import LateDynamics, PowerFit, fitted_exponent
 from symderiv.inputs import power_law
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.show.pages.gallery import Entry, Statement, compared
@@ -45,13 +45,13 @@ def _basis(matrices: np.ndarray) -> np.ndarray:
     return np.array([diagonal + (M - 1) * other, diagonal - other])
 
 
-def theory_of(found: Trajectory, eta: float) -> Asymptotics:
+def theory_of(found: Trajectory, eta: float) -> LateDynamics:
     """The linearisation for the averaged teacher of a run."""
     teacher = runs.Teacher(found.initial)
     state = found.initial
-    return Asymptotics(
+    return LateDynamics(
         "erf", state.M, state.eigenvalue, state.weight, eta,
-        T1=teacher.diagonal(1), D1=teacher.row_sum(1),
+        teachers=(teacher.diagonal(1), teacher.row_sum(1)),
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def figure_6(quick: bool) -> Entry:
     both = (("first order", False), ("second order", True))
     for beta, (size, orders) in itertools.product(betas, ((L, both), (8 * L, both[1:]))):
         component = power_law(size, beta).single()
-        theory = Asymptotics("erf", M, component.eigenvalue, component.weight, eta)
+        theory = LateDynamics("erf", M, component.eigenvalue, component.weight, eta)
         alpha = np.geomspace(theory.window[0] / 30, theory.window[1] * 30, 400)
         for label, second in orders:
             error = theory.generalization_error(alpha, second_order=second)
@@ -167,7 +167,7 @@ def figure_6(quick: bool) -> Entry:
     units, modes, rate, multiplicity = 2, 1024 if quick else 4096, 0.1, 100
     for beta in betas:
         component = power_law(modes, beta).single()
-        theory = Asymptotics("erf", units, component.eigenvalue, component.weight, rate)
+        theory = LateDynamics("erf", units, component.eigenvalue, component.weight, rate)
         found = runs.run(
             M=units, L=modes, N=modes * multiplicity, beta=beta, eta=rate, student_std=0.01,
             end=theory.window[1] * 3, points=200, spacing="log", tolerance=1e-7,
@@ -219,7 +219,7 @@ def _printed_expansion(found: Trajectory, index: int, first: np.ndarray) -> Stat
     )  # fmt: skip
 
 
-def _central(theory: Asymptotics) -> tuple[float, float]:
+def _central(theory: LateDynamics) -> tuple[float, float]:
     """The decade in the middle of the window."""
     low, high = theory.window
     middle = math.sqrt(low * high)

@@ -8,7 +8,7 @@ from pathlib import Path
 import gallery_sgd as sgd
 import numpy as np
 
-from symderiv.analysis.late.asymptotics import fitted_exponent
+from symderiv.analysis.late.late_dynamics import fitted_exponent
 from symderiv.analysis.linear.error_curve import (
     Directions,
     coordinate_directions,
@@ -19,7 +19,7 @@ from symderiv.analysis.linear.error_curve import (
     rotated_covariance,
     small_learning_rate,
 )
-from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
+from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximation, window
 from symderiv.analysis.linear.whole_answer import linear_answer
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs import covariance, power_law
@@ -35,10 +35,10 @@ MISSING = [
 ]
 
 
-def spectrum(L: int, beta: float, trainable: int | None = None) -> tuple[Directions, PowerLaw]:
+def spectrum(L: int, beta: float, trainable: int | None = None) -> tuple[Directions, PowerLawSum]:
     """Trained directions of a power law and the law."""
     component = power_law(L, beta).single()
-    law = PowerLaw(L, beta, float(component.eigenvalue[0]), trainable or L)
+    law = PowerLawSum(L, beta, float(component.eigenvalue[0]), trainable or L)
     return eigendirections(component.eigenvalue, component.weight, trainable), law
 
 
@@ -156,9 +156,13 @@ def _simulated(
     return simulate(study, runs=1).generalization_error[0]
 
 
-def printed_feature(law: PowerLaw, eta: float, alpha: np.ndarray, deviation: float) -> np.ndarray:
+def printed_feature(
+    law: PowerLawSum, eta: float, alpha: np.ndarray, deviation: float
+) -> np.ndarray:
     """(11) as printed: the asymptote plus the integral over all L directions."""
-    whole = PowerLaw(law.distinct_eigenvalues, law.exponent, law.largest, law.distinct_eigenvalues)
+    whole = PowerLawSum(
+        law.distinct_eigenvalues, law.exponent, law.largest, law.distinct_eigenvalues
+    )
     beta, n, L = law.exponent, law.trainable, law.distinct_eigenvalues
     asymptote = 0.5 * deviation * law.largest / (beta * L) * (n**-beta - L**-beta)
     return asymptote + integral_approximation(whole, eta, alpha, deviation).value
@@ -249,7 +253,9 @@ def _digits_features(quick: bool, eta: float, std: float, statements: list[State
     return Panel(lines, title="digits", xscale="log", yscale="log")
 
 
-def _terms(law: PowerLaw, eta: float, alpha: np.ndarray, deviation: float) -> dict[str, np.ndarray]:
+def _terms(
+    law: PowerLawSum, eta: float, alpha: np.ndarray, deviation: float
+) -> dict[str, np.ndarray]:
     """The sum (47), its integral and the corrections of orders 0 and 1, and the gamma functions."""
     L, beta = law.distinct_eigenvalues, law.exponent
     z = 2 * eta * law.largest * alpha
@@ -382,7 +388,7 @@ def figure_9(quick: bool) -> Entry:
         s = beta / (1 + beta)
 
         def only(
-            a: np.ndarray, law: PowerLaw = law, s: float = s, beta: float = beta
+            a: np.ndarray, law: PowerLawSum = law, s: float = s, beta: float = beta
         ) -> np.ndarray:
             z = 2 * eta * law.largest * a
             front = 0.5 * deviation * law.largest / L * z**-s / (1 + beta)

@@ -51,7 +51,7 @@ class Interval(NamedTuple):
     largest: int
 
 
-class Problem(NamedTuple):
+class SecularProblem(NamedTuple):
     """Poles and squares by class, shapes (C, L); the coupling's inverse and F(0), (2, C, C)."""
 
     pole: Floats
@@ -62,7 +62,7 @@ class Problem(NamedTuple):
 
 
 @compiled()
-def _measure_from(problem: Problem, origin: float) -> None:
+def _measure_from(problem: SecularProblem, origin: float) -> None:
     """Poles - origin; apart from the sums below, where the compiler may not regroup it."""
     for c in range(problem.pole.shape[0]):
         for k in range(problem.pole.shape[1]):
@@ -134,7 +134,7 @@ def eigenvalue(a: float, b: float, c: float, largest: int) -> tuple[float, float
 
 
 @compiled()
-def _secular(problem: Problem, at: Interval, zero: bool, offset: float) -> Sums:
+def _secular(problem: SecularProblem, at: Interval, zero: bool, offset: float) -> Sums:
     """The secular matrix at a distance from the present origin, which may be 0."""
     size = problem.pole.shape[1]
     inverse = problem.matrices[1 if zero else 0]
@@ -212,7 +212,7 @@ def _step(found: Sums, to_left: float, to_right: float) -> float:
 
 
 @compiled()
-def _own_strengths(problem: Problem, at: Interval, found: Sums) -> tuple[float, float]:
+def _own_strengths(problem: SecularProblem, at: Interval, found: Sums) -> tuple[float, float]:
     """Strengths of the poles on both sides of an interval, as the eigenvalue of F has them."""
     a, b = 0.0, 0.0
     for c in range(problem.pole.shape[0]):
@@ -226,7 +226,7 @@ def _own_strengths(problem: Problem, at: Interval, found: Sums) -> tuple[float, 
 
 
 @compiled()
-def _inner_bracket(problem: Problem, at: Interval) -> tuple[float, float, float, float]:
+def _inner_bracket(problem: SecularProblem, at: Interval) -> tuple[float, float, float, float]:
     """Origin, bracket and start of a root between two poles, by what it is in their middle."""
     width = at.right - at.left
     half = 0.5 * width
@@ -247,7 +247,7 @@ def _inner_bracket(problem: Problem, at: Interval) -> tuple[float, float, float,
 
 
 @compiled()
-def _outer_bracket(problem: Problem, at: Interval) -> tuple[float, float, float, float]:
+def _outer_bracket(problem: SecularProblem, at: Interval) -> tuple[float, float, float, float]:
     """The same for a root beyond all poles; measured from 0 where it is nearer to 0."""
     above = math.isinf(at.right)
     origin = at.left if above else at.right
@@ -269,7 +269,7 @@ def _outer_bracket(problem: Problem, at: Interval) -> tuple[float, float, float,
 
 
 @compiled()
-def _from_last_pole(problem: Problem, above: bool) -> float:
+def _from_last_pole(problem: SecularProblem, above: bool) -> float:
     """Where the root beyond the origin would be if other poles were as at the origin."""
     size = problem.pole.shape[1]
     at = size - 1 if above else 0
@@ -288,7 +288,7 @@ def _from_last_pole(problem: Problem, above: bool) -> float:
 
 
 @compiled()
-def _root(problem: Problem, at: Interval) -> tuple[float, float, Sums]:
+def _root(problem: SecularProblem, at: Interval) -> tuple[float, float, Sums]:
     """The origin and the offset of a root, and the last sums on the way to it."""
     if math.isinf(at.left) or math.isinf(at.right):
         origin, lower, upper, offset = _outer_bracket(problem, at)
@@ -314,7 +314,7 @@ def _root(problem: Problem, at: Interval) -> tuple[float, float, Sums]:
 
 
 @compiled()
-def _count_below(problem: Problem, kind: int, below: int, pole: float) -> int:
+def _count_below(problem: SecularProblem, kind: int, below: int, pole: float) -> int:
     """How many eigenvalues of F are positive just below a pole: the one of its class, and?"""
     if problem.pole.shape[0] == 1:
         return 1
@@ -358,7 +358,7 @@ def all_roots(
         room: shape (C, L).
         found: origin, offset, slope and m moments of the roots, shape (3 + m, C L), filled.
     """
-    problem = Problem(pole, square, matrices, bound, room)
+    problem = SecularProblem(pole, square, matrices, bound, room)
     classes, size = pole.shape
     before = _positive(matrices[0])
     left, right, below0, below1, under = -math.inf, -math.inf, 0, 0, 0

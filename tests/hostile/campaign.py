@@ -48,7 +48,7 @@ def warm_up() -> None:
     from symderiv_ledger.papers import paper_run as _  # noqa: F401
 
     from hostile.calls import STUDY
-    from symderiv.analysis.late import asymptotics  # noqa: F401
+    from symderiv.analysis.late import late_dynamics  # noqa: F401
     from symderiv.analysis.plateau import plateau_report as report  # noqa: F401
     from symderiv.cli import build_app
     from symderiv.experiment.studies.simulating import simulate

@@ -25,7 +25,6 @@ from benchmarks.import_arrows import (
 
 # Names of modules that stand twice: a command and the module it asks.
 FACES = {
-    "asymptotics": {"cli", "analysis"},
     "check": {"cli", "symderiv_ledger"},
     "linear": {"cli", "api"},
     "one_step": {"cli", "api"},

@@ -17,13 +17,13 @@ import mpmath
 import pytest
 import sympy as sp
 from flint import arb
+from support.plateau_teachers import teacher_of_modes
 from support.reference_dynamics import Problem
 
 from symderiv.analysis.plateau.plateau_forms import PlateauForms, plateau_forms
 from symderiv.analysis.plateau.stability import PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
-    teacher_of_modes,
     teacher_of_moments,
 )
 from symderiv.learning.derivation.learning_equations import derive_equations

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
+from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis.plateau.full_plateau import equal_students, full_flow, full_plateau
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
-    teacher_of_modes,
     teacher_of_moments,
 )
 from symderiv.foundation.errors import InputError

@@ -43,7 +43,7 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Fields:
+class UnitFields:
     """Fields of K units in one class: means b, standard deviations, angles (K, K)."""
 
     mean: Floats
@@ -54,17 +54,17 @@ class Fields:
 class FieldMeans(Protocol):
     """Means over fields of one class."""
 
-    def forces(self, fields: Fields, label: int) -> tuple[Floats, Floats]:
+    def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
         """E[∂F_k/∂S_j], shape (K, K), and E[F_k], shape (K,)."""
 
-    def loss(self, fields: Fields, label: int) -> float:
+    def loss(self, fields: UnitFields, label: int) -> float:
         """The mean loss of the class."""
 
 
 class ShiftedReLU:
     """Closed means of ReLU fields with means that are not 0; the squared loss."""
 
-    def forces(self, fields: Fields, label: int) -> tuple[Floats, Floats]:
+    def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
         units = fields.mean.size
         h = _ratio(fields)
         both, kept, at_kink = self._pairs(fields)
@@ -73,7 +73,7 @@ class ShiftedReLU:
         mixed[np.diag_indices(units)] += label * density - np.sum(at_kink, axis=1) / units
         return mixed, label * ndtr(h) - np.sum(kept, axis=1) / units
 
-    def loss(self, fields: Fields, label: int) -> float:
+    def loss(self, fields: UnitFields, label: int) -> float:
         units = fields.mean.size
         h = _ratio(fields)
         both, kept, at_kink = self._pairs(fields)
@@ -85,7 +85,7 @@ class ShiftedReLU:
             0.5 * label - label * np.sum(single) / units + 0.5 * np.sum(products) / units**2
         )
 
-    def _pairs(self, fields: Fields) -> tuple[Floats, Floats, Floats]:
+    def _pairs(self, fields: UnitFields) -> tuple[Floats, Floats, Floats]:
         """P(S_k, S_j > 0), E[1(S_k > 0) relu(S_j)], E[δ(S_k) relu(S_j)], each (K, K)."""
         h = _ratio(fields)
         first, second = np.broadcast_arrays(h[:, None], h[None, :])
@@ -151,15 +151,15 @@ class FieldQuadrature:
         self._forces = _function((*fields, y), [*slopes, *forces])
         self._loss = _function((*fields, y), [lost])
 
-    def forces(self, fields: Fields, label: int) -> tuple[Floats, Floats]:
+    def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
         found = self._mean(self._forces, fields, label)
         square = self.units**2
         return found[:square].reshape(self.units, self.units), found[square:]
 
-    def loss(self, fields: Fields, label: int) -> float:
+    def loss(self, fields: UnitFields, label: int) -> float:
         return float(self._mean(self._loss, fields, label)[0])
 
-    def _mean(self, function: Callable[..., Floats], fields: Fields, label: int) -> Floats:
+    def _mean(self, function: Callable[..., Floats], fields: UnitFields, label: int) -> Floats:
         before: Floats = np.array([np.inf])
         for halving in range(_HALVINGS):
             step = _FIRST_STEP / 2**halving
@@ -228,9 +228,9 @@ class FieldFlow:
         parts = [self.means.loss(self._fields(u, biases, label), label) for label in (0, 1)]
         return 0.5 * sum(parts)
 
-    def _fields(self, u: Floats, biases: Floats, label: int) -> Fields:
+    def _fields(self, u: Floats, biases: Floats, label: int) -> UnitFields:
         deviation = np.sqrt(np.sum(u**2 * np.maximum(self.spectra[label], 0.0), axis=1))
-        return Fields(biases, deviation, pair_angles(u, self.spectra[label]))
+        return UnitFields(biases, deviation, pair_angles(u, self.spectra[label]))
 
     def _rate(self, u: Floats, biases: Floats) -> tuple[Floats, Floats]:
         moved, shifted = np.zeros_like(u), np.zeros_like(biases)
@@ -303,7 +303,7 @@ def two_positive(h: Floats, k: Floats, angle: Floats) -> Floats:
     return np.asarray(np.where(at_zero, 0.5 - angle / (2.0 * np.pi), np.maximum(found, 0.0)))
 
 
-def _ratio(fields: Fields) -> Floats:
+def _ratio(fields: UnitFields) -> Floats:
     return np.asarray(fields.mean / np.maximum(fields.deviation, _TINY))
 
 

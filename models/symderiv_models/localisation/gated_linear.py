@@ -113,13 +113,11 @@ class GatedLinear:
         found = vectors @ (rest + (u0 - rest) * left)
         return np.asarray(found.reshape(self.units, -1))
 
-    def least_squares_loss(self) -> float:
-        """⟨(f − y)²⟩ at the limit: ⟨y²⟩ − bᵀ A⁺ b (equations 94 to 96)."""
-        second = float(np.sum(self._weight * self.labels**2))
-        return second - self.merit()
-
     def merit(self) -> float:
-        """bᵀ A⁺ b, what a gating structure wins (equation 99, whose classes have equal weight)."""
+        """bᵀ A⁺ b, what a gating structure wins (equation 99, whose classes have equal weight).
+
+        At the limit ⟨(f − y)²⟩ = ⟨y²⟩ − bᵀ A⁺ b (equations 94 to 96).
+        """
         values, vectors = self._spectrum
         c = vectors.T @ self.source
         moving = values > 0.0

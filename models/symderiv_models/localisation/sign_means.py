@@ -25,7 +25,7 @@ from symderiv.inputs.ring_inputs import NonlinearProcess
 from symderiv.numerics.nodes import gauss_hermite
 from symderiv.numerics.sign_mean4 import sign_mean4
 
-__all__ = ["SignMeans", "one_site_flow", "one_site_means", "orthants", "sign_means"]
+__all__ = ["SampledSignMeans", "one_site_flow", "one_site_means", "orthants", "sign_means"]
 
 #: Most sites for which all orthants are summed.
 MAX_ORTHANT_SITES = 8
@@ -38,7 +38,7 @@ _ORTHANT_POINTS = 1000
 
 
 @dataclass(frozen=True)
-class SignMeans:
+class SampledSignMeans:
     """E[x_i sgn(w·x)] of one class.
 
     Attributes:
@@ -56,7 +56,7 @@ class SignMeans:
 
 def sign_means(
     inputs: NonlinearProcess, label: int, weights: Floats, *, points: int = 2**16, seed: int = 0
-) -> SignMeans:
+) -> SampledSignMeans:
     """The means for weights of shape (D,), by the best route for the gain and D.
 
     Args:
@@ -79,10 +79,10 @@ def sign_means(
         exact = inputs.sites <= MAX_EXACT_SITES
         route = "orthants" if exact else "orthants by Genz"
         spread = np.sqrt(error**2 @ signed**2)
-        return SignMeans(found, np.asarray(spread), near, route)
+        return SampledSignMeans(found, np.asarray(spread), near, route)
     each = _sobol(inputs, label, weights, points // _REPEATS, seed)
     spread = np.std(each, axis=0, ddof=1) / math.sqrt(_REPEATS)
-    return SignMeans(np.mean(each, axis=0), spread, near, "Sobol")
+    return SampledSignMeans(np.mean(each, axis=0), spread, near, "Sobol")
 
 
 def orthants(row: Floats, *, seed: int = 0) -> tuple[Floats, Floats, Floats]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray
 
-__all__ = ["Comparison", "Estimate", "Trial", "compare", "one_trial", "trial_strengths"]
+__all__ = ["Comparison", "Estimate", "PairedTrial", "compare", "one_trial", "trial_strengths"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Truncation:
 
 
 @dataclass(frozen=True)
-class Trial:
+class PairedTrial:
     """Mean (y - ŷ)² on fresh examples and on those of ridge, by model."""
 
     test: Mapping[str, float]
@@ -74,7 +74,7 @@ class Comparison:
     """All trials of a setting."""
 
     setting: Setting
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: tuple[PairedTrial, ...] = field(repr=False)
 
     def error(self, model: str, *, training: bool = False) -> Estimate:
         """E(y - ŷ)² of a model."""
@@ -107,7 +107,7 @@ def compare(setting: Setting, tell: Tell) -> Comparison:
     return Comparison(setting, tuple(trials))
 
 
-def one_trial(setting: Setting, number: int) -> Trial:
+def one_trial(setting: Setting, number: int) -> PairedTrial:
     """One draw of everything, the same whatever the other trials are."""
     layer = trained_layer(setting, number)
     models = _Models(layer)
@@ -120,7 +120,7 @@ def one_trial(setting: Setting, number: int) -> Trial:
         strengths = np.array([c.strengths for c in layer.population.components])
         limit = asymptotic_errors(setting, strengths)
         errors[ASYMPTOTIC] = limit.test, limit.training
-    return Trial(
+    return PairedTrial(
         {name: found[0] for name, found in errors.items()},
         {name: found[1] for name, found in errors.items()},
         models.hermite,

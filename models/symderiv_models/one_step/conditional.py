@@ -33,12 +33,12 @@ import numpy as np
 from symderiv_models.one_step.field_moments import field_moments
 
 if TYPE_CHECKING:
-    from symderiv_models.one_step.field_moments import Moments
-    from symderiv_models.one_step.spiked_mixture import Component, Population, Samples
+    from symderiv_models.one_step.field_moments import HermiteMoments
+    from symderiv_models.one_step.spiked_mixture import Population, Samples, SpikedComponent
 
     Array = np.ndarray
 
-__all__ = ["ConditionalMap", "Fields", "conditional_map"]
+__all__ = ["ConditionalMap", "ConditionedFields", "conditional_map"]
 
 #: What Σ_j |R_ij|^{P+1} may be, for the smallest P of at most _MOST_ORDER.
 _TOLERANCE: Final = 1e-3
@@ -46,7 +46,7 @@ _LEAST_ORDER, _MOST_ORDER = 2, 12
 
 
 @dataclass(frozen=True, eq=False)
-class Fields:
+class ConditionedFields:
     """The fields of one component given κ.
 
     Args:
@@ -64,7 +64,7 @@ class Fields:
     deviations: Array
 
     @classmethod
-    def of(cls, component: Component, first: Array, direction: Array) -> Fields:
+    def of(cls, component: SpikedComponent, first: Array, direction: Array) -> ConditionedFields:
         """Of a component and the trained first layer; the direction is v."""
         basis = np.linalg.qr(np.column_stack([component.directions, direction]))[0]
         outside = first - (first @ basis) @ basis.T
@@ -90,10 +90,10 @@ class Fields:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _ComponentMap:
     """The map on one component: its fields, and the roots of R^{∘p}, p = 2 … P."""
 
-    fields: Fields
+    fields: ConditionedFields
     roots: tuple[Array, ...]
     error_bound: float
 
@@ -112,14 +112,14 @@ class ConditionalMap:
     activation: str
     order: int
     error_bound: float
-    _parts: tuple[_Part, ...]
+    _parts: tuple[_ComponentMap, ...]
 
-    def moments(self, component: int, inputs: Array) -> Moments:
+    def moments(self, component: int, inputs: Array) -> HermiteMoments:
         """c_0, …, c_P and E σ² at inputs in rows: ν is c_0; see above."""
         fields = self.fields(component)
         return field_moments(self.activation, self.order)(fields.means(inputs), fields.deviations)
 
-    def fields(self, component: int) -> Fields:
+    def fields(self, component: int) -> ConditionedFields:
         """The fields of a component given κ."""
         return self._parts[component].fields
 
@@ -138,7 +138,7 @@ class ConditionalMap:
         return np.hstack(blocks)
 
     def _of_component(
-        self, component: int, part: _Part, inputs: Array, random: np.random.Generator
+        self, component: int, part: _ComponentMap, inputs: Array, random: np.random.Generator
     ) -> Array:
         moments = self.moments(component, inputs)
         c = moments.coefficients
@@ -162,12 +162,14 @@ def conditional_map(
         activation: Its text.
     """
     parts = []
-    fields = [Fields.of(component, first, direction) for component in population.components]
+    fields = [
+        ConditionedFields.of(component, first, direction) for component in population.components
+    ]
     cosines = [each.cosines for each in fields]
     order, bound = _order(cosines)
     for each, R in zip(fields, cosines, strict=True):
         roots = tuple(_root(R**p) for p in range(2, order + 1))
-        parts.append(_Part(each, roots, bound))
+        parts.append(_ComponentMap(each, roots, bound))
     return ConditionalMap(activation, order, bound, tuple(parts))
 
 

@@ -34,7 +34,7 @@ from symderiv.numerics.nodes import gauss_legendre
 if TYPE_CHECKING:
     Array = np.ndarray
 
-__all__ = ["FieldMoments", "Moments", "field_moments"]
+__all__ = ["FieldMoments", "HermiteMoments", "field_moments"]
 
 # Mass and moments of z beyond this are below 1e-13 for the orders in use.
 _FAR: Final = 9.0
@@ -46,7 +46,7 @@ _NODES: Final = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class HermiteMoments:
     """Coefficients at pairs (a, s).
 
     Args:
@@ -80,9 +80,9 @@ class FieldMoments:
 
     order: int
     method: str
-    _at: Callable[[Array, Array], Moments]
+    _at: Callable[[Array, Array], HermiteMoments]
 
-    def __call__(self, a: Array, s: Array) -> Moments:
+    def __call__(self, a: Array, s: Array) -> HermiteMoments:
         """At means and deviations of shapes that broadcast to one another; s > 0."""
         return self._at(a, np.broadcast_to(s, a.shape))
 
@@ -103,7 +103,7 @@ def field_moments(text: str, order: int, closed: bool = True) -> FieldMoments:
     return FieldMoments(order, "quadrature", _Quadrature(g, text, order))
 
 
-def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], Moments] | None:
+def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], HermiteMoments] | None:
     x, a = sp.Symbol("x", real=True), sp.Symbol("a", real=True)
     s = sp.Symbol("s", positive=True)
     covariance, mean = sp.Matrix([[s**2]]), sp.Matrix([a])
@@ -116,9 +116,11 @@ def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], Moments] | 
         return None
     made = as_function((a, s), [*forms, found[1]])
 
-    def at(means: Array, deviations: Array) -> Moments:
+    def at(means: Array, deviations: Array) -> HermiteMoments:
         *coefficients, second = (np.broadcast_to(v, means.shape) for v in made(means, deviations))
-        return Moments(np.array(coefficients, dtype=float), np.array(second, dtype=float), 0.0)
+        return HermiteMoments(
+            np.array(coefficients, dtype=float), np.array(second, dtype=float), 0.0
+        )
 
     return at
 
@@ -135,10 +137,10 @@ class _Quadrature:
         self.value = on_arrays(numeric.derivative(0))
         self.kinks = numeric.kinks
 
-    def __call__(self, a: Array, s: Array) -> Moments:
+    def __call__(self, a: Array, s: Array) -> HermiteMoments:
         step, error = self._step(a, s)
         found, second = self._sums(a, s, step)
-        return Moments(found, second, error)
+        return HermiteMoments(found, second, error)
 
     def _step(self, a: Array, s: Array) -> tuple[float, float]:
         """A step at which the numbers do not change any more, and by how much they last did."""

@@ -33,7 +33,7 @@ from symderiv_models.one_step.spiked_mixture import rectified
 
 if TYPE_CHECKING:
     from symderiv_models.one_step.conditional import ConditionalMap
-    from symderiv_models.one_step.spiked_mixture import Component, Population
+    from symderiv_models.one_step.spiked_mixture import Population, SpikedComponent
 
     Array = np.ndarray
 
@@ -126,7 +126,7 @@ def _cases(population: Population, features: ConditionalMap, place: int) -> _Cas
     return _Cases(weight, c[0].T / root, covariance / k, cross / root, square)
 
 
-def _grid(component: Component, basis: Array) -> tuple[Array, Array]:
+def _grid(component: SpikedComponent, basis: Array) -> tuple[Array, Array]:
     """Values of κ, shape (S, d + 1), and their weights."""
     inside = component.directions.T @ basis
     covariance = np.eye(basis.shape[1]) + (inside.T * component.strengths) @ inside

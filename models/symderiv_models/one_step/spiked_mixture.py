@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Array = np.ndarray
 
-__all__ = ["Component", "Population", "Samples", "population", "rectified"]
+__all__ = ["Population", "Samples", "SpikedComponent", "population", "rectified"]
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class SpikedComponent:
     """One normal law.
 
     Args:
@@ -77,7 +77,7 @@ class Population:
         classes: labels are -1 and 1 by component instead of max(0, ξ·x).
     """
 
-    components: tuple[Component, Component]
+    components: tuple[SpikedComponent, SpikedComponent]
     weight: float
     teacher: Array
     classes: bool
@@ -113,7 +113,10 @@ def population(setting: Setting, random: np.random.Generator) -> Population:
     strengths = _strengths(setting, random)
     mean = random.standard_normal(n)
     mean *= setting.mean / np.linalg.norm(mean)
-    components = (Component(mean, first, strengths[0]), Component(-mean, second, strengths[1]))
+    components = (
+        SpikedComponent(mean, first, strengths[0]),
+        SpikedComponent(-mean, second, strengths[1]),
+    )
     teacher = random.standard_normal(n)
     teacher /= np.linalg.norm(teacher) * math.sqrt(_norm(components, setting.mixture_weight))
     classes = setting.task == "classification"
@@ -130,7 +133,7 @@ def _strengths(setting: Setting, random: np.random.Generator) -> Array:
     return found
 
 
-def _norm(components: tuple[Component, Component], weight: float) -> float:
+def _norm(components: tuple[SpikedComponent, SpikedComponent], weight: float) -> float:
     """‖ρ Σ_1 + (1-ρ) Σ_2‖ = 1 + the largest eigenvalue of the spikes' part."""
     shares = (weight, 1.0 - weight)
     scaled = np.hstack(

@@ -24,7 +24,7 @@ _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
-class Decay:
+class ExponentialSum:
     """A sum of exponentials.
 
     Attributes:
@@ -77,14 +77,14 @@ class Decay:
         odd = (1.0 - self.rate < 0.0) & (count % 2 == 1)
         return np.where(odd, -result, result)
 
-    def scaled(self, factor: float) -> Decay:
+    def scaled(self, factor: float) -> ExponentialSum:
         """The curve times a number."""
-        return Decay(self.rate, self.weight, factor * self.amplitude, factor * self.limit)
+        return ExponentialSum(self.rate, self.weight, factor * self.amplitude, factor * self.limit)
 
 
 def decay_of(
     diagonal: Floats, source: Floats, readout: Floats, start: Floats, constant: float = 0.0
-) -> Decay:
+) -> ExponentialSum:
     """The square error E(α) of the system above.
 
     Args:
@@ -122,4 +122,4 @@ def decay_of(
         moment = float(np.mean(ratio)) * stability_gap(pole, a) / roots.value
     weight = moment / roots.slope
     total = float(np.sum(weight))
-    return Decay(unit * roots.value, weight / total, amplitude, limit)
+    return ExponentialSum(unit * roots.value, weight / total, amplitude, limit)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.analysis.linear.coefficients import linear_coefficients
-from symderiv.analysis.linear.decay import Decay, decay_of
+from symderiv.analysis.linear.decay import ExponentialSum, decay_of
 from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 
@@ -187,7 +187,7 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
 
 def generalization_error(
     directions: Directions, learning_rate: float, deviation: Any = 1.0
-) -> Decay:
+) -> ExponentialSum:
     """⟨ε_g⟩(α) at any learning rate, in the limit N → ∞.
 
     Args:
@@ -230,7 +230,7 @@ def finite_dimension(
     learning_rate: float,
     deviation: float = 1.0,
     trainable: int | None = None,
-) -> Decay:
+) -> ExponentialSum:
     r"""The exact mean error of SGD on Gaussian inputs at finite N, per update (use ``after``).
 
     One update is d ← (1 - (η/N) ξ ξᵀ) d. Its second moments C_k = E[d_a²] in the eigenspace k close

@@ -16,7 +16,7 @@ from flint import arb
 
 from symderiv.analysis.linear.certified_roots import secular_rates
 from symderiv.analysis.linear.companion import STEP_DIGITS, companion_rates, moment_error
-from symderiv.analysis.linear.decay import Decay
+from symderiv.analysis.linear.decay import ExponentialSum
 from symderiv.analysis.linear.error_curve import (
     eigendirections,
     generalization_error,
@@ -122,31 +122,17 @@ def linear_digits(
             "the method secular",
             argument="digits",
         )
-    planned, reason = _planned(problem, alpha, method, digits, working_digits)
-    working = planned if working_digits is None else working_digits
-    number = problem.trainable
-
-    def curve(rates: Balls, weights: Balls) -> Balls:
-        return _errors(problem, [sum_of_exponentials(rates, weights, time) for time in alpha])
-
-    def compute() -> Balls:
-        if method == "moments":
-            return _errors(problem, moment_error(problem, alpha))
-        rates, weights = secular_rates(problem) if method == "secular" else companion_rates(problem)
-        return [*rates, *weights, *curve(rates, weights)]
-
-    agreed = computed_twice(compute, working, digits, fixed=working_digits is not None)
-    values = list(agreed.values)
-    enclosures = values
-    difference = None
+    agreed, reason = _agreed(problem, alpha, method, digits, working_digits)
+    values, number = list(agreed.values), problem.trainable
+    enclosures, difference = values, None
     if method != "secular":
-        certified = _certified(problem, alpha, digits)
-        count = len(alpha)
+        enclosures = list(_agreed(problem, alpha, "secular", digits, None)[0].values)
         with working_bits(bits_of(digits + _GUARD)):
-            difference = _largest_difference(values[len(values) - count :], certified[2 * number :])
+            difference = _largest_difference(
+                values[len(values) - len(alpha) :], enclosures[2 * number :]
+            )
         if method == "moments":
-            values = [*certified[: 2 * number], *values]
-        enclosures = certified
+            values = [*enclosures[: 2 * number], *values]
     with working_bits(bits_of(digits + _GUARD)):
         small = [problem.small_learning_rate(time) for time in alpha]
         _, limit = problem.amplitude_and_limit()
@@ -169,15 +155,21 @@ def _errors(problem: ExactLinear, decayed: Balls) -> Balls:
     return [limit + amplitude * part for part in decayed]
 
 
-def _certified(problem: ExactLinear, alpha: list[Fraction], digits: int) -> Balls:
+def _agreed(
+    problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
+) -> tuple[Agreed, str]:
+    """Rates and weights (not of moments) and errors, twice; and why with so many digits."""
+    planned, reason = _planned(problem, alpha, method, digits, working)
+
     def compute() -> Balls:
-        rates, weights = secular_rates(problem)
+        if method == "moments":
+            return _errors(problem, moment_error(problem, alpha))
+        rates, weights = secular_rates(problem) if method == "secular" else companion_rates(problem)
         sums = [sum_of_exponentials(rates, weights, time) for time in alpha]
         return [*rates, *weights, *_errors(problem, sums)]
 
-    planned, _ = _planned(problem, alpha, "secular", digits, None)
-    agreed: Agreed = computed_twice(compute, planned, digits)
-    return list(agreed.values)
+    chosen = planned if working is None else working
+    return computed_twice(compute, chosen, digits, fixed=working is not None), reason
 
 
 def _largest_difference(one: Balls, two: Balls) -> float:
@@ -223,7 +215,7 @@ def _refuse_too_few(plan: Plan, needed: int, method: str, working: int) -> None:
         )
 
 
-def _digits_below_start(curve: Decay, time: float) -> int:
+def _digits_below_start(curve: ExponentialSum, time: float) -> int:
     """How many digits ε_g has lost to its decay."""
     start, end = float(curve(0.0)), float(curve(time))
     if not end > 0.0:

@@ -27,7 +27,7 @@ _LATEST = 1e300
 
 
 @dataclass(frozen=True)
-class PowerLaw:
+class PowerLawSum:
     """L directions with eigenvalues λ_+ l^-(1+β), of which the first ``trainable`` are trained.
 
     Attributes:
@@ -71,7 +71,7 @@ class IntegralApproximation:
 
 
 def integral_approximation(
-    law: PowerLaw, learning_rate: float, alpha: Any, deviation: float = 1.0
+    law: PowerLawSum, learning_rate: float, alpha: Any, deviation: float = 1.0
 ) -> IntegralApproximation:
     """The small-η error of a power law by the Euler–Maclaurin formula.
 
@@ -141,7 +141,7 @@ def _maximum(beta: float, z: Floats, n: int) -> Floats:
     return result
 
 
-def window(law: PowerLaw, learning_rate: float) -> tuple[float, float]:
+def window(law: PowerLawSum, learning_rate: float) -> tuple[float, float]:
     """The α between which ⟨ε_g⟩ ∝ α^(-β/(1+β)) at small η, on the scale of its ends.
 
     The lower end: the largest direction has decayed by 1/e (z = 1), before that nothing is learned.

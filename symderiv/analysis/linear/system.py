@@ -82,7 +82,7 @@ def _functions(system: LinearSystem) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class MomentSystem:
+class DeviationMoments:
     """Coefficients of dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1), l = 0 … L-1.
 
     E^(L) = -Σ_l c_l E^(l) closes it (c_l as in ``closure_coefficients``) and
@@ -140,7 +140,7 @@ def linear_system() -> LinearSystem:
 
 
 @kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
-def moment_system() -> MomentSystem:
+def moment_system() -> DeviationMoments:
     """The system of the moments.
 
     Raises:
@@ -171,7 +171,7 @@ def moment_system() -> MomentSystem:
     }
     if left != 0 or len(closures) != 1:
         raise SymderivError(f"the moments of the deviation do not close: {left} is left")
-    return MomentSystem(shift, source, factor)
+    return DeviationMoments(shift, source, factor)
 
 
 class _OneUnit:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.analysis.linear.decay import Decay
+from symderiv.analysis.linear.decay import ExponentialSum
 from symderiv.analysis.linear.error_curve import (
     Directions,
     check_learning_rate,
@@ -14,7 +14,7 @@ from symderiv.analysis.linear.error_curve import (
     small_learning_rate,
     stability_limit,
 )
-from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
+from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximation, window
 from symderiv.analysis.low_rank import Floats
 
 
@@ -33,7 +33,7 @@ class LinearAnswer:
         stability_limit: the largest η.
     """
 
-    curve: Decay
+    curve: ExponentialSum
     generalization_error: Floats
     small_learning_rate: Floats
     integral: Floats | None
@@ -48,7 +48,7 @@ def linear_answer(
     learning_rate: float,
     alpha: Floats,
     deviation: float = 1.0,
-    law: PowerLaw | None = None,
+    law: PowerLawSum | None = None,
 ) -> LinearAnswer:
     """Everything about one linear network.
 

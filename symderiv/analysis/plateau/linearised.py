@@ -22,7 +22,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS, PlateauForms
-from symderiv.analysis.plateau.surds import Frame, tidy
+from symderiv.analysis.plateau.surds import AlgebraFrame, tidy
 from symderiv.analysis.symmetric import (
     V_TEACHER,
     C,
@@ -77,7 +77,7 @@ def linearised_matrices(
     rho, tau, theta = sp.symbols("rho tau theta", real=True)
     mode = {letter: sp.Symbol(f"{letter}_mode", real=True) for letter in "RSQC"}
     rates = _mode_rates(reduced, mode, rho, tau, theta)
-    short = _Variables(forms.length)
+    short = _PlateauLetters(forms.length)
     state = short.state()
     gradients = {name: value.xreplace({s.M: _M}) for name, value in reduced.gradients.items()}
     overlaps = (R, S, Q, C)
@@ -120,7 +120,7 @@ def linearised_matrices(
     return LinearisedMatrices(*(matrix.applyfunc(short.back) for matrix in (*matrices, whole)))
 
 
-class _Variables:
+class _PlateauLetters:
     """Variables in which the plateau is rational but for roots of single letters.
 
     P = T + D, and one more letter for the sum that stands under the root in the length c; T and D
@@ -143,7 +143,7 @@ class _Variables:
             self._teacher = {_T: solution, _D: row - solution}
             self._back[sum_] = sp.expand(base.xreplace({row: _T + _D}))
             samples = [(m, p, base.xreplace({_M: m, _T: t, row: p})) for m, t, p in samples]
-        self.frame = Frame(symbols, tuple(samples))
+        self.frame = AlgebraFrame(symbols, tuple(samples))
         self._row = row
         self._known: dict[sp.Expr, sp.Expr] = {}
         self.length = self.tidy(length.xreplace(self._teacher))

@@ -37,7 +37,7 @@ from functools import cached_property
 import sympy as sp
 
 from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
-from symderiv.analysis.plateau.surds import Frame, along, positive_root, tidy
+from symderiv.analysis.plateau.surds import AlgebraFrame, along, positive_root, tidy
 from symderiv.analysis.symmetric import V_TEACHER, D, Q, R, T, Unit, V
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations
@@ -53,7 +53,7 @@ TEACHER = sp.Symbol("T", positive=True)
 
 SYMBOLS = (M, TEACHER, D)
 
-FRAME = Frame(
+FRAME = AlgebraFrame(
     SYMBOLS,
     (
         (sp.Integer(2), sp.Rational(7, 8), sp.Rational(1, 9)),

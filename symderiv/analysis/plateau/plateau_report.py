@@ -293,14 +293,7 @@ def plateau_report(
         ToleranceError: The digits were not reached.
     """
     forms, matrices = derived(activation)
-    bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
-    for _ in range(4):
-        numbers = plateau_numbers(forms, teacher, learning_rate, bits)
-        if _accurate(numbers, digits):
-            break
-        bits *= 2
-    else:
-        raise ToleranceError(f"{digits} digits of the plateau were not reached")
+    numbers, bits = _numbers(forms, teacher, learning_rate, digits)
     spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
     if kappa < 0:
@@ -321,18 +314,23 @@ def plateau_report(
         start = float(numbers.Q), float(numbers.R)
         with suppress(ToleranceError, NotYetError):
             equal = equal_students(_noisy(activation), teacher, learning_rate, bits, start)
+    states = (spread, noisy, equal)
     return PlateauReport(
-        activation.text,
-        teacher,
-        learning_rate,
-        digits,
-        forms,
-        numbers,
-        matrices,
-        spread,
-        noisy,
-        equal,
+        activation.text, teacher, learning_rate, digits, forms, numbers, matrices, *states
     )
+
+
+def _numbers(
+    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: sp.Rational, digits: int
+) -> tuple[PlateauNumbers, int]:
+    """The plateau with so many digits, and the bits that they took."""
+    bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
+    for _ in range(4):
+        numbers = plateau_numbers(forms, teacher, learning_rate, bits)
+        if _accurate(numbers, digits):
+            return numbers, bits
+        bits *= 2
+    raise ToleranceError(f"{digits} digits of the plateau were not reached")
 
 
 @lru_cache(maxsize=8)

@@ -20,7 +20,7 @@ from symderiv.gaussian.evaluate import number
 
 
 @dataclass(frozen=True)
-class Frame:
+class AlgebraFrame:
     """The variables of closed forms and exact points at which signs and roots are decided.
 
     Attributes:
@@ -44,7 +44,7 @@ def _is_root(e: sp.Expr) -> bool:
     return bool(e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer)
 
 
-def along(expression: sp.Expr, frame: Frame) -> sp.Expr:
+def along(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """The expression with the bases of roots split into factors, arguments of arcsines factored.
 
     Args:
@@ -57,7 +57,7 @@ def along(expression: sp.Expr, frame: Frame) -> sp.Expr:
 
 
 @lru_cache(maxsize=4096)
-def _root(base: sp.Expr, exponent: sp.Rational, frame: Frame) -> sp.Expr:
+def _root(base: sp.Expr, exponent: sp.Rational, frame: AlgebraFrame) -> sp.Expr:
     """base**exponent with every factor whose sign is known under a root of its own."""
     if not base.is_rational_function():
         return base**exponent
@@ -76,7 +76,7 @@ def _root(base: sp.Expr, exponent: sp.Rational, frame: Frame) -> sp.Expr:
 
 
 @lru_cache(maxsize=4096)
-def _sign(factor: sp.Expr, frame: Frame) -> int:
+def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
     """The sign of a polynomial that is the same at all samples; 0 if it is not known."""
     if factor.is_positive:
         return 1
@@ -88,7 +88,7 @@ def _sign(factor: sp.Expr, frame: Frame) -> int:
     return -1 if all(value < 0 for value in values) else 0
 
 
-def _reduced(expression: sp.Expr, frame: Frame) -> sp.Expr:
+def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """A fraction in lowest terms, each root a variable whose square is known."""
     squares: dict[sp.Symbol, sp.Expr] = {}
     roots: dict[sp.Expr, sp.Symbol] = {}
@@ -126,7 +126,7 @@ def _lowered(part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     return sp.expand(result)
 
 
-def _oriented(product: sp.Expr, frame: Frame) -> sp.Expr:
+def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """Every factor with the sign in which it is positive, so that it meets its own root."""
     factors = []
     for factor in sp.Mul.make_args(product):
@@ -138,7 +138,7 @@ def _oriented(product: sp.Expr, frame: Frame) -> sp.Expr:
     return sp.Mul(*factors)
 
 
-def tidy(expression: sp.Expr, frame: Frame) -> sp.Expr:
+def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """A closed form in lowest terms: rational functions and roots together, arcsines kept apart."""
     split = along(expression, frame)
     calls = sorted(split.atoms(sp.asin), key=sp.default_sort_key)
@@ -160,7 +160,7 @@ def tidy(expression: sp.Expr, frame: Frame) -> sp.Expr:
 
 
 def positive_root(
-    equation: sp.Expr, unknown: sp.Symbol, frame: Frame, height: sp.Expr
+    equation: sp.Expr, unknown: sp.Symbol, frame: AlgebraFrame, height: sp.Expr
 ) -> sp.Expr | None:
     """The positive solution of an equation with roots that has the least height, if it is closed.
 
@@ -247,7 +247,7 @@ def _height(
     height: sp.Expr,
     unknown: sp.Symbol,
     candidate: sp.Expr,
-    frame: Frame,
+    frame: AlgebraFrame,
     point: Sequence[Any],
 ) -> Any:
     """The height at a sample point if the candidate is a positive solution there, else None."""

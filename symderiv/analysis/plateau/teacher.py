@@ -7,7 +7,7 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import sympy as sp
@@ -114,65 +114,6 @@ def teacher_of_moments(
     isotropic = T1 == T2 and D1 == D2
     words = "isotropic inputs" if isotropic else "moments of orders 1 and 2"
     return HomogeneousTeacher(units, _balls_of(exact), modes if isotropic else None, words)
-
-
-def teacher_of_modes(
-    units: int,
-    eigenvalues: Sequence[sp.Rational],
-    weights: Sequence[sp.Rational],
-    diagonal: Sequence[sp.Rational],
-    off_diagonal: Sequence[sp.Rational],
-) -> HomogeneousTeacher:
-    """A teacher given mode by mode, as exact rationals.
-
-    Args:
-        units: M.
-        eigenvalues: ρ_k > 0, distinct.
-        weights: w_k > 0, sum 1.
-        diagonal: t_k,nn.
-        off_diagonal: Row sums (M-1) t_k,nm.
-
-    Raises:
-        InputError: As :func:`teacher_of_moments`; or a spectrum that is not one.
-    """
-    _checked_units(units)
-    if min(eigenvalues) <= 0 or len(set(eigenvalues)) < len(eigenvalues):
-        raise InputError("must be positive and different from each other", argument="eigenvalues")
-    if min(weights) <= 0 or sum(weights) != 1:
-        raise InputError("must be positive with sum 1", argument="weights")
-    if not len(eigenvalues) == len(weights) == len(diagonal) == len(off_diagonal):
-        raise InputError(
-            "give one weight, diagonal and off-diagonal entry per eigenvalue", argument="modes"
-        )
-
-    def order(values: Sequence[sp.Rational], power: int) -> sp.Rational:
-        return sp.Add(
-            *(w * rho**power * x for w, rho, x in zip(weights, eigenvalues, values, strict=True))
-        )
-
-    exact = (
-        order(diagonal, -1),
-        order(off_diagonal, -1),
-        order(diagonal, 0),
-        order(off_diagonal, 0),
-    )
-    _check(1, units, exact[0], exact[1])
-    _check(2, units, exact[2], exact[3])
-
-    def modes(bits: int) -> Modes:
-        with working_bits(bits):
-            pairs = [
-                (rational_ball(a), rational_ball(b))
-                for a, b in zip(diagonal, off_diagonal, strict=True)
-            ]
-            return Modes(
-                tuple(rational_ball(rho) for rho in eigenvalues),
-                tuple(rational_ball(w) for w in weights),
-                tuple(a + b for a, b in pairs),
-                tuple(a - b / (units - 1) for a, b in pairs),
-            )
-
-    return HomogeneousTeacher(units, _balls_of(exact), modes, f"{len(eigenvalues)} modes")
 
 
 def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> HomogeneousTeacher:

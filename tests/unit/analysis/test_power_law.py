@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from symderiv.analysis.linear.error_curve import eigendirections, small_learning_rate
-from symderiv.analysis.linear.power_law import PowerLaw, integral_approximation, window
+from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximation, window
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
 
 ALPHA = np.array([0.0, 1e-6, 0.01, 0.3, 2.0, 30.0, 900.0])
 
 
-def law_of(L: int, exponent: float, trainable: int | None = None) -> PowerLaw:
+def law_of(L: int, exponent: float, trainable: int | None = None) -> PowerLawSum:
     largest = power_law(L, exponent).single().eigenvalue[0]
-    return PowerLaw(L, exponent, float(largest), trainable or L)
+    return PowerLawSum(L, exponent, float(largest), trainable or L)
 
 
 @pytest.mark.parametrize("exponent", [0.05, 0.25, 1.5])
@@ -103,4 +103,4 @@ def test_the_upper_end_is_where_the_first_correction_equals_the_leading_term() -
 @pytest.mark.parametrize("exponent", [0.0, -0.5, math.nan, math.inf])
 def test_exponents_that_are_no_power_law(exponent: float) -> None:
     with pytest.raises(InputError, match="exponent"):
-        PowerLaw(4, exponent, 1.0, 4)
+        PowerLawSum(4, exponent, 1.0, 4)

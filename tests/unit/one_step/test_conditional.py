@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from symderiv_models.one_step.conditional import Fields, conditional_map
+from symderiv_models.one_step.conditional import ConditionedFields, conditional_map
 from symderiv_models.one_step.network import ArrayActivation
 from symderiv_models.one_step.setting import Setting
 from symderiv_models.one_step.spiked_mixture import Population, Samples, population
@@ -52,7 +52,7 @@ def test_conditional_moments_are_those_of_sampled_fields(text: str, component: i
     nu, c1 = moments.coefficients[0, :, 0], moments.coefficients[1, :, 0]
     spread = features.std(axis=1) / math.sqrt(COUNT)
     assert np.all(abs(features.mean(axis=1) - nu) < 5 * spread)
-    fields = Fields.of(drawn.components[component], first, direction)
+    fields = ConditionedFields.of(drawn.components[component], first, direction)
     # Ψ: covariance of features with the normal part of the input
     outside = inputs - inputs.mean(axis=0)
     psi = (features - features.mean(axis=1, keepdims=True)) @ outside / COUNT
@@ -84,7 +84,7 @@ def test_the_map_has_the_covariance_that_the_series_states() -> None:
 def test_the_stated_bound_holds_for_the_covariance_of_two_correlated_fields() -> None:
     drawn, first, direction = _layer()
     found = conditional_map(drawn, first, direction, "erf")
-    fields = Fields.of(drawn.components[0], first, direction)
+    fields = ConditionedFields.of(drawn.components[0], first, direction)
     inputs, _ = _given_kappa(0, drawn, first, direction)
     moments = found.moments(0, inputs[:1])
     means = fields.means(inputs[:1])[:2, 0]

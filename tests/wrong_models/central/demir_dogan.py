@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from symderiv_models.one_step.conditional import ConditionalMap, conditional_map
-from symderiv_models.one_step.field_moments import Moments, field_moments
+from symderiv_models.one_step.field_moments import HermiteMoments, field_moments
 from symderiv_models.one_step.hermite import HermiteModel, hermite_model
 from symderiv_models.one_step.setting import window_degree
 from symderiv_models.one_step.spiked_mixture import Samples
@@ -186,7 +186,7 @@ class Map:
         return found
 
     def _rest(
-        self, moments: Moments, roots: tuple[Array, ...], random: np.random.Generator
+        self, moments: HermiteMoments, roots: tuple[Array, ...], random: np.random.Generator
     ) -> Array:
         """Φ^(1/2) g, or one entry of g with the right variances."""
         c = moments.coefficients

@@ -1,4 +1,4 @@
-r"""Late learning of K = M units on a spectrum: decay rates, ε_g(α), scaling exponent, stability.
+r"""The late dynamics of K = M units: decay rates, ε_g(α), scaling exponent, stability.
 
 Numbers from the symbolic linearisation (:mod:`symderiv.analysis.late.perfect_learning`), in its
 basis (uniform, differing), multiplicities μ = (1, M-1). Per eigenspace ρ_k (weight w_k) let r be
@@ -71,17 +71,14 @@ class PowerFit:
         exponent: slope of ln ε_g over ln α.
         error: half the spread of local slopes in the window, or the standard error if larger.
         window: the α between which it was fitted.
-        local: slopes at ``local_alpha``, shape (n,).
     """
 
     exponent: float
     error: float
     window: tuple[float, float]
-    local_alpha: Floats
-    local: Floats
 
 
-class Asymptotics:
+class LateDynamics:
     """The linearised dynamics of a learning problem around Q = R = T.
 
     Args:
@@ -91,9 +88,9 @@ class Asymptotics:
         weight: their multiplicities over N, shape (L,), sum 1.
         learning_rate: η > 0.
         order: "full" keeps the η² terms.
+        teachers: T1 and D1, their covariance per mean eigenvalue: the overlaps of teacher weights
+            in every eigenspace are T1 on the diagonal, and D1 is the sum of a row without it.
         label_noise: σ ≥ 0; it acts by the η² terms.
-        T1, D1: teachers' covariance per mean eigenvalue: the overlaps of teacher weights in every
-            eigenspace are T1 on the diagonal, and D1 is the sum of a row without it.
 
     Raises:
         InputError: a value outside its range, or no linearisation (see :func:`perfect_learning`).
@@ -107,8 +104,7 @@ class Asymptotics:
         weight: Sequence[float] | Floats,
         learning_rate: float,
         order: Order = "small-learning-rate",
-        T1: Any = 1,
-        D1: Any = 0,
+        teachers: tuple[Any, Any] = (1, 0),
         label_noise: float = 0.0,
     ) -> None:
         if not (math.isfinite(learning_rate) and learning_rate > 0):
@@ -131,10 +127,10 @@ class Asymptotics:
         self.theory: PerfectLearning = perfect_learning(activation)
         # The order parameters T, D that the activations see carry the mean eigenvalue.
         scale = self.mean_eigenvalue
-        exact = (T1, D1) if abs(scale - 1) < 1e-12 else (float(T1) * scale, float(D1) * scale)
+        T1, D1 = (float(each) for each in teachers)
+        exact = teachers if abs(scale - 1) < 1e-12 else (T1 * scale, D1 * scale)
         self.teacher_moments = exact
         self.coefficients: Coefficients = self.theory.coefficients(units, *exact)
-        T1, D1 = float(T1), float(D1)
         self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
         self.response = np.array([[float(h) for h in row] for row in self.coefficients.response])
         self.agitation = np.array([[float(h) for h in row] for row in self.coefficients.agitation])
@@ -399,4 +395,4 @@ def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -
     local = np.gradient(y, x)
     spread = 0.5 * float(np.max(local) - np.min(local))
     deviation = float(math.sqrt(max(covariance[0, 0], 0.0)))
-    return PowerFit(float(slope), max(spread, deviation), window, alpha[inside], local)
+    return PowerFit(float(slope), max(spread, deviation), window)

@@ -7,7 +7,7 @@ import time
 import mpmath
 import numpy as np
 
-from symderiv.analysis.late.asymptotics import Asymptotics
+from symderiv.analysis.late.late_dynamics import LateDynamics
 from symderiv.inputs import power_law
 
 EIGENVALUES = 4096
@@ -16,7 +16,7 @@ EIGENVALUES = 4096
 def rows() -> list[tuple[str, str, str, bool]]:
     """What was measured, the result, what it must be, and whether it is."""
     component = power_law(EIGENVALUES, 1.0).single()
-    theory = Asymptotics("erf", 4, component.eigenvalue, component.weight, 0.1)
+    theory = LateDynamics("erf", 4, component.eigenvalue, component.weight, 0.1)
     theory.generalization_error([1.0], 0.1)  # compilation
     alpha = np.geomspace(1.0, 1e6, 100)
     seconds = []
@@ -35,7 +35,7 @@ def rows() -> list[tuple[str, str, str, bool]]:
     ]
 
 
-def _relative_error(theory: Asymptotics, alpha: float, value: float) -> float:
+def _relative_error(theory: LateDynamics, alpha: float, value: float) -> float:
     context = mpmath.MPContext()
     context.dps = 60
     eta, at = context.mpf(theory.learning_rate), context.mpf(float(alpha))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from symderiv.analysis.late.asymptotics import Asymptotics, fitted_exponent
+from symderiv.analysis.late.late_dynamics import LateDynamics, fitted_exponent
 from symderiv.analysis.late.perfect_learning import perfect_learning, tidied
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
@@ -110,13 +110,13 @@ class Full:
         )
 
 
-def asymptotics(units, T1, D1, eta, order):
-    return Asymptotics("erf", units, RHO, WEIGHT, eta, order, T1=T1, D1=D1)
+def dynamics(units, T1, D1, eta, order):
+    return LateDynamics("erf", units, RHO, WEIGHT, eta, order, (T1, D1))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_rates_are_the_eigenvalues_of_the_full_equations(case):
-    full, found = Full(*case), asymptotics(*case)
+    full, found = Full(*case), dynamics(*case)
     n, h = 4 * RHO.size, 2e-4
     jacobian = np.empty((n, n))
     for column in range(n):
@@ -134,7 +134,7 @@ def test_rates_are_the_eigenvalues_of_the_full_equations(case):
 @pytest.mark.parametrize("case", CASES[1:3])
 def test_the_second_order_error_is_that_of_the_full_equations(case):
     """Its relative error shrinks with the distance; that of the first order does not."""
-    full, found = Full(*case), asymptotics(*case)
+    full, found = Full(*case), dynamics(*case)
     rng = np.random.default_rng(4)
     alpha = np.array([0.0, 1.0, 4.0, 10.0, 20.0])
     draws = rng.normal(size=(2, 3)), 1.0 + rng.random((2, 3))
@@ -158,9 +158,9 @@ def test_the_second_order_error_is_that_of_the_full_equations(case):
 
 def test_the_critical_learning_rate_is_where_a_rate_changes_sign():
     for units, T1, D1 in ((2, "1", "0"), (4, "1.4", "-0.2")):
-        critical = asymptotics(units, T1, D1, 1.0, "full").critical_learning_rate
+        critical = dynamics(units, T1, D1, 1.0, "full").critical_learning_rate
         below, above = (
-            np.min(asymptotics(units, T1, D1, factor * critical, "full").rates())
+            np.min(dynamics(units, T1, D1, factor * critical, "full").rates())
             for factor in (1 - 1e-6, 1 + 1e-6)
         )
         assert below > 0 > above
@@ -168,7 +168,7 @@ def test_the_critical_learning_rate_is_where_a_rate_changes_sign():
 
 def test_no_state_outside_of_the_symmetric_ones_is_less_stable():
     """Full Jacobian, all matrices: at the critical learning rate nothing else grows."""
-    critical = asymptotics(3, "1", "0", 1.0, "full").critical_learning_rate
+    critical = dynamics(3, "1", "0", 1.0, "full").critical_learning_rate
     full = Full(3, "1", "0", critical, "full")
     base = full.flat(np.zeros((3, 3, 3)), np.zeros((3, 3, 3)))
     columns = []
@@ -210,7 +210,7 @@ def test_matrices_are_symbolic_in_the_number_of_units():
 
 def test_the_first_order_sum_at_many_eigenvalues_against_60_digits():
     model = power_law(4096, 1.0).components[0]
-    found = Asymptotics("erf", 4, model.eigenvalue, model.weight, 0.1)
+    found = LateDynamics("erf", 4, model.eigenvalue, model.weight, 0.1)
     alpha = [0.0, 10.0, 1e3, 1e5]
     value = found.generalization_error(alpha, 0.1, second_order=False)
     context = mpmath.MPContext()
@@ -236,7 +236,7 @@ def test_the_error_decays_with_the_exponent_of_the_spectrum():
     beta, fits = 1.0, []
     for L in (256, 4096):
         model = power_law(L, beta).components[0]
-        found = Asymptotics("erf", 2, model.eigenvalue, model.weight, 0.05)
+        found = LateDynamics("erf", 2, model.eigenvalue, model.weight, 0.05)
         alpha = np.geomspace(*found.window, 40)
         fits.append(fitted_exponent(alpha, found.generalization_error(alpha), found.window))
     off = [abs(fit.exponent + beta / (1 + beta)) for fit in fits]
@@ -247,22 +247,22 @@ def test_the_error_decays_with_the_exponent_of_the_spectrum():
 def test_what_has_no_linearisation_is_refused():
     eigenvalue, weight = np.ones(1), np.ones(1)
     with pytest.raises(InputError, match="kink"):
-        Asymptotics("relu", 2, eigenvalue, weight, 0.1)
+        LateDynamics("relu", 2, eigenvalue, weight, 0.1)
     with pytest.raises(InputError, match="does not tell units apart"):
-        Asymptotics("linear", 2, eigenvalue, weight, 0.1)
+        LateDynamics("linear", 2, eigenvalue, weight, 0.1)
     with pytest.raises(InputError, match="below 2"):
-        Asymptotics("erf", 1, eigenvalue, weight, 0.1)
+        LateDynamics("erf", 1, eigenvalue, weight, 0.1)
     with pytest.raises(InputError, match=r"D: 3/2 is outside \(-1, 1\)"):
-        Asymptotics("erf", 2, eigenvalue, weight, 0.1, D1="1.5")
+        LateDynamics("erf", 2, eigenvalue, weight, 0.1, teachers=(1, "1.5"))
     with pytest.raises(InputError, match="learning_rate"):
-        Asymptotics("erf", 2, eigenvalue, weight, 0.0)
+        LateDynamics("erf", 2, eigenvalue, weight, 0.0)
 
 
 def test_a_state_below_its_critical_rate_is_stable_and_says_so():
-    case = asymptotics(2, "1", "0", 1.0, "full")
+    case = dynamics(2, "1", "0", 1.0, "full")
     assert case.stable
     assert not replace_rate(case, 2 * case.critical_learning_rate).stable
 
 
 def replace_rate(case, eta):
-    return Asymptotics("erf", case.units, case.eigenvalue, case.weight, eta, "full")
+    return LateDynamics("erf", case.units, case.eigenvalue, case.weight, eta, "full")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import symderiv_kernels.erf
 
-from symderiv.analysis.late.asymptotics import Asymptotics, _decays
+from symderiv.analysis.late.late_dynamics import LateDynamics, _decays
 
 pytestmark = pytest.mark.days(6)
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.days(6)
 @pytest.mark.parametrize(("units", "D1"), [(2, 0.4), (3, -0.3), (4, 0.9)])
 def test_teacher_lengths_are_the_eigenvalues_of_their_covariance(units: int, D1: float) -> None:
     """T1 on the diagonal, rows that sum to T1 + D1: one uniform mode, units - 1 differing ones."""
-    found = Asymptotics("erf", units, [1.5, 0.5], [0.5, 0.5], 0.1, T1=1.2, D1=D1)
+    found = LateDynamics("erf", units, [1.5, 0.5], [0.5, 0.5], 0.1, teachers=(1.2, D1))
     covariance = np.full((units, units), D1 / (units - 1))
     np.fill_diagonal(covariance, 1.2)
     values, axes = np.linalg.eigh(covariance)
@@ -41,7 +41,7 @@ def _symmetric(uniform: float, differing: float, units: int) -> np.ndarray:
 @pytest.mark.parametrize("units", [2, 3])
 def test_the_error_next_to_the_teachers_is_that_of_the_module(order: str, units: int) -> None:
     """To second order in the distance: J·B = B·B + r, J·J = B·B + 2r + r (B·B)⁻¹ r + D⊥."""
-    found = Asymptotics("erf", units, RHO, WEIGHT, 0.1, order=order, T1=1.2, D1=0.4)
+    found = LateDynamics("erf", units, RHO, WEIGHT, 0.1, order=order, teachers=(1.2, 0.4))
     teacher = _symmetric(*found.teacher, units)
     Q, R, T = (np.zeros((units, units)) for _ in range(3))
     for rho, w, r, D in zip(RHO, WEIGHT, OVERLAP.T, DISTANCE.T, strict=True):
@@ -69,7 +69,7 @@ def test_the_error_next_to_the_teachers_is_that_of_the_module(order: str, units:
 
 def test_small_distances_decay_with_twice_the_stiffness_of_their_eigenspace() -> None:
     """Without η² terms each eigenspace is alone: eigenvalue by eigenvalue, exponentials."""
-    found = Asymptotics("erf", 3, RHO, WEIGHT, 0.3, T1=1.2, D1=0.4)
+    found = LateDynamics("erf", 3, RHO, WEIGHT, 0.3, teachers=(1.2, 0.4))
     times = np.array([0.0, 1.0, 10.0])
     for kind in range(2):
         for k in range(2):
@@ -87,19 +87,19 @@ def test_small_distances_decay_with_twice_the_stiffness_of_their_eigenspace() ->
 
 
 def test_only_the_full_flow_can_be_unstable() -> None:
-    limit = Asymptotics("erf", 2, RHO, WEIGHT, 0.1, order="full").critical_learning_rate
+    limit = LateDynamics("erf", 2, RHO, WEIGHT, 0.1, order="full").critical_learning_rate
     for part, stable in ((0.98, True), (1.02, False)):
-        full = Asymptotics("erf", 2, RHO, WEIGHT, part * limit, order="full")
+        full = LateDynamics("erf", 2, RHO, WEIGHT, part * limit, order="full")
         assert full.stable == stable
         assert (min(full.rates()) > 0) == stable
-        assert Asymptotics("erf", 2, RHO, WEIGHT, part * limit).stable
+        assert LateDynamics("erf", 2, RHO, WEIGHT, part * limit).stable
 
 
 def test_the_curvature_of_the_noise_is_that_of_the_module() -> None:
     """Second differences of Γ on states R = T + δ, Q = T + 2δ, δ uniform, differing or both."""
     units, T1, D1, h = 3, 1.2, 0.4, 2e-3
     found = np.array(
-        Asymptotics("erf", units, [1.0], [1.0], 0.1, T1=T1, D1=D1).theory.noise_curvature(
+        LateDynamics("erf", units, [1.0], [1.0], 0.1, teachers=(T1, D1)).theory.noise_curvature(
             units, T1, D1
         )
     )
@@ -134,5 +134,5 @@ def test_many_times_are_summed_in_blocks_whose_ends_are_not_lost() -> None:
 
 @pytest.mark.parametrize("mean", [0.5, 2.0])
 def test_teachers_are_seen_through_the_mean_eigenvalue(mean: float) -> None:
-    seen = Asymptotics("erf", 3, [mean], [1.0], 0.1, T1=1.5, D1=0.25)
+    seen = LateDynamics("erf", 3, [mean], [1.0], 0.1, teachers=(1.5, 0.25))
     assert seen.teacher_moments == (1.5 * mean, 0.25 * mean)
