@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
+import math
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from symderiv_codegen import (
     Array,
@@ -87,3 +90,31 @@ def text_of(program: Program, name: str = "p") -> str:
     marks = [n for n, line in enumerate(lines) if line.strip().startswith('"""')]
     ends = [n for n, line in enumerate(lines) if line.strip().endswith('"""')]
     return "\n".join(lines[: marks[0]] + lines[ends[-1] + 1 :])
+
+
+def by_definition(value: sp.Expr, indices: tuple[sp.Idx, ...], **known: Any) -> np.ndarray:
+    """An expression at all places of its indices, every sum term by term; ``known`` has ranges."""
+
+    def at(part: Any, place: dict[str, Any]) -> Any:
+        if isinstance(part, sp.Sum):
+            *inner, (index, low, high) = part.limits
+            summand = sp.Sum(part.function, *inner) if inner else part.function
+            turns = range(at(low, place), at(high, place) + 1)
+            return math.fsum(at(summand, {**place, str(index): turn}) for turn in turns)
+        if isinstance(part, sp.Indexed):
+            return known[str(part.base)][tuple(at(index, place) for index in part.indices)]
+        if isinstance(part, sp.Symbol | sp.Idx):
+            return place[str(part)]
+        if not part.args:
+            return int(part) if part.is_Integer else float(part)
+        numbers = [at(each, place) for each in part.args]
+        named = {sp.Add: lambda *all: sum(all), sp.Mul: lambda *all: math.prod(all), sp.Pow: pow}
+        return named.get(part.func, getattr(math, part.func.__name__, None))(*numbers)
+
+    ends = [range(known[str(index.upper + 1)]) for index in indices]
+    names = [str(index) for index in indices]
+    found = [
+        at(value, {**known, **dict(zip(names, place, strict=True))})
+        for place in itertools.product(*ends)
+    ]
+    return np.reshape(found, [len(end) for end in ends])

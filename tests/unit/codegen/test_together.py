@@ -12,6 +12,7 @@ from symderiv_codegen.passes.inline import with_inner_locals
 from symderiv_codegen.passes.lower import inlined_nests
 from symderiv_codegen.printers import elementary
 from symderiv_codegen.printers.numba import NumbaModule
+from unit.codegen.support import by_definition
 
 K, M = sp.symbols("K M", integer=True, positive=True)
 i, j, p, q = (sp.Idx(name, K) for name in "ijpq")
@@ -24,9 +25,11 @@ INPUTS = (
     Array("v", ("K",)),
     Array("u", ("M",)),
 )
-OUTPUT, OTHER = (Array(name, ("K", "K"), symmetric=True) for name in "FG")
-MEANS = Array("W", ("K",))
-CROSS = Array("B", ("K", "M"))
+OUTPUTS = (
+    *(Array(name, ("K", "K"), symmetric=True) for name in "FG"),
+    Array("W", ("K",)),
+    Array("B", ("K", "M")),
+)
 
 
 def total(value: sp.Expr, *indices: sp.Idx) -> sp.Expr:
@@ -40,7 +43,7 @@ def roots(values: np.ndarray, count: int) -> None:
     values[:count] = 1 / np.sqrt(values[:count])
 
 
-def fast_text(*body: Assignment, outputs: tuple[Array, ...] = (OUTPUT,)) -> tuple[str, Any]:
+def fast_text(*body: Assignment, outputs: tuple[Array, ...]) -> tuple[str, Any]:
     """The loops as they are printed for known sizes, and the same loops as a Python function."""
     procedure = Procedure("f", "f.", INPUTS, outputs, (), body)
     program = Program("one", "One.", {}, (), ("K", "M"), (), (procedure,), small=("K", "M"))
@@ -65,97 +68,68 @@ def data(units: int, teachers: int) -> dict[str, Any]:
     }
 
 
-def run(function: Any, given: dict[str, Any]) -> np.ndarray:
-    units, teachers = given["H"].shape
-    result = np.full((units, units), np.nan)
+def agrees(assignments: tuple[Assignment, ...], units: int, teachers: int) -> str:
+    """The text of loops that give every array what its assignment says."""
+    arrays = [next(a for a in OUTPUTS if a.name == str(one.target.base)) for one in assignments]
+    text, function = fast_text(*assignments, outputs=tuple(arrays))
+    given = data(units, teachers)
+    sizes = {"K": units, "M": teachers}
+    found = [np.full([sizes[size] for size in array.shape], np.nan) for array in arrays]
     with np.errstate(invalid="ignore"):
-        function(*given.values(), result, units, teachers)
-    return result
+        function(*given.values(), *found, units, teachers)
+    for one, values in zip(assignments, found, strict=True):
+        expected = by_definition(one.value, one.target.indices, **sizes, **given)
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
+    return text
+
+
+def text_of(value: sp.Expr, units: int, teachers: int = 1, *, symmetric: bool = False) -> str:
+    """The same of a single array with two indices."""
+    return agrees((Assignment(F[i, j], value, symmetric=symmetric),), units, teachers)
 
 
 def test_arguments_of_a_double_sum_are_written_down_and_evaluated_at_once() -> None:
     value = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q] + S[p, q] * S[i, j]), p, q)
     value += total(v[p] * u[m] * sp.asin(S[i, j] * H[p, m]), p, m)
-    text, function = fast_text(Assignment(F[i, j], value))
+    for units, teachers in ((1, 1), (3, 2), (2, 5)):
+        text = text_of(value, units, teachers)
     assert text.count("_arcsines(arcsines, count)") == 1
     assert "math.asin" not in text
-    for units, teachers in ((1, 1), (3, 2), (2, 5)):
-        given = data(units, teachers)
-        one, two = given["S"], given["H"]
-        first = np.einsum("ip,jq->ijpq", one, one) + np.einsum("ij,pq->ijpq", one, one)
-        second = np.einsum("ij,pm->ijpm", one, two)
-        expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], np.arcsin(first))
-        expected += np.einsum("p,m,ijpm->ij", given["v"], given["u"], np.arcsin(second))
-        np.testing.assert_allclose(run(function, given), expected, rtol=1e-13, atol=1e-15)
 
 
 def test_only_half_of_the_pairs_is_written_down_and_there_is_room_for_them() -> None:
     value = total(v[p] * v[q] * sp.asin(S[p, q]) * S[i, j], p, q)
     value += total(u[m] * u[n] * sp.asin(S[i, j] * u[m] * u[n] / 9), m, n)
-    text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
+    text = text_of(value, 4, 3, symmetric=True)
     assert "for q in range(p + 1):" in text
     assert "for n in range(m + 1):" in text
-    given = data(4, 3)
-    arcs = given["v"] @ np.arcsin(given["S"]) @ given["v"]
-    products = np.einsum("ij,m,n->ijmn", given["S"], given["u"], given["u"]) / 9
-    expected = arcs * given["S"]
-    expected += np.einsum("m,n,ijmn->ij", given["u"], given["u"], np.arcsin(products))
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
 
 
 def test_several_calls_of_one_summand_lie_side_by_side() -> None:
     two = sp.asin(S[i, p] * v[q] / 4) * sp.asin(S[j, q] * v[p] / 4)
-    text, function = fast_text(Assignment(F[i, j], total(two, p, q)))
-    assert "count += 2" in text
-    given = data(3, 1)
-    left = np.arcsin(np.einsum("ip,q->ipq", given["S"], given["v"]) / 4)
-    right = np.arcsin(np.einsum("jq,p->jpq", given["S"], given["v"]) / 4)
-    expected = np.einsum("ipq,jpq->ij", left, right)
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+    assert "count += 2" in text_of(total(two, p, q), 3)
 
 
 def test_few_evaluations_are_left_to_the_library() -> None:
-    text, function = fast_text(Assignment(F[i, j], total(v[p] * sp.asin(S[i, p] * S[j, p]), p)))
+    text = text_of(total(v[p] * sp.asin(S[i, p] * S[j, p]), p), 3)
     assert "math.asin" in text
     assert "_arcsines" not in text
-    given = data(3, 1)
-    products = np.einsum("ip,jp->ijp", given["S"], given["S"])
-    np.testing.assert_allclose(run(function, given), np.arcsin(products) @ given["v"], rtol=1e-13)
 
 
 def test_an_argument_that_needs_a_sum_is_not_asked_for_before_the_sum() -> None:
     mean = total(v[q] * S[i, q], q) / 20
     value = total(total(sp.asin(H[p, m] * mean + S[i, j]) * u[m], m) * v[p], p)
-    text, function = fast_text(Assignment(F[i, j], value))
-    given = data(3, 4)
-    inside = np.einsum("pm,i->ipm", given["H"], given["S"] @ given["v"] / 20)
-    arcs = np.arcsin(inside[:, None] + given["S"][:, :, None, None])
-    expected = np.einsum("ijpm,m,p->ij", arcs, given["u"], given["v"])
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
-    assert "_arcsines" not in text
+    assert "_arcsines" not in text_of(value, 3, 4)
 
 
 def test_what_other_sums_give_between_the_double_sums_is_waited_for() -> None:
     mean = total(S[i, q] * v[q], q)
     first = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q]), p, q)
-    value = first + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + mean**2)), p, m)
-    _, function = fast_text(Assignment(F[i, j], value))
-    given = data(3, 2)
-    arcs = np.arcsin(np.einsum("ip,jq->ijpq", given["S"], given["S"]))
-    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], arcs)
-    means = given["S"] @ given["v"]
-    arcs = np.arcsin(given["H"] / (1 + means[:, None, None] ** 2))
-    expected = expected + np.einsum("p,m,ipm->i", given["v"], given["u"], arcs)[:, None]
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+    text_of(first + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + mean**2)), p, m), 3, 2)
 
 
 def test_an_argument_that_needs_another_value_is_not_asked_for_before_it() -> None:
-    nested = total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q)
-    _, function = fast_text(Assignment(F[i, j], nested))
-    given = data(3, 1)
-    inner = np.arcsin(np.einsum("ip,jq->ijpq", given["S"], given["S"]))
-    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], np.arcsin(given["S"] * inner))
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+    text_of(total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q), 3)
 
 
 def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_indices() -> None:
@@ -163,26 +137,14 @@ def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_ind
         return 1 / sp.sqrt(1 + S[index, index] - S[i, index] * S[j, index])
 
     value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
-    text, function = fast_text(Assignment(F[i, j], value, symmetric=True))
+    text = text_of(value, 9, symmetric=True)
     assert "math.sqrt" not in text
     assert text.count("to_inverse_roots(inverse_roots, K)") == 1
     assert "math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])" in text
-    given = data(9, 1)
-    one = given["S"]
-    roots = 1 / np.sqrt(1 + np.diag(one) - one[:, None] * one[None])
-    terms = np.exp(np.einsum("pq,ijp,ijq->ijpq", one, roots, roots))
-    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], terms)
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
 
 
 def test_what_changes_with_the_outer_sum_is_not_tabulated() -> None:
-    value = total(v[p] * v[q] / (2 + S[p, q] * S[i, j]), p, q)
-    text, function = fast_text(Assignment(F[i, j], value))
-    assert "each_" not in text
-    given = data(3, 1)
-    quotients = 1 / (2 + np.einsum("pq,ij->ijpq", given["S"], given["S"]))
-    expected = np.einsum("p,q,ijpq->ij", given["v"], given["v"], quotients)
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
+    assert "each_" not in text_of(total(v[p] * v[q] / (2 + S[p, q] * S[i, j]), p, q), 3)
 
 
 def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_array() -> None:
@@ -199,35 +161,19 @@ def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_ar
         Assignment(G[i, j], base(j) ** (-sp.Rational(3, 2)) - 1 / sp.sqrt(base(j))),
         Assignment(B[i, n], 1 / sp.sqrt(other(n))),
     )
-    text, function = fast_text(*body, outputs=(MEANS, OTHER, CROSS))
+    text = agrees(body, 3, 2)
     assert text.count("to_inverse_roots(inverse_roots, K + M)") == 1
     assert "inverse_roots_element = inverse_roots[K + m]\n" in text
     assert "inverse_roots_element * inverse_roots_element" in text
     assert "inverse_roots_j = inverse_roots[j]\n" in text
     assert text.count("inverse_roots_j") == 5
     assert "math.sqrt" not in text
-    given = data(3, 2)
-    one, two = given["S"], given["u"]
-    first, second, third = (np.full(shape, np.nan) for shape in (3, (3, 3), (3, 2)))
-    function(*given.values(), first, second, third, 3, 2)
-    bases = 1 + np.diag(one) * one**2
-    others = 2 + two**2 * np.diag(one)[:, None]
-    sums = bases**-0.5 @ given["v"] + (1 / others + others**-0.5) @ two
-    np.testing.assert_allclose(first, sums, rtol=1e-13)
-    np.testing.assert_allclose(second, bases**-1.5 - bases**-0.5, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(third, others**-0.5, rtol=1e-13)
 
 
 def test_a_table_that_needs_inverse_roots_is_filled_behind_them() -> None:
     root = 1 / sp.sqrt(1 + S[q, q] * S[i, j])
-    value = total(v[p] * S[p, q] * (root + 1 / (3 + root)), p, q)
-    text, function = fast_text(Assignment(F[i, j], value))
+    text = text_of(total(v[p] * S[p, q] * (root + 1 / (3 + root)), p, q), 3)
     assert text.index("to_inverse_roots(") < text.index("each_inverse[p] =")
-    given = data(3, 1)
-    one = given["S"]
-    roots_of = 1 / np.sqrt(1 + np.einsum("qq,ij->ijq", one, one))
-    expected = (roots_of + 1 / (3 + roots_of)) @ one @ given["v"]
-    np.testing.assert_allclose(run(function, given), expected, rtol=1e-13)
 
 
 def test_a_table_stands_behind_what_it_needs_and_in_front_of_its_readers() -> None:
@@ -235,14 +181,5 @@ def test_a_table_stands_behind_what_it_needs_and_in_front_of_its_readers() -> No
         return 1 / sp.sqrt(1 + S[index, index] - S[i, index] ** 2 / (1 + S[i, i]))
 
     value = total(u[m] * H[i, m], m) + total(v[p] * root(p), p)
-    body = Assignment(W[i], value), Assignment(G[i, j], root(j) * v[j])
-    text, function = fast_text(*body, outputs=(MEANS, OTHER))
+    text = agrees((Assignment(W[i], value), Assignment(G[i, j], root(j) * v[j])), 4, 3)
     assert "to_inverse_roots(inverse_roots, K)" in text
-    given = data(4, 3)
-    one = given["S"]
-    first, second = np.full(4, np.nan), np.full((4, 4), np.nan)
-    function(*given.values(), first, second, 4, 3)
-    roots_of = (1 + np.diag(one) - one**2 / (1 + np.diag(one))[:, None]) ** -0.5
-    expected = given["H"] @ given["u"] + roots_of @ given["v"]
-    np.testing.assert_allclose(first, expected, rtol=1e-13)
-    np.testing.assert_allclose(second, roots_of * given["v"], rtol=1e-13)
