@@ -10,17 +10,15 @@ conditioned fields, and so on the norms of the students.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-from symderiv.foundation.packing import Packing
+from benchmarks.kernel_limits import calls_of, packed, seconds_per_call
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.storage.kernels import load_kernel
 
-REPEATS, CALLS = 400, 1000
+TURNS, CALLS = 40, 1000
 NUMBERS = {
     "eigenvalue": 1.0,
     "weight": 1.0,
@@ -30,51 +28,23 @@ NUMBERS = {
 }
 
 
-def vectors(layout: dict[str, dict[str, tuple[str, ...]]], K: int, M: int, norm: float) -> Packed:
-    """State, sizes, parameters and room for the derivative of units in general position."""
+def vectors(layout: Any, K: int, M: int, norm: float) -> tuple[np.ndarray, ...]:
+    """What a right-hand side takes, of units in general position."""
     rng = np.random.default_rng(K + M)
     rows = rng.normal(size=(K + M, 30)) / 30**0.5
     rows[:K] *= norm
     C = rows @ rows.T
     known = {
-        **NUMBERS,
         "student_overlap": C[:K, :K, None],
         "cross_overlap": C[:K, K:, None],
         "teacher_overlap": C[K:, K:, None],
         "T": C[K:, K:],
         "v": rng.normal(size=K),
-        "v_teacher": np.ones(M),
+        "v_teacher": 1.0,
         "student_biases": rng.normal(size=K) / 2,
         "teacher_biases": rng.normal(size=M) / 2,
     }
-    packed = []
-    for vector in ("state", "parameters"):
-        packing = Packing.of(layout, vector, K=K, M=M, L=1)
-        shaped = {
-            name: np.broadcast_to(known.get(name, 0.0), shape)
-            for name, shape in packing.shapes.items()
-        }
-        packed.append(packing.packed(**shaped))
-    return packed[0], np.array([K, M, 1]), packed[1], np.zeros_like(packed[0])
-
-
-Packed = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-
-
-def timed(function: Callable[..., None]) -> Callable[[Packed], float]:
-    """Seconds of a call among many."""
-
-    @njit
-    def run(state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
-        for _ in range(CALLS):
-            function(0.0, state, sizes, parameters, derivative)
-
-    def seconds(packed: Packed) -> float:
-        begun = time.perf_counter()
-        run(*packed)
-        return (time.perf_counter() - begun) / CALLS
-
-    return seconds
+    return packed(layout, K, M, NUMBERS | known)
 
 
 def main() -> None:
@@ -85,13 +55,14 @@ def main() -> None:
     )
     for units, norm in ((2, 0.3), (2, 1.0), (2, 2.0), (4, 1.0)):
         both = [
-            (timed(kernel.right_hand_side_for(units, units)),
-             vectors(kernel.module.LAYOUT, units, units, norm))
+            calls_of(
+                kernel.right_hand_side_for(units, units),
+                *vectors(kernel.module.LAYOUT, units, units, norm),
+            )
             for kernel in (plain, biased)
-        ]  # fmt: skip
-        for run, packed in both:
-            run(packed)
-        least = np.min([[run(packed) for run, packed in both] for _ in range(REPEATS)], axis=0)
+        ]
+        turns = [[seconds_per_call(CALLS, calls, 10) for calls in both] for _ in range(TURNS)]
+        least = np.min(turns, axis=0)
         one, other = 1e6 * least
         print(f"| {units} | {norm:g} | {one:.2f} | {other:.2f} | {other / one:.1f} |")
 

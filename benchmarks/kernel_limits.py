@@ -6,7 +6,7 @@ python -m benchmarks.kernel_limits
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem, FastBaseline, power_law_problem
+from symderiv.foundation.packing import Packing
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 
 Array = NDArray[np.float64]
@@ -91,8 +92,27 @@ def compiled_call(problem: ErfProblem, state: Array, full: bool) -> Callable[[in
     units, teachers, modes = problem.sizes
     y, parameters, derivative = compiled_arguments(problem, state, full)
     sizes = sizes_of(units, teachers, modes)
-    rhs = erf.specialised(units, teachers)
-    return lambda count: _repeat(rhs, count, y, sizes, parameters, derivative)
+    return calls_of(erf.specialised(units, teachers), y, sizes, parameters, derivative)
+
+
+def calls_of(rhs: Any, *arguments: Array) -> Callable[[int], Any]:
+    """A compiled right-hand side, called so many times on its vectors."""
+    return lambda count: _repeat(rhs, count, *arguments)
+
+
+def packed(layout: Any, K: int, M: int, known: Mapping[str, Any]) -> tuple[Array, ...]:
+    """State, sizes, parameters and room for the derivative of a generated module at L = 1.
+
+    Fields that are not known are 0.
+    """
+    vectors = []
+    for vector in ("state", "parameters"):
+        packing = Packing.of(layout, vector, K=K, M=M, L=1)
+        vectors.append(np.zeros(packing.size))
+        for name, view in packing.views(vectors[-1]).items():
+            view[...] = known.get(name, 0.0)
+    state, parameters = vectors
+    return state, np.array([K, M, 1]), parameters, np.zeros_like(state)
 
 
 def compiled_arguments(problem: ErfProblem, state: Array, full: bool) -> tuple[Array, Array, Array]:

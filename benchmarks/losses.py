@@ -14,25 +14,22 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
 
 import symderiv as sd
-from symderiv.foundation.packing import Packing
+from benchmarks.kernel_limits import calls_of, packed, seconds_per_call
 from symderiv.lowering.means.force_error import LARGEST_VARIANCE, finer
 from symderiv.lowering.means.loss_means import ForceRule
 from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.problem.rule_of import rule_of
 from symderiv.storage.study_kernel import kernel_for
 
-MOST_SECONDS = 0.3
 NUMBERS = {"label_noise": 0.0, "keep": 1.0, "evaluation_scale": 1.0, "lattice_shift": 0.0}
 
 
@@ -107,20 +104,6 @@ def error_of_units(case: Case, module: SimpleNamespace, count: int) -> float:
     return worst
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _repeated(rhs: Any, times: int, state: Any, sizes: Any, parameters: Any, change: Any) -> None:
-    for _ in range(times):
-        rhs(0.0, state, sizes, parameters, change)
-
-
-def _packed(layout: Any, vector: str, values: dict[str, Any], case: Case) -> np.ndarray:
-    packing = Packing.of(layout, vector, K=case.K, M=case.M, L=1)
-    flat = np.zeros(packing.size)
-    for name, view in packing.views(flat).items():
-        view[...] = values.get(name, 0.0)
-    return flat
-
-
 def microseconds(case: Case, kernel: Any) -> float:
     """Least time of a right-hand side, output weights fixed, with terms of second order."""
     training = case.problem._study.training
@@ -140,21 +123,10 @@ def microseconds(case: Case, kernel: Any) -> float:
         "label_noise": training.label_noise,
         "label_flip": training.label_flip,
     }
-    state, parameters = (
-        _packed(kernel.module.LAYOUT, vector, values, case) for vector in ("state", "parameters")
-    )
-    sizes = np.array([case.K, case.M, 1])
-    change = np.zeros_like(state)
-    _repeated(rhs, 1, state, sizes, parameters, change)
-    begun = time.perf_counter()
-    _repeated(rhs, 1, state, sizes, parameters, change)
-    times = max(1, min(200, int(2e-3 / (time.perf_counter() - begun))))
-    best, until = math.inf, time.perf_counter() + MOST_SECONDS
-    while time.perf_counter() < until:
-        begun = time.perf_counter()
-        _repeated(rhs, times, state, sizes, parameters, change)
-        best = min(best, (time.perf_counter() - begun) / times)
-    return best * 1e6
+    calls = calls_of(rhs, *packed(kernel.module.LAYOUT, case.K, case.M, values))
+    # many calls where they are short
+    times = max(1, min(200, int(2e-3 / seconds_per_call(1, calls, 1))))
+    return 1e6 * seconds_per_call(times, calls)
 
 
 def main() -> int:

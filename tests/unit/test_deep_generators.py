@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from support.examples import importing
 
 from symderiv.inputs import generator
 
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    path = Path(__file__).parents[2] / "examples" / "deep_generators.py"
-    spec = importlib.util.spec_from_file_location("deep_generators", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with importing() as load:
+        yield load("deep_generators")
 
 
 def _write(folder: Path, N: int = 12, D: int = 5) -> np.ndarray:

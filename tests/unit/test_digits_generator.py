@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.examples import importing
 
 from symderiv.inputs import estimate_generator
 
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    path = Path(__file__).parents[2] / "examples" / "digits_generator.py"
-    spec = importlib.util.spec_from_file_location("digits_generator", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # dataclasses look their module up
-    sys.modules["digits_generator"] = module
-    try:
-        spec.loader.exec_module(module)
-        yield module
-    finally:
-        del sys.modules["digits_generator"]
+    with importing() as load:
+        yield load("digits_generator")
 
 
 def test_the_statistics_are_those_of_the_weights(example: Any) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from fractions import Fraction
 
 import mpmath
@@ -12,6 +10,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.commands import python
 
 from symderiv import formula
 from symderiv.formula import (
@@ -277,10 +276,7 @@ def test_reading_activations_and_scalars_does_not_import_sympy() -> None:
         "import sys, symderiv.formula as e; e.activation('gelu'); e.activation('x**2+erf(x)');"
         "e.evaluate_scalar('1/sqrt(M)', {'M': 2}); print('sympy' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "False"
+    assert python(code).stdout.strip() == "False"
 
 
 def test_the_package_has_no_other_late_names() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.examples import importing
 
 from symderiv.show.pages.gallery import (
     Entry,
@@ -18,19 +16,11 @@ from symderiv.show.pages.gallery import (
 )
 from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
-FOLDER = Path(__file__).parents[2] / "examples" / "worschech-rosenow"
-
 
 @pytest.fixture
-def gallery(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    before = set(sys.modules)
-    import gallery
-
-    yield gallery
-    for name in set(sys.modules) - before:
-        if name.startswith("gallery"):
-            del sys.modules[name]
+def gallery():
+    with importing("worschech-rosenow") as load:
+        yield load("gallery")
 
 
 @pytest.mark.turns(6)
@@ -141,14 +131,11 @@ def test_indices_and_powers_are_set(text, shown):
 
 
 @pytest.mark.turns(6)
-def test_experiments_on_mixtures_are_made_into_one_page(monkeypatch, tmp_path, capsys):
-    monkeypatch.syspath_prepend(str(FOLDER.parent / "gaussian-mixtures"))
-    import experiments
-
-    target = experiments.main(
-        ["--quick", "--only", "S1", "--only", "S2", "--output", str(tmp_path)]
-    )
-    sys.modules.pop("experiments")
+def test_experiments_on_mixtures_are_made_into_one_page(tmp_path, capsys):
+    with importing("gaussian-mixtures") as load:
+        target = load("experiments").main(
+            ["--quick", "--only", "S1", "--only", "S2", "--output", str(tmp_path)]
+        )
     text = target.read_text(encoding="utf-8")
     assert text.count("data:image/svg+xml;base64,") == 2
     printed = capsys.readouterr().out

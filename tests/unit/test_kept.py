@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import sympy as sp
+from support.commands import python
 
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import kept
@@ -95,7 +94,7 @@ def test_a_linearisation_that_was_read_is_the_one_that_was_derived(folder):
     code = (
         "from symderiv.analysis.late.perfect_learning import perfect_learning as p; p('x + x**2/3')"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert python(code).returncode == 0
     (path,) = folder.iterdir()
     before = path.stat().st_mtime_ns
     perfect_learning.cache_clear()

@@ -1,27 +1,19 @@
 """The example on Gaussian mixtures: laws, SGD, runs that are kept, and what is made of them."""
 
-import importlib
 import io
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.examples import importing
 
 from symderiv.foundation.errors import InputError
 
-FOLDER = Path(__file__).parents[2] / "examples" / "gaussian-mixtures"
-MODULES = sorted(path.stem for path in FOLDER.glob("*.py"))
-
 
 @pytest.fixture
-def example(monkeypatch):
-    """Imports a module of the example, and forgets all of them at the end."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    yield importlib.import_module
-    for name in MODULES:
-        sys.modules.pop(name, None)
+def example():
+    with importing("gaussian-mixtures") as load:
+        yield load
 
 
 class Made:

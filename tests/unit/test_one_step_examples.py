@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.examples import importing
 
 import symderiv as sd
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "one-step"
-
 
 @pytest.fixture
-def examples(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    import figures
-    import kept_trials
-
-    yield figures, kept_trials
-    for name in ("figures", "kept_trials", "panels", "equivalence"):
-        sys.modules.pop(name, None)
+def examples() -> Any:
+    with importing("one-step") as load:
+        yield load("figures"), load("kept_trials")
 
 
 def test_kept_trials_are_read_again_also_after_a_stop(examples: Any, tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from support.commands import python
 
 import symderiv
 from symderiv.problem.input_model import InputModel
@@ -79,10 +78,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_symderiv_loads_none_of_the_heavy_libraries() -> None:
     probe = f"import sys, symderiv; print(set({HEAVY}) & set(sys.modules))"
-    output = subprocess.run(
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    ).stdout
-    assert output.strip() == "set()"
+    assert python(probe).stdout.strip() == "set()"
 
 
 def test_solving_a_known_activation_loads_neither_sympy_nor_scipy_nor_matplotlib() -> None:
@@ -95,7 +91,4 @@ def test_solving_a_known_activation_loads_neither_sympy_nor_scipy_nor_matplotlib
         print({"sympy", "scipy.integrate", "matplotlib", "xarray", "rich"} & set(sys.modules))
         """
     )
-    output = subprocess.run(
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    ).stdout
-    assert output.strip() == "set()"
+    assert python(probe).stdout.strip() == "set()"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import io
 import sys
 from collections.abc import Iterator
@@ -15,9 +14,10 @@ import pytest
 import typer
 from rich.console import Console
 from rich.text import Text
+from support.commands import symderiv
 from unit.report.synthetic import case, plateau_curve
 
-from symderiv.cli import build_app, main
+from symderiv.cli import build_app
 from symderiv.foundation.terminal import Rows, bars, show, spinner, terminal
 from symderiv.show.pages.job import StudyResult
 from symderiv.show.pages.page import feature_table
@@ -122,15 +122,8 @@ def test_names_of_tasks_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -
 
 
 def _verify(*arguments: str) -> str:
-    out = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["symderiv", "verify", *arguments]),
-        mock.patch.dict("os.environ", {"COLUMNS": "1200"}),
-        contextlib.redirect_stdout(out),
-        pytest.raises(SystemExit),
-    ):
-        main()
-    return out.getvalue()
+    with mock.patch.dict("os.environ", {"COLUMNS": "1200"}):
+        return symderiv("verify", *arguments).stdout
 
 
 @pytest.fixture(scope="module")

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
-
-from symderiv.cli import main
+from support.commands import symderiv
 
 I2 = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}"
 KEYS = {"verdict", "max_relative_error", "counterexample", "correct_form", "statement", "formula"}
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of the command."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["symderiv", "check", *arguments]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code, out.getvalue(), err.getvalue()
+run = partial(symderiv, "check")
 
 
 def record(*arguments: str, code: int = 0) -> dict[str, Any]:

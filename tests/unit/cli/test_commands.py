@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import python
+from support.commands import symderiv as run
 
 import symderiv as sd
-from symderiv import cli
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -48,42 +49,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-class Outcome:
-    """Exit code and output of one call."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.out.count("\n") == 1, "more than one line on standard output"
-        result: dict[str, Any] = json.loads(self.out)
-        return result
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Call the command in this process."""
-
-    def call(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["symderiv", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 0
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return call
-
-
-def _process(code: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, check=False
-    )
-
-
 LOADED = "import sys; print('LOADED', sorted(sys.modules))"
 
 
@@ -98,7 +63,7 @@ except SystemExit as error:
     assert not error.code, error.code
 {LOADED}
 """
-    done = _process(code, cwd)
+    done = python(code, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return set(re.findall(r"'([\w.]+)'", done.stdout.rpartition("LOADED")[2]))
 
@@ -147,10 +112,10 @@ def test_solving_with_a_checked_in_module_again_does_without_engine_and_compiler
 @pytest.mark.parametrize(
     "command", ["derive", "generate", "plateau", "solve", "simulate", "study", "sweep"]
 )
-def test_every_command_has_help_with_an_example(run: Any, command: str) -> None:
+def test_every_command_has_help_with_an_example(command: str) -> None:
     outcome = run(command, "--help")
-    assert outcome.code == 0
-    assert f"symderiv {command}" in outcome.out.partition("Example:")[2]
+    assert outcome.returncode == 0
+    assert f"symderiv {command}" in outcome.stdout.partition("Example:")[2]
 
 
 @pytest.mark.parametrize(
@@ -179,26 +144,26 @@ def test_every_command_has_help_with_an_example(run: Any, command: str) -> None:
     ],
 )
 def test_bad_input_gives_one_line_that_names_it_and_exit_code_2(
-    run: Any, study: Path, arguments: list[str], named: str
+    study: Path, arguments: list[str], named: str
 ) -> None:
     outcome = run(*arguments)
-    assert outcome.code == 2
-    assert outcome.out == ""
-    assert outcome.err.startswith("symderiv: error: ")
-    assert outcome.err.count("\n") == 1
-    assert named in outcome.err
+    assert outcome.returncode == 2
+    assert outcome.stdout == ""
+    assert outcome.stderr.startswith("symderiv: error: ")
+    assert outcome.stderr.count("\n") == 1
+    assert named in outcome.stderr
 
 
-def test_an_unknown_study_key_is_named(run: Any, study: Path) -> None:
+def test_an_unknown_study_key_is_named(study: Path) -> None:
     study.write_text(STUDY.replace("end = 20.0", "end = 20.0\nedn = 3"))
     outcome = run("solve", study)
-    assert outcome.code == 2
-    assert "time.edn" in outcome.err
+    assert outcome.returncode == 2
+    assert "time.edn" in outcome.stderr
 
 
-def test_solve_writes_the_run_and_its_figure_and_promises_its_keys(run: Any, study: Path) -> None:
+def test_solve_writes_the_run_and_its_figure_and_promises_its_keys(study: Path) -> None:
     outcome = run("solve", study, "--output", "run.nc", "--plot", "error.svg", "--json")
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     assert {
         "output",
         "alpha_end",
@@ -208,12 +173,12 @@ def test_solve_writes_the_run_and_its_figure_and_promises_its_keys(run: Any, stu
         "wall_seconds",
     } <= set(outcome.json)
     assert outcome.json["alpha_end"] == 20.0
-    assert outcome.err == ""
+    assert outcome.stderr == ""
     assert Path("run.nc").stat().st_size > 0
     assert Path("error.svg").read_text().startswith("<?xml")
 
 
-def test_simulate_reports_mean_and_standard_error(run: Any, study: Path) -> None:
+def test_simulate_reports_mean_and_standard_error(study: Path) -> None:
     solved = run("solve", study, "--json").json
     found = run("simulate", study, "--runs", "6", "--json").json
     ours = {"tolerance_reached", "method", "compression", "compression_error"}
@@ -223,11 +188,11 @@ def test_simulate_reports_mean_and_standard_error(run: Any, study: Path) -> None
     assert Path(found["output"]).exists()
 
 
-def test_study_does_everything_and_writes_a_report(run: Any, study: Path) -> None:
+def test_study_does_everything_and_writes_a_report(study: Path) -> None:
     study.write_text(STUDY + '[sweep]\n"data.distinct_eigenvalues" = [1, 4]\n')
     outcome = run("study", study, "--output", "results", "--json")
     assert {"report", "figures", "agreement"} <= set(outcome.json)
-    assert outcome.code == (0 if outcome.json["agreement"]["agrees"] else 1)
+    assert outcome.returncode == (0 if outcome.json["agreement"]["agrees"] else 1)
     assert [one["case"] for one in outcome.json["agreement"]["cases"]] == ["L = 1", "L = 4"]
     page = Path(outcome.json["report"]).read_text(encoding="utf-8")
     for words in ("Findings", "Gaussian integral I4", "<math", "L = 4"):
@@ -238,31 +203,31 @@ def test_study_does_everything_and_writes_a_report(run: Any, study: Path) -> Non
 
 
 @pytest.mark.turns(6)
-def test_a_study_without_dimension_is_reported_without_simulation(run: Any, study: Path) -> None:
+def test_a_study_without_dimension_is_reported_without_simulation(study: Path) -> None:
     text = STUDY.replace("dimension = 64\n", "").replace(
         "student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'
     )
     study.write_text(text)
     outcome = run("study", study)
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     page = Path("small-results/report.html").read_text(encoding="utf-8")
     assert "Not simulated: data.dimension" in page
-    assert "plateau" in outcome.out
+    assert "plateau" in outcome.stdout
 
 
-def test_a_run_that_does_not_reach_its_end_is_kept_and_exits_with_1(run: Any, study: Path) -> None:
+def test_a_run_that_does_not_reach_its_end_is_kept_and_exits_with_1(study: Path) -> None:
     study.write_text(STUDY.replace('"erf"', '"quadratic"').replace("0.5", "50.0"))
     outcome = run("solve", study, "--output", "run.nc", "--json")
-    assert outcome.code == 1
+    assert outcome.returncode == 1
     assert outcome.json["cause"] != "done"
-    assert "stopped at alpha" in outcome.err
+    assert "stopped at alpha" in outcome.stderr
     assert Path("run.nc").exists()
 
 
-def test_sweep_skips_what_is_finished(run: Any, study: Path) -> None:
+def test_sweep_skips_what_is_finished(study: Path) -> None:
     over = ["--over", "training.learning_rate=0.2,0.4", "--json"]
     first = run("sweep", study, *over)
-    assert first.code == 0
+    assert first.returncode == 0
     assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep.zarr"}.items() <= (
         first.json.items()
     )
@@ -271,10 +236,10 @@ def test_sweep_skips_what_is_finished(run: Any, study: Path) -> None:
 
 
 @pytest.mark.turns(6)
-def test_the_old_folder_of_a_sweep_is_still_there(run: Any, study: Path) -> None:
+def test_the_old_folder_of_a_sweep_is_still_there(study: Path) -> None:
     over = ["--over", "training.learning_rate=0.2,0.4", "--files", "--json"]
     first = run("sweep", study, *over)
-    assert "deprecated" in first.err
+    assert "deprecated" in first.stderr
     assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep"}.items() <= (
         first.json.items()
     )
@@ -288,10 +253,10 @@ def test_the_old_folder_of_a_sweep_is_still_there(run: Any, study: Path) -> None
 
 
 @pytest.mark.parametrize("form", ["text", "latex", "html", "json"])
-def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None:
+def test_derive_writes_every_format(tmp_path: Path, form: str) -> None:
     target = tmp_path / "derivation"
     outcome = run("derive", "--activation", "erf", "--format", form, "--output", target)
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     text = target.read_text(encoding="utf-8")
     if form == "json":
         data = json.loads(text)
@@ -309,10 +274,10 @@ def test_derive_writes_every_format(run: Any, tmp_path: Path, form: str) -> None
     [("tanh", "certified error"), ("softplus", "largest error found")],
 )
 def test_derive_says_how_well_an_activation_without_closed_means_enters(
-    run: Any, activation: str, words: str
+    activation: str, words: str
 ) -> None:
     outcome = run("derive", "--activation", activation, "--tolerance", "1e-4", "--json")
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     assert outcome.json["activation"].startswith(("tanh", "log"))
     steps = outcome.json["approximation"]["steps"]
     assert words in {step["rule"] for step in steps}
@@ -321,26 +286,26 @@ def test_derive_says_how_well_an_activation_without_closed_means_enters(
 
 
 @pytest.mark.turns(6)
-def test_generate_takes_a_tolerance(run: Any, tmp_path: Path) -> None:
+def test_generate_takes_a_tolerance(tmp_path: Path) -> None:
     asked = ("generate", "--activation", "tanh", "--name", "t", "--output", tmp_path)
     outcome = run(*asked, "--tolerance", "1e-3", "--json")
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     assert outcome.json["approximation"]["method"] == "mixture"
     assert 1e-4 < outcome.json["approximation"]["error"] < 1e-3
     assert "MIXTURE_TERMS = 3\n" in (tmp_path / "t.py").read_text(encoding="utf-8")
     outcome = run(*asked, "--tolerance", "1e-14")
-    assert outcome.code == 1
-    assert "the best mixture" in outcome.err
+    assert outcome.returncode == 1
+    assert "the best mixture" in outcome.stderr
     outcome = run(*asked, "--tolerance", "0")
-    assert outcome.code == 2
-    assert "--tolerance: 0" in outcome.err
+    assert outcome.returncode == 2
+    assert "--tolerance: 0" in outcome.stderr
 
 
-def test_generate_writes_a_module_and_tells_its_digest(run: Any, tmp_path: Path) -> None:
+def test_generate_writes_a_module_and_tells_its_digest(tmp_path: Path) -> None:
     outcome = run(
         "generate", "--activation", "x/2+1/3", "--name", "half", "--output", tmp_path, "--json"
     )
-    assert outcome.code == 0
+    assert outcome.returncode == 0
     import hashlib
 
     text = (tmp_path / "half.py").read_bytes()
@@ -364,12 +329,10 @@ def test_the_examples_are_acceptable_studies(path: Path) -> None:
         (["solve", "--outptu", "x"], "--output"),
     ],
 )
-def test_a_mistyped_option_is_answered_with_the_nearest(
-    run: Any, words: list[str], nearest: str
-) -> None:
+def test_a_mistyped_option_is_answered_with_the_nearest(words: list[str], nearest: str) -> None:
     ended = run(*words)
-    assert ended.code == 2
-    assert f"No such option: {words[-2]} (did you mean {nearest}" in ended.err
+    assert ended.returncode == 2
+    assert f"No such option: {words[-2]} (did you mean {nearest}" in ended.stderr
 
 
 def test_options_of_the_learning_rule_reach_the_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import math
 import random
-import subprocess
-import sys
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,9 +15,10 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.commands import python
+from support.commands import symderiv as run
 
 from symderiv.api.questions import batch as batches
-from symderiv.cli import main
 from symderiv.formula import parse_formula
 from symderiv.foundation.errors import NotYetError
 
@@ -29,35 +26,10 @@ KEYS = {"closed_form", "latex", "value", "error_bound", "certified", "method", "
 IDENTITY = "[[1,0],[0,1]]"
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a command left behind."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: str, stdin: bytes = b"") -> Result:
-    """The command as the program runs it, in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["symderiv", *arguments]),
-        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return Result(code, out.getvalue(), err.getvalue())
-
-
 def answer(*arguments: str) -> dict[str, Any]:
     """The JSON object printed, and the promise that nothing else is printed with it."""
     result = run(*arguments, "--json")
-    assert result.exit_code == 0, result
+    assert result.returncode == 0, result
     assert result.stderr == ""
     (line,) = result.stdout.splitlines()
     record = json.loads(line)
@@ -69,7 +41,7 @@ def answer(*arguments: str) -> dict[str, Any]:
 def refusal(*arguments: str, code: int = 2) -> str:
     """The one line on standard error of a refused command."""
     result = run(*arguments)
-    assert result.exit_code == code, result
+    assert result.returncode == code, result
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert line.startswith("symderiv: error: ")
@@ -184,7 +156,7 @@ def test_steps_are_rules_with_statements_and_formulas() -> None:
 
 def test_the_text_output_shows_formula_value_and_steps() -> None:
     result = run("expect", "erf(x)*y", "--covariance", "[[1,0.5],[0.5,1]]", "--mean", "[0,1]")
-    assert result.exit_code == 0
+    assert result.returncode == 0
     assert "x2*erf(x1)" in result.stdout
     assert "[[1, 1/2], [1/2, 1]]" in result.stdout
     assert "mean" in result.stdout
@@ -271,7 +243,7 @@ def test_what_is_missing_is_named() -> None:
     assert "not both" in refusal("expect", "x", "--batch", "-")
 
 
-def test_an_unexpected_failure_is_one_line_and_exit_code_one(
+def test_an_unexpected_failure_is_one_line_and_returncode_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(*arguments: object) -> None:
@@ -421,7 +393,7 @@ def batch(*lines: str | bytes, arguments: tuple[str, ...] = ("expect",)) -> list
     """The records that a batch prints, one per line."""
     text = b"".join((x.encode() if isinstance(x, str) else x) + b"\n" for x in lines)
     result = run(*arguments, "--batch", "-", stdin=text)
-    assert result.exit_code == 0, result
+    assert result.returncode == 0, result
     assert result.stderr == ""
     records = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(records) == len(lines)
@@ -523,17 +495,7 @@ def test_a_batch_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 # -- as a program --------------------------------------------------------------------------
 
-PROGRAM = "from symderiv.cli import main; main()"
-
-
-def program(*arguments: str, code: str = PROGRAM) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+program = partial(python, "from symderiv.cli import main; main()")
 
 
 def test_the_program_prints_json_alone_and_exits_with_zero() -> None:
@@ -569,7 +531,7 @@ def test_help_shows_an_example_and_imports_nothing_heavy() -> None:
         f"atexit.register(lambda: print([m for m in {heavy} if m in sys.modules])); main()"
     )
     for name in ("expect", "integral"):
-        done = program(name, "--help", code=code)
+        done = python(code, name, "--help")
         assert done.returncode == 0
         assert f"symderiv {name}" in done.stdout
         assert done.stdout.splitlines()[-1] == "[]"

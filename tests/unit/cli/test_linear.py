@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import symderiv
 
-from symderiv import cli
 from symderiv.foundation.errors import InputError
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits-covariance.npz"
 POWER_LAW = ["--distinct-eigenvalues", "5", "--exponent", "0.5", "--student-std", "0.5"]
 
 
-class Outcome:
-    """Exit code and output of one call."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        assert self.out.count("\n") == 1
-        result: dict[str, Any] = json.loads(self.out)
-        return result
+linear = partial(symderiv, "linear")
 
 
-@pytest.fixture
-def linear(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["symderiv", "linear", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 0
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return call
-
-
-def test_json_has_the_keys_of_the_interface(linear: Any) -> None:
+def test_json_has_the_keys_of_the_interface() -> None:
     result = linear(*POWER_LAW, "--learning-rate", 0.8, "--alpha", "0,1,20", "--json").json
     assert {
         "rates",
@@ -71,7 +45,7 @@ def test_json_has_the_keys_of_the_interface(linear: Any) -> None:
     assert result["generalization_error"] == pytest.approx(expected, rel=1e-13)
 
 
-def test_one_eigenvalue_by_hand(linear: Any) -> None:
+def test_one_eigenvalue_by_hand() -> None:
     """L = 1: dD/dalpha = -(2 eta - eta^2) D."""
     result = linear(
         "--distinct-eigenvalues",
@@ -89,7 +63,7 @@ def test_one_eigenvalue_by_hand(linear: Any) -> None:
     assert result["small_learning_rate"] == pytest.approx([0.5 * math.exp(-2.0)], rel=1e-14)
 
 
-def test_trainable_directions_leave_the_rest(linear: Any) -> None:
+def test_trainable_directions_leave_the_rest() -> None:
     result = linear(
         *POWER_LAW, "--learning-rate", 1e-4, "--alpha", "1e9", "--trainable", 2, "--json"
     ).json
@@ -114,7 +88,7 @@ def test_trainable_directions_leave_the_rest(linear: Any) -> None:
     assert other["integral_approximation"] is None
 
 
-def test_the_covariance_of_a_file_in_both_bases(linear: Any, tmp_path: Path) -> None:
+def test_the_covariance_of_a_file_in_both_bases(tmp_path: Path) -> None:
     options = ("--covariance", DIGITS, "--learning-rate", 0.01, "--alpha", "0,1", "--json")
     whole = linear(*options).json
     part = linear(*options, "--trainable", 20).json
@@ -126,20 +100,20 @@ def test_the_covariance_of_a_file_in_both_bases(linear: Any, tmp_path: Path) -> 
     assert part["final_error"] < inputs["final_error"]
     np.save(tmp_path / "bad.npy", np.ones((2, 3, 4)))
     refused = linear("--covariance", tmp_path / "bad.npy", "--learning-rate", 1, "--alpha", 1)
-    assert refused.code == 2
-    assert "--covariance: bad.npy" in refused.err
+    assert refused.returncode == 2
+    assert "--covariance: bad.npy" in refused.stderr
 
 
-def test_the_text_and_the_figure(linear: Any, tmp_path: Path) -> None:
+def test_the_text_and_the_figure(tmp_path: Path) -> None:
     figure = tmp_path / "error.svg"
     shown = linear(
         *POWER_LAW, "--learning-rate", 0.8, "--alpha", "1,10", "--dimension", 50, "--plot", figure
     )
-    assert shown.code == 0
-    assert "stable for η < 2" in shown.out
-    assert "exact mean of SGD" in shown.out
-    assert shown.out.splitlines()[-2].split()[0] == "10"
-    assert shown.out.splitlines()[-1] == f"wrote {figure}"
+    assert shown.returncode == 0
+    assert "stable for η < 2" in shown.stdout
+    assert "exact mean of SGD" in shown.stdout
+    assert shown.stdout.splitlines()[-2].split()[0] == "10"
+    assert shown.stdout.splitlines()[-1] == f"wrote {figure}"
     assert figure.read_text().startswith("<?xml")
 
 
@@ -166,7 +140,7 @@ def test_the_text_and_the_figure(linear: Any, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_that_names_the_option(
-    linear: Any, changed: dict[str, object], message: str
+    changed: dict[str, object], message: str
 ) -> None:
     options: dict[str, object] = {
         "--distinct-eigenvalues": 5,
@@ -177,13 +151,13 @@ def test_bad_input_is_one_line_that_names_the_option(
     } | changed
     words = [word for key, value in options.items() if value is not None for word in (key, value)]
     refused = linear(*words)
-    assert refused.code == 2
-    assert refused.out == ""
-    assert refused.err.count("\n") == 1
-    assert message in refused.err
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert refused.stderr.count("\n") == 1
+    assert message in refused.stderr
 
 
-def test_many_digits_are_strings_and_methods_agree(linear: Any) -> None:
+def test_many_digits_are_strings_and_methods_agree() -> None:
     options = (*POWER_LAW, "--learning-rate", 0.8, "--alpha", "0.1,7", "--digits", 25, "--json")
     results = {
         method: linear(*options, "--method", method).json
@@ -202,7 +176,7 @@ def test_many_digits_are_strings_and_methods_agree(linear: Any) -> None:
     assert isinstance(double["generalization_error"][0], float)
 
 
-def test_moments_in_double_precision_are_refused(linear: Any) -> None:
+def test_moments_in_double_precision_are_refused() -> None:
     refused = linear(
         "--distinct-eigenvalues",
         20,
@@ -217,12 +191,12 @@ def test_moments_in_double_precision_are_refused(linear: Any) -> None:
         "--working-digits",
         15,
     )
-    assert refused.code == 1
-    assert refused.err.startswith("symderiv: error: moments in double precision leave")
-    assert "lose up to" in refused.err
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("symderiv: error: moments in double precision leave")
+    assert "lose up to" in refused.stderr
     shown = linear(*POWER_LAW, "--learning-rate", 0.5, "--alpha", "0,1", "--method", "moments")
-    assert shown.code == 0
-    assert "a second computation with more agrees" in shown.out
+    assert shown.returncode == 0
+    assert "a second computation with more agrees" in shown.stdout
 
 
 @pytest.mark.parametrize("name", ["digits", "working_digits"])
@@ -230,13 +204,11 @@ def test_moments_in_double_precision_are_refused(linear: Any) -> None:
 def test_digits_that_nobody_computes_with_are_refused_before_anything(
     name: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import symderiv
+    import symderiv as sd
     from symderiv.analysis.linear import whole_answer
 
     monkeypatch.setattr(whole_answer, "linear_answer", None)
     options: Any = {name: value}
     with pytest.raises(InputError) as told:
-        symderiv.linear(
-            distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[1.0], **options
-        )
+        sd.linear(distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[1.0], **options)
     assert told.value.argument == name

@@ -6,25 +6,22 @@ takes a path is an output unless it is named among the inputs here.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import os
 import re
 import shutil
 import socket
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
-from unittest import mock
 
 import numpy as np
 import pytest
+from support.commands import symderiv as run
 
 from symderiv import cli
 from symderiv.foundation.seals import is_sealed, sealed
@@ -233,19 +230,6 @@ def _fill() -> None:
     Path("p.toml").write_text(PAPER)
     Path("o.toml").write_text(ONE_STEP)
     np.save("cov.npy", np.eye(40))
-
-
-def run(*words: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["symderiv", *words]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        cli.main()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out.getvalue(), err.getvalue()
 
 
 def _tree() -> dict[str, tuple[int, int, bytes | str]]:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sympy as sp
+from support.commands import symderiv
 
-from symderiv import cli
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["symderiv", "plateau", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
+run = partial(symderiv, "plateau")
 MOMENTS = ("--T1", "1.3", "--D1", "0.2", "--T2", "2.5", "--D2", "-0.3")
 
 
-def test_json_has_the_promised_keys_and_digits(run: Any) -> None:
+def test_json_has_the_promised_keys_and_digits() -> None:
     code, out, err = run("--units", 3, "--learning-rate", "0.1", *MOMENTS, "--digits", 30, "--json")
     assert (code, err) == (0, "")
     record = json.loads(out)
@@ -54,7 +37,7 @@ def test_json_has_the_promised_keys_and_digits(run: Any) -> None:
         assert len(digits) == 30
 
 
-def test_the_power_law_is_one_with_its_moments(run: Any) -> None:
+def test_the_power_law_is_one_with_its_moments() -> None:
     _, out, _ = run("--units", 4, "--distinct-eigenvalues", 10, "--exponent", 1, "--json")
     power = json.loads(out)
     rho = [sp.Rational(1, k**2) for k in range(1, 11)]
@@ -72,14 +55,14 @@ def test_the_power_law_is_one_with_its_moments(run: Any) -> None:
     assert {groups[name]["kind"] for name in ("one_length", "spread")} == {"neutral"}
 
 
-def test_the_text_is_readable(run: Any) -> None:
+def test_the_text_is_readable() -> None:
     code, out, _ = run("--units", 3, *MOMENTS)
     assert code == 0
     for words in ("escape time", "specialisation", "closed forms", "linearised matrices"):
         assert words in out
 
 
-def test_the_spectrum_can_be_drawn(run: Any, tmp_path: Path) -> None:
+def test_the_spectrum_can_be_drawn(tmp_path: Path) -> None:
     figure = tmp_path / "spectrum.svg"
     power_law = ("--units", 3, "--distinct-eigenvalues", 4, "--exponent", 1)
     code, _, err = run(*power_law, "--plot", figure)
@@ -90,14 +73,14 @@ def test_the_spectrum_can_be_drawn(run: Any, tmp_path: Path) -> None:
     assert "--plot" in err
 
 
-def test_nothing_escapes_from_a_linear_network(run: Any) -> None:
+def test_nothing_escapes_from_a_linear_network() -> None:
     _, out, _ = run("--units", 3, "--activation", "linear", *MOMENTS, "--json")
     record = json.loads(out)
     assert record["escape_time"] is None
     assert record["generalization_error"] == 0
 
 
-def test_students_that_drift_apart_have_a_second_plateau(run: Any) -> None:
+def test_students_that_drift_apart_have_a_second_plateau() -> None:
     """relu: the plateau with Q > C is lower, and its escape is slower."""
     _, out, _ = run(
         "--units",
@@ -120,7 +103,7 @@ def test_students_that_drift_apart_have_a_second_plateau(run: Any) -> None:
     assert record["warnings"]
 
 
-def test_the_full_flow_is_added_on_demand_and_its_bound_is_named(run: Any) -> None:
+def test_the_full_flow_is_added_on_demand_and_its_bound_is_named() -> None:
     isotropic = ("--T1", 1, "--D1", 0, "--T2", 1, "--D2", 0)
     _, out, _ = run("--units", 2, *isotropic, "--learning-rate", "0.5", "--full", "--json")
     record = json.loads(out)
@@ -130,7 +113,7 @@ def test_the_full_flow_is_added_on_demand_and_its_bound_is_named(run: Any) -> No
     assert "--learning-rate 40: the full flow has a stationary symmetric plateau only up to" in err
 
 
-def test_cost_and_digits_do_not_depend_on_the_number_of_units(run: Any) -> None:
+def test_cost_and_digits_do_not_depend_on_the_number_of_units() -> None:
     code, out, err = run("--units", 10**9, "--T1", 1, "--D1", 0, "--T2", 1, "--D2", 0, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["escape_time"] == pytest.approx(2e18 * 3.14159265358979, rel=1e-5)
@@ -159,7 +142,7 @@ def test_cost_and_digits_do_not_depend_on_the_number_of_units(run: Any) -> None:
     ],
 )
 def test_bad_input_is_one_line_that_names_the_bound(
-    run: Any, arguments: tuple[object, ...], named: str
+    arguments: tuple[object, ...], named: str
 ) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from functools import cache
 
@@ -12,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from support.commands import python
 from symderiv_codegen import (
     Array,
     Assignment,
@@ -75,13 +73,8 @@ print([digest(f(program)) for f in (print_numba, print_mpmath, print_latex)])
 def test_the_text_does_not_depend_on_the_hash_seed() -> None:
     printed = set()
     for seed in ("1", "2", "77"):
-        done = subprocess.run(
-            [sys.executable, "-c", DUMP],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = python(DUMP, PYTHONHASHSEED=seed)
+        assert done.returncode == 0
         printed.add(done.stdout)
     assert len(printed) == 1
 

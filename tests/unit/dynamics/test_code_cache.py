@@ -14,6 +14,7 @@ from types import ModuleType
 
 import numba
 import pytest
+from support.commands import python
 
 from symderiv.compiled_code import code_cache
 from symderiv.compiled_code.code_cache import kept_code
@@ -34,7 +35,7 @@ def thrice(x):
 # As a solver module, but made in a moment instead of derived.
 STAND_IN = """
 import os, signal, sys, time
-import symderiv.learning
+from symderiv.checking import recipes
 COPY = '''
 from symderiv_kernels.erf import *
 FORMAT = 3
@@ -45,8 +46,8 @@ def solver_text(name, student, teacher, *_, **__):
     time.sleep({pause})
     readable = COPY.format(student=student, teacher=teacher)
     fast = "from symderiv_kernels.fast.erf import specialised"
-    return symderiv.learning.SolverText(readable, fast)
-symderiv.learning.solver_text = solver_text
+    return recipes.SolverText(readable, fast)
+recipes.solver_text = solver_text
 from symderiv.storage.kernels import load_kernel
 {before}
 kernel = load_kernel("x**2 - 7")
@@ -134,15 +135,6 @@ def hits(path: Path) -> int:
     )
 
 
-def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
-
-
 def test_compiled_code_is_kept(small):
     assert hits(small) == 2
 
@@ -178,10 +170,10 @@ def test_a_kill_between_index_and_data_does_not_bring_back_old_code(small):
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
         "from symderiv.compiled_code import code_cache\n"
         "code_cache._CheckedFiles._save_data = lambda *_: os.kill(os.getpid(), 9)\n"
-        "import test_code_cache\n"
+        "from unit.dynamics import test_code_cache\n"
         f"test_code_cache.load(Path({str(small)!r}))\n"
     )
     assert python(code).returncode == -signal.SIGKILL
@@ -194,8 +186,8 @@ def test_a_full_disk_costs_the_kept_code_but_not_the_run(tmp_path):
     code = (
         "import resource, sys\n"
         "from pathlib import Path\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import test_code_cache\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from unit.dynamics import test_code_cache\n"
         # indices fit, compiled code does not
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         f"print(test_code_cache.load(Path({str(path)!r})).twice(1.0))\n"
@@ -284,7 +276,7 @@ def test_without_a_folder_for_it_a_module_is_derived_for_the_moment(tmp_path):
 @pytest.mark.parametrize("which", ["readable", "fast"])
 def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, which, damage):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    import symderiv.learning as learning
+    from symderiv.checking import recipes
 
     text = SolverText(
         "from symderiv_kernels.erf import *\nFORMAT = 3\nMARK = 1\n"
@@ -297,7 +289,7 @@ def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, which, damage)
         calls.append(name)
         return text
 
-    monkeypatch.setattr(learning, "solver_text", solver_text)
+    monkeypatch.setattr(recipes, "solver_text", solver_text)
     student = f"x**2 - {10 + len(damage) + 100 * (which == 'fast')}"
     first = load_kernel(student)
     path = first.path if which == "readable" else kernels.fast_path(first.path)

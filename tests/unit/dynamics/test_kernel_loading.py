@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import python
 
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.lowering.solver_files import SolverText
@@ -33,7 +32,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def generator(monkeypatch):
     """Stands for the derivation, which takes seconds: writes a module, counts the calls."""
-    import symderiv.learning as learning
+    from symderiv.checking import recipes
 
     calls: list[tuple[str, str, str]] = []
 
@@ -42,7 +41,7 @@ def generator(monkeypatch):
         readable = COPY.format(format=kernels.FORMAT, student=student, teacher=teacher)
         return SolverText(readable, FAST_COPY)
 
-    monkeypatch.setattr(learning, "solver_text", solver_text, raising=False)
+    monkeypatch.setattr(recipes, "solver_text", solver_text)
     return calls
 
 
@@ -77,7 +76,7 @@ def test_loading_and_running_a_module_of_the_package_imports_no_sympy(tmp_path):
         "heavy = ('sympy', 'scipy.special', 'scipy.integrate', 'xarray', 'pandas', 'matplotlib')\n"
         "print(result.cause, [m for m in heavy if m in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python(code)
     assert done.stdout.strip() == "done []"
 
 
@@ -106,12 +105,12 @@ def test_another_activation_is_derived_once_and_then_read_from_the_cache(
 
 
 def test_a_derivation_that_fails_leaves_nothing_behind(cache, monkeypatch):
-    import symderiv.learning as learning
+    from symderiv.checking import recipes
 
     def solver_text(name: str, student: str, teacher: str, *_: object, **__: object) -> SolverText:
         raise SymderivError("no")
 
-    monkeypatch.setattr(learning, "solver_text", solver_text, raising=False)
+    monkeypatch.setattr(recipes, "solver_text", solver_text)
     with pytest.raises(SymderivError, match="no"):
         load_kernel("x**2 - 2")
     assert not cache.exists() or not list(cache.iterdir())
@@ -129,15 +128,14 @@ def test_a_write_that_fails_leaves_nothing_behind(cache, generator, monkeypatch)
 
 @pytest.mark.parametrize("line", ["FORMAT = 99\n", "LAYOUT = {**LAYOUT, 'state': {}}\n"])
 def test_a_module_of_another_format_is_refused(cache, monkeypatch, line):
-    import symderiv.learning as learning
+    from symderiv.checking import recipes
 
     monkeypatch.setattr(
-        learning,
+        recipes,
         "solver_text",
         lambda name, student, teacher, *_, **__: SolverText(
             COPY.format(format=kernels.FORMAT, student=student, teacher=teacher) + line, FAST_COPY
         ),
-        raising=False,
     )
     with pytest.raises(SymderivError, match="another version"):
         load_kernel("x**2 - 4")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from support.commands import python
 from support.studies import toml
 
 from symderiv.foundation.errors import InputError
@@ -250,5 +248,5 @@ def test_reading_a_study_imports_no_heavy_package():
         f"s = parse_study({BASE!r}); s.student_weights; "
         "print([m for m in ('sympy', 'numba', 'scipy', 'h5py') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python(code)
     assert done.stdout.strip() == "[]"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import symderiv
 
 import symderiv as sd
 from symderiv import cli
@@ -148,17 +147,15 @@ def test_the_walk_covers_every_command() -> None:
 @pytest.mark.turns(6)
 @pytest.mark.parametrize("command", sorted(set(CASES) - {"verify"}))
 def test_json_is_what_the_call_says_of_itself(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(STUDY)
     Path("one.toml").write_text('n = 20\nactivation = "tanh"\ntrials = 2\n')
     words, call = CASES[command]
-    monkeypatch.setattr(sys, "argv", ["symderiv", *words.split(), "--json"])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert not caught.value.code, capsys.readouterr().err
-    printed = json.loads(capsys.readouterr().out)
+    ended = symderiv(*words.split(), "--json")
+    assert ended.returncode == 0, ended.stderr
+    printed = ended.json
     if command == "sweep":  # a second call finds the first one's points
         printed["skipped"] = printed["completed"]
     found = plain(call().to_dict())
@@ -166,7 +163,7 @@ def test_json_is_what_the_call_says_of_itself(
 
 
 def test_json_of_a_paper_is_what_the_call_says_of_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = [
         {
@@ -189,25 +186,18 @@ def test_json_of_a_paper_is_what_the_call_says_of_itself(
         return list(records)
 
     monkeypatch.setattr(verified, "_verified", found)
-    monkeypatch.setattr(sys, "argv", ["symderiv", "verify", "p", "--verdict", "false", "--json"])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert not caught.value.code
-    printed = json.loads(capsys.readouterr().out)
+    ended = symderiv("verify", "p", "--verdict", "false", "--json")
+    assert ended.returncode == 0
+    printed = ended.json
     assert plain(sd.verify("p", verdict="false").to_dict()) == printed
     assert asked[0] == asked[1]
     assert [claim["verdict"] for claim in printed["claims"]] == ["false"]
 
 
-def test_checked_in_modules_are_compared_by_one_call(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_checked_in_modules_are_compared_by_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     from symderiv.checking import recipes
 
     monkeypatch.setattr(recipes, "write_checked_in", lambda folder, check: ["erf"])
-    monkeypatch.setattr(sys, "argv", ["symderiv", "generate", "--checked-in", "--check", "--json"])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 1
-    printed = json.loads(capsys.readouterr().out)
-    assert printed == plain(derived.checked_in(check=True).to_dict())
+    ended = symderiv("generate", "--checked-in", "--check", "--json")
+    assert ended.returncode == 1
+    assert ended.json == plain(derived.checked_in(check=True).to_dict())

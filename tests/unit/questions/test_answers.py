@@ -12,14 +12,12 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from typer.testing import CliRunner
+from support.commands import symderiv
 
 import symderiv as sd
-from symderiv.cli import build_app
 from symderiv.foundation.errors import DivergentError, InputError
 
 LAW = [[1, 0.5], [0.5, 2]]
-LAW3 = [[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]]
 
 RESULTS = {
     "symbols": lambda: sd.i3("relu"),
@@ -68,7 +66,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("command", "call"), list(zip(COMMANDS, CALLS, strict=True)))
 def test_json_is_the_dictionary_of_the_public_call(command: tuple[str, ...], call: Any) -> None:
-    printed = CliRunner().invoke(build_app(), [*command, "--json"]).stdout
+    printed = symderiv(*command, "--json").stdout
     assert json.loads(printed) == call().to_dict()
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from support.commands import symderiv
 
 import symderiv as sd
-from symderiv.cli import build_app
 from symderiv.foundation.errors import DivergentError
 
 pytestmark = pytest.mark.turns(6)
@@ -115,12 +114,12 @@ def test_what_does_not_exist_is_refused() -> None:
 
 def test_the_command_prints_verdict_and_digits() -> None:
     arguments = ["check", "i2", "--activations", "silu,linear", "--formula", r"\frac{C_{12}}{2}"]
-    shown = CliRunner().invoke(build_app(), arguments)
-    assert shown.exit_code == 0
+    shown = symderiv(*arguments)
+    assert shown.returncode == 0
     assert "holds" in shown.stdout
-    record = json.loads(CliRunner().invoke(build_app(), [*arguments, "--json"]).stdout)
+    record = json.loads(symderiv(*arguments, "--json").stdout)
     assert record["correct_form"] is None
     assert record["digits"] >= 14
-    wrong = CliRunner().invoke(build_app(), [*arguments[:-1], "c12/3", "--json"])
-    assert wrong.exit_code == 1
+    wrong = symderiv(*arguments[:-1], "c12/3", "--json")
+    assert wrong.returncode == 1
     assert json.loads(wrong.stdout)["counterexample"]["expectation"]

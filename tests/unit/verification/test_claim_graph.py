@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.commands import symderiv
 from symderiv_ledger.claims.claim import Paper
 from symderiv_ledger.claims.claim_graph import mentioned
 from symderiv_ledger.claims.dependents import fallen
@@ -15,7 +13,6 @@ from symderiv_ledger.papers import known_papers as library
 from symderiv_ledger.papers.paper_file import paper_from_toml
 
 import symderiv as sd
-from symderiv import cli
 from symderiv.foundation.errors import InputError
 
 PAPER = r"""
@@ -181,19 +178,12 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_call_and_the_command_say_the_same(
-    alone: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_the_call_and_the_command_say_the_same(alone: Path) -> None:
     found = sd.impact("2", alone)
     assert (found.paper, found.claims) == ("ours", ["2"])
     assert [one["name"] for one in found.falls] == ["3 first", "3 second", "4", "5"]
-    words = ["symderiv", "verify", "ours.toml", "--impact", "2"]
-    for more, expected in (([], found.to_text()), (["--json"], found.to_dict())):
-        monkeypatch.setattr(sys, "argv", [*words, *more])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        printed = capsys.readouterr().out
-        assert not caught.value.code
-        assert expected == (json.loads(printed) if more else printed)
+    words = ("verify", "ours.toml", "--impact", "2")
+    assert symderiv(*words)[:2] == (0, found.to_text())
+    assert symderiv(*words, "--json").json == found.to_dict()
     with pytest.raises(InputError, match=r"impact: ours has no claim on 3 sec.*3 second"):
         sd.impact("3 sec", alone)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
-import sys
+from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import pytest
+from support.commands import symderiv
 from symderiv_ledger.papers.accusations import summary
 from symderiv_ledger.papers.known_papers import load_paper
 from symderiv_ledger.papers.ledger_page import ledger_page
@@ -18,7 +16,6 @@ from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.paper_run import Selection, verify_paper
 from symderiv_ledger.papers.verify import verify_claim
 
-from symderiv.cli import main
 from symderiv.foundation.errors import InputError
 
 ROOT = Path(__file__).parents[3]
@@ -27,19 +24,7 @@ I2 = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}"
 WRONG = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1-C_{22})}}"
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of ``symderiv verify``."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["symderiv", "verify", *arguments]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code, out.getvalue(), err.getvalue()
+run = partial(symderiv, "verify")
 
 
 def _file(tmp_path: Path, *claims: str) -> Path:

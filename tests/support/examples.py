@@ -1,0 +1,25 @@
+"""Modules of examples, which are no package: imported for a test, and forgotten after it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@contextmanager
+def importing(folder: str = "") -> Iterator[Callable[[str], Any]]:
+    """Yield what imports a module of a folder of examples."""
+    path = EXAMPLES / folder
+    sys.path.insert(0, str(path))
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(str(path))
+        for module in path.glob("*.py"):
+            sys.modules.pop(module.stem, None)
