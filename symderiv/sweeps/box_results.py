@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.integrate.ensemble.chunk import INTERRUPTED
+from symderiv.integrate.flows.ended_runs import INTERRUPTED
 from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import RunGrid

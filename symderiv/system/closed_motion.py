@@ -149,7 +149,7 @@ class Closed:
     @cached_property
     def program(self) -> Program:
         """The equations as an indexed program."""
-        return Writer(self).program()
+        return _Writer(self).program()
 
 
 def closed(equations: Equations) -> Closed:
@@ -185,14 +185,8 @@ def closed(equations: Equations) -> Closed:
     return Closed(equations, drift, noise, scalars, observables, slow, means)
 
 
-class Writer:
-    """Writes the program: one local for every mean, coefficient and covariance.
-
-    The methods without an underscore say how state and parameters lie in vectors; another layout
-    overrides them.
-    """
-
-    weight = _WEIGHT
+class _Writer:
+    """Writes the program: one local for every mean, coefficient and covariance."""
 
     def __init__(self, closed: Closed) -> None:
         self.closed = closed
@@ -200,7 +194,8 @@ class Writer:
         self.symbols = self.law.symbols
 
     def program(self) -> Program:
-        closed, state, parameters = self.closed, self.state_arrays(), self.parameter_arrays()
+        closed, state, parameters = self.closed, self._state(), self._parameters()
+        fields = (*state, *parameters, *self._clock)
         return Program(
             name="system",
             title="Order parameters of a stated learning problem.",
@@ -211,45 +206,26 @@ class Writer:
             functions=closed.means.all_functions,
             constants=closed.means.joints.constants,
             procedures=(
-                *self.procedures((*state, *parameters, *self._clock)),
-                self._rates(state, parameters),
+                *(self._observation(name, fields) for name in closed.observables),
+                self._rates(fields),
             ),
             state=Vector("state", tuple(state)),
             parameters=Vector("parameters", tuple(parameters)),
             extension=GAUSSIAN,
         )
 
-    def state_arrays(self) -> list[Array]:
+    def _state(self) -> list[Array]:
         """Return the fields of a state in order."""
         state = [self._overlap(pair) for pair in self.closed.moving]
         return state + [Array(scalar_name(u), ("I",), "slow scalar") for u in self.symbols.scalars]
 
-    def parameter_arrays(self) -> list[Array]:
+    def _parameters(self) -> list[Array]:
         """Return the fields of the parameters in order."""
         pairs = self.closed.pairs
         parameters = [self._overlap(pair) for pair in pairs if pair not in self.closed.moving]
-        parameters += [self.weight, *(self._eigenvalue(name) for name in self.closed.spectral)]
+        parameters += [_WEIGHT, *(self._eigenvalue(name) for name in self.closed.spectral)]
         names = map(parameter_name, self.symbols.parameters)
         return [*parameters, *(Array(name, (), "parameter") for name in names), *self._times]
-
-    def procedures(self, fields: tuple[Array, ...]) -> list[Procedure]:
-        """Return what a module has besides the right-hand side."""
-        return [
-            self.observation(f"observe_{name}", name, fields) for name in self.closed.observables
-        ]
-
-    def targets(self, pair: Pair) -> list[Pair]:
-        """Return the places in a state that hold the overlap of a pair."""
-        return [pair]
-
-    def kept(self, pair: Pair, rate: sp.Expr) -> sp.Expr:
-        """Return the rate of what a state holds in the place of an overlap."""
-        del pair
-        return rate
-
-    def noise_factor(self) -> sp.Expr:
-        """Return what the noise of updates is multiplied by."""
-        return sp.S.One
 
     def _overlap(self, pair: Pair, prefix: str = "o") -> Array:
         a, b = pair
@@ -264,20 +240,19 @@ class Writer:
     def _of_pair(self, first: SlowVector, second: SlowVector) -> sp.Expr:
         return self._element(self._overlap(self.closed.ordered(first, second)))
 
-    def observation(self, function: str, name: str, fields: tuple[Array, ...]) -> Procedure:
+    def _observation(self, name: str, fields: tuple[Array, ...]) -> Procedure:
         """Return the procedure of an observable."""
         body = _Body(self)
         output = Array(f"{name}__mean", (), f"the average {name}")
         body.assign(sp.Symbol(output.name), self.closed.observables[name])
-        return body.procedure(function, f"The average {name}.", fields, (output,))
+        return body.procedure(f"observe_{name}", f"The average {name}.", fields, (output,))
 
-    def _rates(self, state: list[Array], parameters: list[Array]) -> Procedure:
+    def _rates(self, fields: tuple[Array, ...]) -> Procedure:
         body, closed = _Body(self), self.closed
         drift = {
             vector: {
-                key: body.local(f"drift__{vector.name}__{c.name}__{inputs or 'all'}", rate)
-                for key, rate in rates.items()
-                for inputs, c in [key]
+                (inputs, c): body.local(f"drift__{vector.name}__{c.name}__{inputs or 'all'}", rate)
+                for (inputs, c), rate in rates.items()
             }
             for vector, rates in closed.drift.items()
         }
@@ -296,30 +271,23 @@ class Writer:
                 for (inputs, c), rate in drift.get(one, {}).items():
                     total += self._scale(inputs) * rate * self._of_pair(c, other)
             for inputs, rate in (noise.get((a, b)) or noise.get((b, a)) or {}).items():
-                total += self.noise_factor() * self._scale(inputs) * rate
+                total += self._scale(inputs) * rate
             if closed.equations.by_steps:
                 for (inputs, c), rate in drift.get(a, {}).items():
                     for (others, d), factor in drift.get(b, {}).items():
                         scale = self._scale(inputs) * self._scale(others)
                         total += scale * rate * factor * self._of_pair(c, d)
-            for place in self.targets(pair):
-                outputs.append(self._overlap(place, "d"))
-                body.assign(self._element(outputs[-1]), self.kept(pair, total))
+            outputs.append(self._overlap(pair, "d"))
+            body.assign(self._element(outputs[-1]), total)
         for u in self.symbols.scalars:
             output = Array(scalar_name(u, "d"), ("I",), "rate of a slow scalar")
             outputs.append(output)
             rate = closed.scalars.get(u, sp.S.Zero)
             body.assign(sp.IndexedBase(output.name)[_ONE], rate)
-        by_steps = "What a step adds; time is the number of steps."
-        found = {output.name.partition("__")[2]: output for output in outputs}
-        return body.procedure(
-            "right_hand_side",
-            by_steps
-            if closed.equations.by_steps
-            else "Rates of change; time is steps over input dimension.",
-            (*state, *parameters, *self._clock),
-            tuple(found[field.name.partition("__")[2]] for field in state),
-        )
+        words = "Rates of change; time is steps over input dimension."
+        if closed.equations.by_steps:
+            words = "What a step adds; time is the number of steps."
+        return body.procedure("right_hand_side", words, fields, tuple(outputs))
 
     @property
     def _clock(self) -> list[Array]:
@@ -368,7 +336,7 @@ class Writer:
 class _Body:
     """The assignments of a procedure, with a local for each mean and covariance."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: _Writer) -> None:
         self.writer = writer
         self.steps: list[Assignment] = []
         self.locals: list[Array] = []
@@ -380,10 +348,14 @@ class _Body:
         value = self._expressed(value)
         if value.is_number or value.is_Symbol:
             return value
-        array = Array(name, ())
-        self.locals.append(array)
-        self.steps.append(Assignment(sp.Symbol(name, real=True), value))
-        return sp.Symbol(name, real=True)
+        return self._named(name, value)
+
+    def _named(self, name: str, value: sp.Expr) -> sp.Symbol:
+        """Return a local of this name with a value."""
+        self.locals.append(Array(name, ()))
+        found = sp.Symbol(name, real=True)
+        self.steps.append(Assignment(found, value))
+        return found
 
     def assign(self, target: sp.Expr, value: sp.Expr) -> None:
         """Assign an output."""
@@ -397,10 +369,7 @@ class _Body:
             if definition is None:
                 continue
             if isinstance(definition, sp.Sum):
-                name = symbol.name
-                self.locals.append(Array(name, ()))
-                self.steps.append(Assignment(sp.Symbol(name, real=True), definition))
-                definition = sp.Symbol(name, real=True)
+                definition = self._named(symbol.name, definition)
             elif symbol in self.writer.closed.averages:
                 definition = self.local(symbol.name, definition)
             self._known[symbol] = definition
@@ -409,10 +378,7 @@ class _Body:
         for call in calls:
             if call not in self._known:
                 self._number += 1
-                name = f"m__{self._number}"
-                self.locals.append(Array(name, ()))
-                self.steps.append(Assignment(sp.Symbol(name, real=True), call))
-                self._known[call] = sp.Symbol(name, real=True)
+                self._known[call] = self._named(f"m__{self._number}", call)
         return value.xreplace({call: self._known[call] for call in calls})
 
     def procedure(

@@ -232,19 +232,11 @@ class System(Language):
         Returns:
             Runs with ``mean["w.B"]`` and ``standard_error["w.B"]``, α first.
         """
-        from symderiv.system.system_sgd import simulated
+        from symderiv.system.system_sgd import Experiment, simulated
 
-        return simulated(
-            self.statement,
-            self.solver,
-            initial,
-            parameters,
-            dimension=dimension,
-            runs=runs,
-            alpha=asked_times(end, alpha),
-            seed=seed,
-            method=method,
-        )
+        times = asked_times(end, alpha)
+        asked = Experiment(self.solver, dimension, runs, times, seed, method)
+        return simulated(asked, initial, parameters)
 
     def precise_rates(
         self, state: Mapping[str, Any], digits: int, **parameters: Any

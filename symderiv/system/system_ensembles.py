@@ -16,6 +16,7 @@ from symderiv.compiled_code.code_cache import kept_code
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.ended_runs import EndedRuns
 from symderiv.integrate.flows.flat_run import REASONS, FlatResult, integrate_flat
 from symderiv.integrate.flows.lane_observables import observe_lanes
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points"]
 
-INTERRUPTED = "interrupted"
 # Errors of steps add up, and the largest is above the mean that is controlled.
 _TIGHTER = 10.0
 _LOOSER, _LOOSEST = 1000.0, 0.1
@@ -74,44 +74,15 @@ class Wanted:
         return relative, self.absolute_tolerance * relative / self.relative_tolerance
 
 
-@dataclass(frozen=True, eq=False)
-class SystemChunk:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SystemChunk(EndedRuns):
     """Runs at the same A times; rows beyond ``alpha_end`` are not a number.
 
     Args:
         values: Order parameters and observables by name, shapes (n, A, …).
-        status: Shape (n,): "done", why the run ended early, or "failed: MESSAGE".
-        alpha_end, error_sum, tolerance_reached, steps, rhs_evaluations, wall_seconds: As of runs of
-            problems, shape (n,).
     """
 
-    values: dict[str, np.ndarray]
-    status: np.ndarray
-    alpha_end: np.ndarray
-    error_sum: np.ndarray
-    tolerance_reached: np.ndarray
-    steps: np.ndarray
-    rhs_evaluations: np.ndarray
-    wall_seconds: np.ndarray
-
-    @classmethod
-    def empty(cls, count: int) -> SystemChunk:
-        """Return a chunk of runs that have not begun."""
-        return cls(
-            values={},
-            status=np.full(count, INTERRUPTED, dtype=object),
-            alpha_end=np.full(count, np.nan),
-            error_sum=np.full(count, np.nan),
-            tolerance_reached=np.full(count, np.nan),
-            steps=np.zeros(count, np.int64),
-            rhs_evaluations=np.zeros(count, np.int64),
-            wall_seconds=np.full(count, np.nan),
-        )
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether any run was interrupted, or not begun."""
-        return bool(np.any(self.status == INTERRUPTED))
+    values: dict[str, np.ndarray] = field(default_factory=dict)
 
     def put(self, number: int, values: dict[str, np.ndarray], times: int) -> None:
         """Take over the curves of one run, of which ``times`` were asked for."""
@@ -146,7 +117,7 @@ def integrate_points(
     Raises:
         InputError: The results do not fit into memory.
     """
-    chunk = SystemChunk.empty(len(points))
+    chunk = SystemChunk(**SystemChunk.not_begun(len(points)))
     batches: dict[int, _Batch] = {}
     for number, point in enumerate(points):
         if isinstance(point, SystemPoint):
@@ -154,7 +125,7 @@ def integrate_points(
             batch.numbers.append(number)
             batch.points.append(point)
         else:
-            chunk.status[number] = f"failed: {point}"
+            chunk.fail(number, point)
     done = sum(not isinstance(point, SystemPoint) for point in points)
     for batch in batches.values():
         size, times = batch.points[0].state.size, wanted.alpha.size
@@ -283,13 +254,8 @@ def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneRe
 
 def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults) -> None:
     """Take over runs with their observables."""
-    layout, rows = batch.solver.layout, np.array(batch.numbers)
-    chunk.status[rows] = [REASONS[code] for code in found.codes]
-    for name in ("alpha_end", "error_sum", "steps"):
-        getattr(chunk, name)[rows] = getattr(found, name)
-    chunk.rhs_evaluations[rows] = found.evaluations
-    share = found.evaluations / max(1, int(found.evaluations.sum()))
-    chunk.wall_seconds[rows] = found.seconds * share
+    layout = batch.solver.layout
+    chunk.end_lanes(np.array(batch.numbers), found)
     observed = _observed(batch, found, wanted)
     for place, (number, point) in enumerate(zip(batch.numbers, batch.points, strict=True)):
         reached = int(found.reached[place])

@@ -24,7 +24,7 @@ from symderiv.statement.stated_problem import Statement
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemSimulation", "simulated"]
+__all__ = ["Experiment", "SystemSimulation", "simulated"]
 
 
 PER_UNIT_OF_TIME = 50
@@ -36,29 +36,44 @@ _COMPONENTS = 4  # the stream that examples of mixtures are assigned to componen
 _Components = Sequence[tuple[list[int], np.ndarray, np.ndarray]]
 
 
+@dataclass(frozen=True)
+class _Fresh:
+    """What the runs of a statement draw afresh, besides white inputs.
+
+    Args:
+        eigenvalues: Of inputs that are not white, by name, shape (L,).
+        components: Of every mixture: places of its tokens, sums of probabilities, and roots of
+            eigenvalues, shape (components, L).
+        means: Averages in coefficients, None for none.
+    """
+
+    eigenvalues: Mapping[str, np.ndarray]
+    components: _Components
+    means: FreshMeans | None
+
+
 class SystemChain(Chain):
     """A run of a statement, whose inputs may be mixtures and whose coefficients have averages.
 
     Args:
-        fresh: Components of every mixture: places of its tokens, sums of probabilities, and roots
-            of eigenvalues, shape (components, L); and averages, None for none.
-        program, space, start, roots, parameters, source, most, pace: As of ``Chain``.
+        fresh: What it draws.
+        program, space, start, parameters, source, most, pace: As of ``Chain``.
     """
 
     def __init__(
         self,
-        fresh: tuple[_Components, FreshMeans | None],
+        fresh: _Fresh,
         program: StepProgram,
         space: Space,
         start: tuple[np.ndarray, np.ndarray],
-        roots: np.ndarray,
         parameters: Mapping[str, float],
         source: tuple[int, ...],
         most: int,
         pace: Pace,
     ) -> None:
+        roots = roots_of(program, fresh.eigenvalues)
         super().__init__(program, space, start, roots, parameters, source, most, pace)
-        self._components, self._means = fresh
+        self._components, self._means = fresh.components, fresh.means
         self.generators = (*self.generators, stream(*source, _COMPONENTS))
         self._average = np.zeros(0 if self._means is None else len(self._means.symbols))
 
@@ -141,57 +156,93 @@ class SystemSimulation(Shown):
         }
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """Runs of a statement at finite N, as they are asked for.
+
+    Args:
+        solver: The equations, for names, laws and observables.
+        dimension: N.
+        runs: How many.
+        alpha: Times at which they report.
+        seed: Of all that is drawn.
+        method: ``"vectors"``, ``"gram"`` or ``"auto"``.
+    """
+
+    solver: Solver
+    dimension: int
+    runs: int
+    alpha: np.ndarray
+    seed: int
+    method: str
+
+    @property
+    def statement(self) -> Statement:
+        """What is run."""
+        return self.solver.layout.statement
+
+    @cached_property
+    def averages(self) -> tuple[sp.Symbol, ...]:
+        """The averages in coefficients."""
+        return tuple(sorted(_averages_of(self.statement), key=str))
+
+    def pace(self, values: Mapping[str, float]) -> Pace:
+        """Return how large steps are, at values of parameters."""
+        ratio = self.statement.batch_ratio
+        if ratio is None:
+            return Pace.usual(self.dimension)
+        numbers = {symbol: values[str(symbol)] for symbol in self.statement.symbols.parameters}
+        return Pace.of_batches(self.dimension, float(ratio.xreplace(numbers)))
+
+    def space(self, program: StepProgram, pace: Pace) -> Space:
+        """Return the coordinates in which runs take place."""
+        counts = np.diff(self.solver.layout.class_bounds(self.dimension))
+        space = space_of(program, counts, pace.batch).chosen(self.method)
+        if self.averages and space.span:
+            space = replace(space, together=pace.batch)
+        return space
+
+    def fresh(self, program: StepProgram, values: Mapping[str, float]) -> _Fresh:
+        """Return what runs draw."""
+        layout, law = self.solver.layout, self.solver.closed.equations.law
+        spectra = layout.spectrum[1]
+        means = FreshMeans(law, self.averages, spectra, values) if self.averages else None
+        return _Fresh(spectra, _components_of(program, law, spectra, layout.classes), means)
+
+
 def simulated(
-    statement: Statement,
-    solver: Solver,
-    given: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    *,
-    dimension: int,
-    runs: int,
-    alpha: np.ndarray,
-    seed: int,
-    method: str,
+    asked: Experiment, given: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> SystemSimulation:
     """Return runs of a statement at finite N, measured by overlaps.
 
     Vectors of every run are drawn anew with exactly the given overlaps. Observables are the
     equations' averages at the measured overlaps; averages in coefficients are means over fresh
     examples.
+
+    Args:
+        asked: Which runs.
+        given: Where they start.
+        parameters: Values that differ from the defaults.
     """
-    layout = solver.layout
-    if runs < 1:
+    solver, layout, seed = asked.solver, asked.solver.layout, asked.seed
+    if asked.runs < 1:
         raise InputError("must be at least 1", argument="runs")
     state, constants = layout.packed(given, parameters)
     values = layout.parameter_values(parameters)
-    averages = tuple(sorted(_averages_of(statement), key=str))
-    program = program_of(statement, averages)
-    counts = np.diff(layout.class_bounds(dimension))
-    ratio = statement.batch_ratio
-    pace = Pace.usual(dimension)
-    if ratio is not None:
-        pace = Pace.of_batches(dimension, float(ratio.xreplace(_numbers(statement, values))))
-    space = space_of(program, counts, pace.batch).chosen(method)
-    law = solver.closed.equations.law
-    means = FreshMeans(law, averages, layout.spectrum[1], values) if averages else None
-    if means is not None and space.span:
-        space = replace(space, together=pace.batch)
+    program, pace = program_of(asked.statement, asked.averages), asked.pace(values)
+    space, fresh = asked.space(program, pace), asked.fresh(program, values)
     gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
-    roots = roots_of(program, layout.spectrum[1])
-    measure = _measure_of(statement, layout.spectrum[1], layout.classes)
-    components = _components_of(program, law, layout.spectrum[1], layout.classes)
+    measure = _measure_of(asked.statement, fresh.eigenvalues, layout.classes)
     # time counts steps over N, and whole steps where these are batches of cN examples
-    each = dimension if ratio is None else pace.batch
-    steps = np.rint(np.asarray(alpha) * (dimension if ratio is None else 1)).astype(np.int64)
-    examples = steps * pace.batch
-    states, reached = np.empty((runs, steps.size, state.size)), steps.size
-    for run in range(runs):
+    each = asked.dimension if asked.statement.batch_ratio is None else pace.batch
+    examples = np.rint(np.asarray(asked.alpha) * each / pace.batch).astype(np.int64) * pace.batch
+    most = int(examples[-1])
+    if asked.averages:
+        most = min(most, _together(space, pace))
+    states, reached = np.empty((asked.runs, examples.size, state.size)), examples.size
+    for run in range(asked.runs):
         start = space.drawn_vectors(gram, stream(seed, FRAMES, run)), scalars
-        source, most = (seed, RUNS, run), int(examples[-1])
-        if means is not None:
-            most = min(most, _together(space, pace))
-        fresh = components, means
-        chain = SystemChain(fresh, program, space, start, roots, values, source, most, pace)
+        chain = SystemChain(fresh, program, space, start, values, (seed, RUNS, run), most, pace)
         chain.measure_spheres(measure)
         for number, wanted in enumerate(examples[:reached]):
             if not chain.reach(int(wanted)):
@@ -202,10 +253,10 @@ def simulated(
     by_name = layout.unpacked(states, constants, layout.shown(given))
     for name in solver.closed.observables:
         by_name[name] = np.array([solver.observed(each, constants)[name] for each in states])
-    cause = "done" if reached == steps.size else "not-a-number"
+    cause = "done" if reached == examples.size else "not-a-number"
     done, used = examples[:reached] / each, "gram" if space.span else "vectors"
-    averaged = EXAMPLES if averages else 0
-    return SystemSimulation(done, by_name, dimension, used, cause, averaged)
+    averaged = EXAMPLES if asked.averages else 0
+    return SystemSimulation(done, by_name, asked.dimension, used, cause, averaged)
 
 
 def _measure_of(
@@ -250,10 +301,6 @@ def _components_of(
         own = [eigenvalues.get(part.name, np.ones(classes)) for _, part in parts]
         found.append((places, upto, np.sqrt(np.array(own))))
     return found
-
-
-def _numbers(statement: Statement, values: Mapping[str, float]) -> dict[Any, float]:
-    return {symbol: values[str(symbol)] for symbol in statement.symbols.parameters}
 
 
 def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,9 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.written_derivation import Derivation, Section, Step
+from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import ALL
-from symderiv.statement.stated_problem import Descent
+from symderiv.statement.stated_problem import Constraint, Descent, Inputs
 from symderiv.statement.vector_expressions import VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
@@ -290,23 +291,7 @@ def conditions_of(closed: Closed) -> list[str]:
             "amounts of order one; averages over a batch are those over an example, up to "
             "N^(-1/2)."
         )
-    spectral = [each.name for each in statement.inputs if not law.isotropic(each.name)]
-    if spectral:
-        found.append(
-            f"The covariances of {', '.join(spectral)} have common eigenspaces, each with a number "
-            "of coordinates that grows with N."
-        )
-    for inputs in statement.inputs:
-        if inputs.episode:
-            found.append(
-                f"The {len(inputs.atoms)} examples of an episode of {inputs.name} are independent, "
-                "so that means over them are products."
-            )
-        if inputs.correlation is not None:
-            found.append(
-                f"The tokens of {inputs.name} are correlated coordinate by coordinate, by the same "
-                "matrix in every coordinate."
-            )
+    found += _conditions_of_inputs(statement.inputs, law)
     expressions = [f for c in closed.equations.step.vectors.values() for f in c.inputs.values()]
     if any(e.has(sp.sign, sp.Heaviside) for e in expressions):
         found.append(
@@ -319,15 +304,7 @@ def conditions_of(closed: Closed) -> list[str]:
             f"largest found for variances up to {LARGEST_VARIANCE:g}: "
             f"{closed.means.joints.error:.1e}."
         )
-    for constraint in statement.constraints:
-        names = ", ".join(v.name for v in constraint.vectors)
-        found.append(
-            f"{names} start on the sphere of their initial length and stay there."
-            if constraint.kind == "sphere" and not constraint.inputs
-            else f"The fields of {names} on {constraint.inputs} keep their initial variances."
-            if constraint.kind == "sphere"
-            else f"{names} start orthonormal: w_a·w_b = N δ_ab."
-        )
+    found += [_kept_by(constraint) for constraint in statement.constraints]
     if closed.equations.law.covariances or any(
         key[0] != ALL for rates in closed.drift.values() for key in rates
     ):
@@ -336,3 +313,32 @@ def conditions_of(closed: Closed) -> list[str]:
             "fluctuations of order N^(-1/2) that add nothing."
         )
     return found
+
+
+def _conditions_of_inputs(inputs: Iterable[Inputs], law: Law) -> Iterator[str]:
+    spectral = [each.name for each in inputs if not law.isotropic(each.name)]
+    if spectral:
+        yield (
+            f"The covariances of {', '.join(spectral)} have common eigenspaces, each with a number "
+            "of coordinates that grows with N."
+        )
+    for each in inputs:
+        if each.episode:
+            yield (
+                f"The {len(each.atoms)} examples of an episode of {each.name} are independent, "
+                "so that means over them are products."
+            )
+        if each.correlation is not None:
+            yield (
+                f"The tokens of {each.name} are correlated coordinate by coordinate, by the same "
+                "matrix in every coordinate."
+            )
+
+
+def _kept_by(constraint: Constraint) -> str:
+    names = ", ".join(v.name for v in constraint.vectors)
+    if constraint.kind != "sphere":
+        return f"{names} start orthonormal: w_a·w_b = N δ_ab."
+    if constraint.inputs:
+        return f"The fields of {names} on {constraint.inputs} keep their initial variances."
+    return f"{names} start on the sphere of their initial length and stay there."

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula.as_function import as_function
-from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
+from symderiv.statement.register import Field, Latent, Overlap, Time
 from symderiv.statement.stated_problem import Statement
 
 __all__ = ["function_of", "plain_step"]
@@ -31,31 +31,26 @@ def plain_step(
     latents: Mapping[str, float],
     parameters: Mapping[str, float],
     alpha: float = 0.0,
-    averages: Mapping[str, float] | None = None,
     variances: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return vectors and scalars after one step.
 
     Args:
         statement: What a step does.
-        vectors: By name, each of shape (N,).
-        scalars, latents, parameters: By name.
+        vectors, scalars, latents: By name, vectors of shape (N,).
         inputs: Drawn inputs by name of token or copy, each of shape (N,); those of a batch of
             shape (cN, N), with latents of shape (cN,).
+        parameters: By name; what ``P.average`` stands for at this state by its symbol's.
         alpha: The time.
-        averages: By name of their symbols, what ``P.average`` stands for at this state.
         variances: Of the coordinates of inputs by name, shape (N,), where spheres are measured
             with them.
     """
     N = next(iter(vectors.values())).size
-    symbols = statement.symbols
 
     def value_of(symbol: sp.Symbol) -> Any:
-        meaning = symbols.meaning.get(symbol)
+        meaning = statement.symbols.meaning.get(symbol)
         if isinstance(meaning, Time):
             return alpha
-        if isinstance(meaning, Mean):
-            return (averages or {})[symbol.name]
         if isinstance(meaning, Field):
             return inputs[meaning.input.name] @ vectors[meaning.vector.name] / np.sqrt(N)
         if isinstance(meaning, Overlap):
@@ -68,39 +63,45 @@ def plain_step(
         names, function = function_of(expression)
         return np.asarray(function(*map(value_of, names)))
 
-    def along(force: Any, xi: np.ndarray) -> Any:
-        """F ξ/√N; in a batch, steps are N times as large and noise of their own √N times."""
-        if statement.batch_ratio is None:
-            return force * xi / np.sqrt(N)
-        if xi.ndim == 1:
-            return force * xi
-        return np.sqrt(N) * np.broadcast_to(force, len(xi)) @ xi / len(xi)
-
-    size = 1 if statement.batch_ratio is None else N
-
+    whole = statement.batch_ratio is not None
+    size = N if whole else 1
     step = statement.step()
     new_vectors, new_scalars = dict(vectors), dict(scalars)
     for vector, change in step.vectors.items():
         added = np.zeros(N)
         for atom, force in change.inputs.items():
-            added += along(value(force), inputs[atom.name])
+            added += _along(value(force), inputs[atom.name], whole)
         for other, rate in change.vectors.items():
             added += size * np.mean(value(rate)) * vectors[other.name] / N
         new_vectors[vector.name] = vectors[vector.name] + added
     for symbol, change in step.scalars.items():
-        new_scalars[str(symbol)] = scalars[str(symbol)] + float(
-            size * np.mean(value(change.scalar)) / N
-        )
+        new_scalars[str(symbol)] += float(size * np.mean(value(change.scalar)) / N)
     for constraint in statement.constraints:
-        names = [v.name for v in constraint.vectors]
+        weight = (variances or {})[constraint.inputs] if constraint.inputs else np.ones(N)
+        own = {v.name: new_vectors[v.name] for v in constraint.vectors}
         if constraint.kind == "sphere":
-            weight = (variances or {})[constraint.inputs] if constraint.inputs else np.ones(N)
-            for name in names:
-                square = (weight @ vectors[name] ** 2) / (weight @ new_vectors[name] ** 2)
-                new_vectors[name] = np.sqrt(square) * new_vectors[name]
+            new_vectors |= {n: _as_long(own[n], vectors[n], weight) for n in own}
         else:
-            W = np.array([new_vectors[name] for name in names])
-            values, turn = np.linalg.eigh(W @ W.T / N)
-            W = (turn / np.sqrt(values)) @ turn.T @ W
-            new_vectors |= dict(zip(names, W, strict=True))
+            new_vectors |= dict(zip(own, _orthonormal(np.array([*own.values()])), strict=True))
     return new_vectors, new_scalars
+
+
+def _along(force: Any, xi: np.ndarray, batches: bool) -> Any:
+    """Return F ξ/√N; in a batch, steps are N times as large and noise of their own √N times."""
+    N = xi.shape[-1]
+    if not batches:
+        return force * xi / np.sqrt(N)
+    if xi.ndim == 1:
+        return force * xi
+    return np.sqrt(N) * np.broadcast_to(force, len(xi)) @ xi / len(xi)
+
+
+def _as_long(vector: np.ndarray, before: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return a vector with the weighted square that it had."""
+    return np.asarray(np.sqrt((weight @ before**2) / (weight @ vector**2)) * vector)
+
+
+def _orthonormal(W: np.ndarray) -> np.ndarray:
+    """Return the nearest vectors with w_a·w_b = N δ_ab."""
+    values, turn = np.linalg.eigh(W @ W.T / W.shape[1])
+    return np.asarray((turn / np.sqrt(values)) @ turn.T @ W)

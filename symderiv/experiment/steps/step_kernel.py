@@ -213,22 +213,13 @@ def _drift(
 
 @compiled(
     types.boolean(
-        RIGHT_HAND_SIDE,
-        INTEGERS,
-        types.int64,
-        types.int64,
-        MATRIX,
-        types.int64,
-        VECTOR,
-        VECTOR,
-        VECTOR,
+        RIGHT_HAND_SIDE, INTEGERS, types.int64, VECTOR, types.int64, VECTOR, VECTOR, VECTOR
     )
 )
 def _changes_at(
     changes: Callable[..., None],
     sizes: np.ndarray,
     first: int,
-    e: int,
     latents: np.ndarray,
     visible: int,
     scalars: np.ndarray,
@@ -238,8 +229,8 @@ def _changes_at(
     """Call the function of the changes for an example; whether all numbers are finite."""
     for u in range(visible):
         values[first + u] = scalars[u]
-    for c in range(latents.shape[1]):
-        values[first + visible + c] = latents[e, c]
+    for c in range(latents.size):
+        values[first + visible + c] = latents[c]
     changes(0.0, results, sizes, values, results)
     finite = True
     for r in range(results.size):
@@ -358,7 +349,7 @@ def learn(
             _correlate(x, top, mixing, roots)
         _project(vectors, x, top, fields, overlaps, dimension, values)
         values[-1] = units[4] * (made - turn)
-        if not _changes_at(changes, sizes, first, e, latents, visible, scalars, values, results):
+        if not _changes_at(changes, sizes, first, latents[e], visible, scalars, values, results):
             return e
         for f in range(F):
             amounts[f] = units[1] * results[f] / batch

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from symderiv.storage.checkpoint import Checkpoint, identity
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import kernel_for
 
+if TYPE_CHECKING:
+    from symderiv.experiment.studies.step_size import StepSize
+
 __all__ = ["recorded_chain", "simulate", "with_sampler"]
 
 
@@ -63,12 +66,11 @@ def simulate(
     Args:
         study: a study without [sweep].
         runs: instead of [simulation] runs.
-        kernel, start: see :func:`~symderiv.integrate.flows.integrate.solve`; the same start may
-            be given to both. The kernel's error of plain descent is recorded.
+        kernel, start, checkpoint: see :func:`~symderiv.integrate.flows.integrate.solve`; the same
+            start may be given to both. The kernel's error of plain descent is recorded.
         workers: threads; None for one per processor.
         progress: called a few times a second.
         notice: see :func:`~symderiv.storage.kernels.load_kernel`.
-        checkpoint: see :func:`~symderiv.integrate.flows.integrate.solve`.
 
     Raises:
         InputError: the study cannot be simulated as it is.
@@ -86,56 +88,81 @@ def simulate(
         digests = "none" if kernel is None else kernel.digests
         checkpoint.open(identity(study, digests, command="simulate", runs=count))
     started = time.perf_counter()
-    made = np.rint(study.simulation_alpha * (steps.dimension / steps.batch)).astype(np.int64)
-    examples = made * steps.batch
+    made = np.rint(study.simulation_alpha * (steps.dimension / steps.batch))
+    examples = made.astype(np.int64) * steps.batch
     wide = np.repeat(eigenvalues, np.diff(space.bounds), axis=1)
-    rms = None
-    measured: Any
-    if kernel is None:
-        measured = RuleMeasures(steps, wide, vectors[steps.places("B")])
-        if study.training.normalise == "gradient":
-            from symderiv.experiment.studies.step_size import StepSize
-
-            rms = StepSize(steps, eigenvalues[-1])
-    else:
-        measured = PlainMeasures(steps, wide, kernel)
+    measured = _measures(steps, wide, vectors, kernel)
+    size = _step_size(steps, eigenvalues[-1])
     most = int(examples[-1])
 
     def chain(index: int) -> StudyChain:
-        return StudyChain(steps, space, vectors, eigenvalues, index, most, rms)
+        return StudyChain(steps, space, vectors, eigenvalues, index, most, size)
 
     # errors and samplers take products of matrices
     with one_blas_thread():
         work = SimulatedRuns(chain, measured, examples, count, steps.dimension, checkpoint)
         interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
+    named = _named(study, start, kernel) | {"method": "gram" if space.span else "vectors"}
+    named["wall_seconds"] = checkpoint.seconds if checkpoint else time.perf_counter() - started
+    return _simulation(work, study.simulation_alpha, interrupted, named)
+
+
+def _simulation(
+    work: SimulatedRuns, alpha: np.ndarray, interrupted: bool, named: dict[str, Any]
+) -> Simulation:
+    """What runs recorded at the times that all of them reached."""
     reached = min(run.recorded for run in work.runs)
     cause, message = _ending(work, interrupted)
     results = {name: values[:, :reached] for name, values in work.results.items()}
     return Simulation(
-        alpha=study.simulation_alpha[:reached].copy(),
-        examples=examples[:reached],
+        alpha=alpha[:reached].copy(),
+        examples=work.examples[:reached],
         Q=results.pop("Q"),
         R=results.pop("R"),
         v=results.pop("v"),
         generalization_error=results.pop("generalization_error"),
         further=results,
-        T=start.state.T,
-        teacher_weights=start.state.teacher_weights,
-        initial=start.state,
-        dimension=steps.dimension,
-        runs=count,
-        method="gram" if space.span else "vectors",
-        alpha_end=min(run.made for run in work.runs) / steps.dimension,
+        dimension=work.dimension,
+        runs=len(work.runs),
+        alpha_end=min(run.made for run in work.runs) / work.dimension,
         cause=cause,
         message=message,
-        wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
-        warnings=start.warnings,
-        study_text=study.text,
-        student_activation=activation(study.student_activation).text,
-        teacher_activation=activation(study.teacher_activation).text,
-        kernel_sha256="none" if kernel is None else kernel.sha256,
-        kernel_name="none" if kernel is None else kernel.path.name,
+        **named,
     )
+
+
+def _measures(
+    steps: StudySteps, wide: np.ndarray, vectors: np.ndarray, kernel: Kernel | None
+) -> PlainMeasures | RuleMeasures:
+    """What is recorded of runs."""
+    if kernel is not None:
+        return PlainMeasures(steps, wide, kernel)
+    return RuleMeasures(steps, wide, vectors[steps.places("B")])
+
+
+def _step_size(steps: StudySteps, eigenvalue: np.ndarray) -> StepSize | None:
+    """What steps are divided by."""
+    if steps.study.training.normalise != "gradient":
+        return None
+    # states the rule, which takes SymPy
+    from symderiv.experiment.studies.step_size import StepSize
+
+    return StepSize(steps, eigenvalue)
+
+
+def _named(study: Study, start: Initial, kernel: Kernel | None) -> dict[str, Any]:
+    """What a simulation says of what was simulated."""
+    return {
+        "T": start.state.T,
+        "teacher_weights": start.state.teacher_weights,
+        "initial": start.state,
+        "warnings": start.warnings,
+        "study_text": study.text,
+        "student_activation": activation(study.student_activation).text,
+        "teacher_activation": activation(study.teacher_activation).text,
+        "kernel_sha256": "none" if kernel is None else kernel.sha256,
+        "kernel_name": "none" if kernel is None else kernel.path.name,
+    }
 
 
 def recorded_chain(study: Study, start: Initial, block: int) -> tuple[StudyChain, PlainMeasures]:

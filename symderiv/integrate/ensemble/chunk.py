@@ -8,37 +8,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
-from symderiv.integrate.flows.flat_run import REASONS, FlatResult
+from symderiv.integrate.flows.ended_runs import EndedRuns
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
 from symderiv.problem.flat_layout import split_flat, state_size
 from symderiv.problem.study import Study
 
-INTERRUPTED = "interrupted"
 
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chunk(EndedRuns):
     """Learning curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
 
-    The sum of the estimated local errors says how accurate the steps are, not what their errors
-    grow to; that is measured where it is asked for.
+    The largest error is that of Q, R, v as :class:`Trajectory` states it.
 
     Args:
         alpha: shape (A,).
         Q, R, v: shapes (n, A, K, K), (n, A, K, M), (n, A, K).
         T: teacher covariances, shape (n, M, M).
         generalization_error: shape (n, A).
-        status: shape (n,): "done", "not-a-number", "step-underflow", "cone-left", "step-limit",
-            "interrupted", or "failed: MESSAGE" for a study that cannot start.
-        alpha_end: time of the last accepted step, shape (n,).
-        error_sum: sum of the estimated local errors, relative, shape (n,).
-        tolerance_reached: largest error of Q, R, v as :class:`Trajectory` states it, shape (n,);
-            not a number where it was not measured.
-        steps, rhs_evaluations: shape (n,).
-        wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
-            evaluations.
         further: what the learning rule adds, by its name in ``RUN.nc``, shapes (n, A, …).
     """
 
@@ -48,23 +37,7 @@ class Chunk:
     v: np.ndarray
     T: np.ndarray
     generalization_error: np.ndarray
-    status: np.ndarray
-    alpha_end: np.ndarray
-    error_sum: np.ndarray
-    tolerance_reached: np.ndarray
-    steps: np.ndarray
-    rhs_evaluations: np.ndarray
-    wall_seconds: np.ndarray
     further: dict[str, np.ndarray] = field(default_factory=dict)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether any run was interrupted, or not begun."""
-        return bool(np.any(self.status == INTERRUPTED))
-
-    def fail(self, number: int, error: Exception) -> None:
-        """Note that a study cannot start."""
-        self.status[number] = f"failed: {error}"
 
     def add(self, number: int, found: Trajectory) -> None:
         """Take over one run."""
@@ -97,13 +70,7 @@ class Chunk:
         self.v[rows] = v
         self.T[rows] = [flow.state.T for flow in flows]
         self.generalization_error[rows] = found.errors
-        self.status[rows] = [REASONS[code] for code in found.codes]
-        self.alpha_end[rows] = found.alpha_end
-        self.error_sum[rows] = found.error_sum
-        self.steps[rows] = found.steps
-        self.rhs_evaluations[rows] = found.evaluations
-        share = found.evaluations / max(1, int(found.evaluations.sum()))
-        self.wall_seconds[rows] = found.seconds * share
+        self.end_lanes(rows, found)
         for place, (number, flow) in enumerate(zip(numbers, flows, strict=True)):
             if flow.study.rule_keys:
                 reached = int(found.reached[place])
@@ -157,11 +124,5 @@ def empty_chunk(points: Sequence[Study]) -> Chunk:
         v=missing(A, K),
         T=missing(M, M),
         generalization_error=missing(A),
-        status=np.full(n, INTERRUPTED, dtype=object),
-        alpha_end=missing(),
-        error_sum=missing(),
-        tolerance_reached=missing(),
-        steps=np.zeros(n, dtype=np.int64),
-        rhs_evaluations=np.zeros(n, dtype=np.int64),
-        wall_seconds=np.zeros(n),
+        **Chunk.not_begun(n),
     )

@@ -26,71 +26,65 @@ class _Style:
     mark: str = ""  # above the letter, before indices
 
 
-def _styles() -> Mapping[tuple[str, int], _Style]:
-    overlaps = {
-        "student_overlap": ("Q", False),
-        "cross_overlap": ("r", True),
-        "teacher_overlap": ("t", True),
-    }
-    styles = {
-        ("J", 3): _Style("J", (0, 2)),
-        ("U", 3): _Style("U", (0, 2)),
-        ("update_zeta", 3): _Style(r"\zeta", (0, 2)),
-        ("v_velocity", 1): _Style("U^v", (0,)),
-        ("b_velocity", 1): _Style("U^b", (0,)),
-        ("u_mode", 2): _Style("u", (1,), (0,)),
-        ("phi", 3): _Style(r"\varphi", (0, 2)),
-        ("phi", 4): _Style(r"\varphi", (1, 3), (0,)),
-        ("xi", 2): _Style(r"\xi", (1,)),
-        ("multiplicity", 1): _Style("n", (0,)),
-        ("input_epsilon", 2): _Style(r"\varepsilon", (1,)),
-        ("x", 1): _Style("x", (0,)),
-        ("y", 1): _Style("y", (0,)),
-        ("x_mode", 2): _Style("x", (1,), (0,)),
-        ("y_mode", 3): _Style("y", (2,), (1, 0)),
-        ("xi_square", 1): _Style("s", (0,)),
-        ("F", 1): _Style("F", (0,)),
-        ("weight", 1): _Style("w", (0,)),
-        ("eigenvalue", 1): _Style(r"\rho", (0,)),
-        ("eigenvalue", 2): _Style(r"\rho", (1,), (0,)),
-        ("probability", 1): _Style("p", (0,)),
-        ("v", 1): _Style("v", (0,)),
-        ("v_teacher", 1): _Style(r"\tilde v", (0,)),
-        ("mask", 1): _Style(r"\theta", (0,)),
-        ("kept_pair", 2): _Style(r"\pi", (0, 1)),
-        ("kept", 3): _Style(r"\pi", (0, 1, 2), (), 2),
-        ("student_biases", 1): _Style("b", (0,)),
-        ("teacher_biases", 1): _Style("c", (0,)),
-        ("db", 1): _Style(r"\partial_b\epsilon", (0,)),
-        ("dv", 1): _Style(r"\partial_v\epsilon", (0,)),
-    }
-    for name, (letter, labelled) in overlaps.items():
-        styles[name, 3] = _Style(letter, (0, 1, 2), (), 1)
-        if labelled:
-            styles[name, 4] = _Style(letter, (1, 2, 3), (0,), 1)
-    for name, letter in (("overlap", "P"), ("square", "W"), ("cross", "C")):
-        styles[f"momentum_{name}", 3] = _Style(letter, (0, 1, 2), (), 1)
-        styles[f"momentum_{name}", 2] = _Style(letter, (0, 1))
-    styles["momentum_cross", 4] = _Style("C", (1, 2, 3), (0,), 1)
-    styles["teacher_overlap", 5] = _Style("t", (2, 3, 4), (0, 1), 1)
-    for name in ("Q", "R", "T", "A", "B", "G", "H", "Gamma"):
-        letter = r"\Gamma" if name == "Gamma" else name
-        styles[name, 2] = _Style(letter, (0, 1))
-        styles[name, 3] = _Style(letter, (1, 2), (0,))
-    for name, letter in (
-        ("student_moment", "Q"),
-        ("cross_moment", "R"),
-        ("teacher_moment", "T"),
-    ):
-        styles[name, 3] = _Style(letter, (1, 2), (0,))
-    styles["stretch", 1] = _Style(r"\lambda", (0,))
-    styles["gradient", 3] = _Style("g", (0, 2))
-    styles["spectral_moment", 1] = _Style(r"\nu", (0,))
-    styles["closure", 1] = _Style("c", (0,))
-    return styles
-
-
-_STYLES = _styles()
+_STYLES: Mapping[tuple[str, int], _Style] = {
+    ("J", 3): _Style("J", (0, 2)),
+    ("U", 3): _Style("U", (0, 2)),
+    ("update_zeta", 3): _Style(r"\zeta", (0, 2)),
+    ("v_velocity", 1): _Style("U^v", (0,)),
+    ("b_velocity", 1): _Style("U^b", (0,)),
+    ("u_mode", 2): _Style("u", (1,), (0,)),
+    ("phi", 3): _Style(r"\varphi", (0, 2)),
+    ("phi", 4): _Style(r"\varphi", (1, 3), (0,)),
+    ("xi", 2): _Style(r"\xi", (1,)),
+    ("multiplicity", 1): _Style("n", (0,)),
+    ("input_epsilon", 2): _Style(r"\varepsilon", (1,)),
+    ("x", 1): _Style("x", (0,)),
+    ("y", 1): _Style("y", (0,)),
+    ("x_mode", 2): _Style("x", (1,), (0,)),
+    ("y_mode", 3): _Style("y", (2,), (1, 0)),
+    ("xi_square", 1): _Style("s", (0,)),
+    ("F", 1): _Style("F", (0,)),
+    ("weight", 1): _Style("w", (0,)),
+    ("eigenvalue", 1): _Style(r"\rho", (0,)),
+    ("eigenvalue", 2): _Style(r"\rho", (1,), (0,)),
+    ("probability", 1): _Style("p", (0,)),
+    ("v", 1): _Style("v", (0,)),
+    ("v_teacher", 1): _Style(r"\tilde v", (0,)),
+    ("mask", 1): _Style(r"\theta", (0,)),
+    ("kept_pair", 2): _Style(r"\pi", (0, 1)),
+    ("kept", 3): _Style(r"\pi", (0, 1, 2), (), 2),
+    ("student_biases", 1): _Style("b", (0,)),
+    ("teacher_biases", 1): _Style("c", (0,)),
+    ("db", 1): _Style(r"\partial_b\epsilon", (0,)),
+    ("dv", 1): _Style(r"\partial_v\epsilon", (0,)),
+    ("stretch", 1): _Style(r"\lambda", (0,)),
+    ("gradient", 3): _Style("g", (0, 2)),
+    ("spectral_moment", 1): _Style(r"\nu", (0,)),
+    ("closure", 1): _Style("c", (0,)),
+    # overlaps per eigenvalue, those with teachers per component too
+    **{
+        (f"{name}_overlap", 3): _Style(letter, (0, 1, 2), (), 1)
+        for name, letter in (("student", "Q"), ("cross", "r"), ("teacher", "t"))
+    },
+    ("cross_overlap", 4): _Style("r", (1, 2, 3), (0,), 1),
+    ("teacher_overlap", 4): _Style("t", (1, 2, 3), (0,), 1),
+    ("teacher_overlap", 5): _Style("t", (2, 3, 4), (0, 1), 1),
+    **{
+        (f"momentum_{name}", count): _Style(letter, tuple(range(count)), (), int(count == 3))
+        for name, letter in (("overlap", "P"), ("square", "W"), ("cross", "C"))
+        for count in (2, 3)
+    },
+    ("momentum_cross", 4): _Style("C", (1, 2, 3), (0,), 1),
+    **{
+        (name, count): _Style(letter, (count - 2, count - 1), tuple(range(count - 2)))
+        for name, letter in (*((each, each) for each in "QRTABGH"), ("Gamma", r"\Gamma"))
+        for count in (2, 3)
+    },
+    **{
+        (f"{name}_moment", 3): _Style(letter, (1, 2), (0,))
+        for name, letter in (("student", "Q"), ("cross", "R"), ("teacher", "T"))
+    },
+}
 _KINDS = {
     "overlap": "O",
     "product": "O",

@@ -74,9 +74,8 @@ def test_a_step_of_a_batch_is_a_mean_over_its_examples() -> None:
         {"u": 0.4},
         {"x": examples, "z": other},
         {"c": latents},
-        {},
+        {size.name: 0.7},
         alpha=2.5,
-        averages={size.name: 0.7},
     )
     r, mean, gain = np.sqrt(N), np.zeros(N), 0.0
     for xi, zeta in zip(examples, latents, strict=True):
