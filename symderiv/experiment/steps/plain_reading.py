@@ -42,8 +42,7 @@ def plain_step(
             shape (cN, N), with latents of shape (cN,).
         parameters: By name; what ``P.average`` stands for at this state by its symbol's.
         alpha: The time.
-        variances: Of the coordinates of inputs by name, shape (N,), where spheres are measured
-            with them.
+        variances: Of the coordinates of inputs that spheres are measured with, by name.
     """
     N = next(iter(vectors.values())).size
 
