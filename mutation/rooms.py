@@ -105,6 +105,7 @@ ROOMS: Final = {
         # own statements take a tenth
         _room(
             "system",
+            "tests/unit/statement",
             together=True,
             unasked=(
                 "tests/unit/system/test_rules_as_statements.py",
@@ -120,11 +121,14 @@ ROOMS: Final = {
             beside=tuple(
                 f"symderiv/statement/{name}.py"
                 for name in (
+                    "averaged_step",
                     "batches",
+                    "field_law",
                     "indicators",
                     "language",
                     "register",
                     "slopes",
+                    "stated_motion",
                     "stated_problem",
                     "vector_expressions",
                 )

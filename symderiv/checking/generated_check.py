@@ -30,6 +30,8 @@ MOST_WORK = 300
 """Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
 ROUNDING = 1e-9
 """Of rates, in parts of the largest one."""
+LATTICE = 1e-7
+"""The same where means of the module go along a lattice."""
 
 
 def check_generated(
@@ -86,6 +88,9 @@ class _Comparison:
 
     def __init__(self, module: CheckedModule, problem: LearningProblem, trial: Trial) -> None:
         self._checked, self._trial = module, trial
+        K, M, noisy = trial.K, trial.M, trial.noise != 0.0
+        lattice = over_fields(problem) and along_lattice(ForceFields(problem).flags, K, M, noisy)
+        self._rounding = LATTICE if lattice else ROUNDING
         layout = module.names.LAYOUT
         names = tuple(layout["state"]), tuple(layout["parameters"])
         self._expected = expected_of(problem, trial, *names)
@@ -159,7 +164,7 @@ class _Comparison:
 
     def _agree(self, what: str, found: Floats, expected: Floats, error: Floats) -> None:
         """Two arrays within the points' error, the module's and rounding."""
-        allowed = 3 * error + 10 * self._checked.stated + ROUNDING * np.abs(expected).max()
+        allowed = 3 * error + 10 * self._checked.stated + self._rounding * np.abs(expected).max()
         far = ~(np.abs(found - expected) <= allowed)
         if far.any():
             place = tuple(int(n) for n in np.argwhere(far)[0])

@@ -151,7 +151,7 @@ class Law:
         if first is second:
             return sp.S.One
         inputs = self._inputs[first.source]
-        if inputs.episode or inputs.correlation is None:
+        if inputs.correlation is None:
             return sp.S.Zero
         return inputs.correlation[first.position, second.position]
 

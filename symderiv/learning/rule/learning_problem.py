@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import sympy as sp
 
 from symderiv.formula import Activation, activation
+from symderiv.formula.as_function import as_function
 from symderiv.learning.rule.admissible import check_real
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss
@@ -48,6 +51,13 @@ class LearningProblem:
     def same_activation(self) -> bool:
         """Whether student and teacher share one activation, and with it every Gaussian integral."""
         return bool(self.student.expression == self.teacher.expression)
+
+    @cached_property
+    def teacher_keeps_sign(self) -> bool:
+        """Whether h(y) has the sign of y, as far as that is seen at points 3 % apart."""
+        h = as_function(sp.Symbol("x", real=True), self.teacher.expression, "mpmath")
+        points = (float(y) for y in np.geomspace(1e-6, 20.0, 600))
+        return all(h(y) > 0 > h(-y) for y in points)
 
 
 def learning_problem(

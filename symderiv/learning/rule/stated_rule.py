@@ -247,7 +247,7 @@ def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.E
     output = (weights * h(fields + _all_exact(numbers.teacher_biases))).sum()
     if problem.rule.target != "sign":
         return output
-    if numbers.M == 1 and _keeps_sign(h):
+    if numbers.M == 1 and problem.teacher_keeps_sign:
         return sp.sign(weights[0]) * sp.sign((fields + _all_exact(numbers.teacher_biases))[0])
     return sp.sign(output)
 
@@ -288,14 +288,6 @@ def _moved(
 def _entries(family: Any) -> Any:
     """Return the vectors or scalars of a family as an array."""
     return getattr(family, "array", family)
-
-
-def _keeps_sign(h: Activation) -> bool:
-    """Return whether an activation has the sign of its argument: odd and increasing at zero."""
-    g = h.expression
-    x = sp.Symbol("x", real=True)
-    odd = sp.simplify(g + g.subs(x, -x)) == 0
-    return odd and all(g.subs(x, sp.Rational(n, 4)).evalf() > 0 for n in (1, 2, 4, 8, 40))
 
 
 def _all_exact(values: Any) -> Any:

@@ -87,18 +87,14 @@ class ForceFields:
         return bool(self.student.kinks or teacher or self.loss.kinks)
 
     @cached_property
-    def teacher_keeps_sign(self) -> bool:
-        """Whether h(y) has the sign of y, as far as that is seen at some y."""
-        h = as_function(X, self.teacher.derivative(0), "mpmath")
-        return all(y * h(y) > 0 for each in (1e-6, 1e-3, 0.1, 0.7, 2, 5, 20) for y in (each, -each))
-
-    @cached_property
     def _even(self) -> bool:
         if self.problem.rule.biases:
             return False
-        odd = [_odd(self.student.expression)]
-        odd.append(self.teacher_keeps_sign if self.sign_target else _odd(self.teacher.expression))
-        return all(odd) and self.loss.even
+        if self.sign_target:
+            taught = self.problem.teacher_keeps_sign
+        else:
+            taught = _odd(self.teacher.expression)
+        return taught and _odd(self.student.expression) and self.loss.even
 
     @cached_property
     def flags(self) -> dict[str, Constant]:
@@ -112,7 +108,7 @@ class ForceFields:
             "SIGN_TARGET": int(self.sign_target),
             "STUDENT_LINEAR": int(self.student.expression == X),
             "TEACHER_LINEAR": int(self.teacher.expression == X),
-            "TEACHER_KEEPS_SIGN": int(self.sign_target and self.teacher_keeps_sign),
+            "TEACHER_KEEPS_SIGN": int(self.sign_target and self.problem.teacher_keeps_sign),
         }
 
     def check_masks(self, K: int) -> None:

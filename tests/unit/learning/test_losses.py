@@ -131,3 +131,18 @@ def test_the_error_search_sees_a_coarse_rule(made):
     ]
     fine, wrong = (float(np.abs(each).max()) for each in apart)
     assert fine < 1e-6 < wrong
+
+
+@pytest.mark.parametrize(
+    ("teacher", "keeps"),
+    [
+        ("x*(x**2 - 1.1)*(x**2 - 3.9)", False),
+        ("x**3 + x", True),
+        ("softplus", False),
+        ("-x", False),
+    ],
+)
+def test_a_teacher_keeps_signs_if_it_has_no_zero_but_one_at_zero(teacher, keeps):
+    asked = problem("hinge", "sign", "erf", teacher)
+    assert asked.teacher_keeps_sign is keeps
+    assert ForceFields(asked).flags["TEACHER_KEEPS_SIGN"] == keeps

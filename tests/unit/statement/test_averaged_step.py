@@ -9,12 +9,15 @@ from scipy.stats import norm
 
 import symderiv as sd
 from symderiv.checking.field_points import lattice_points, plane_points
+from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Statement
 
+X = sp.Symbol("x", real=True)
 WEIGHT, RHO = np.array([0.6, 0.4]), np.array([0.7, 1.8])
 
 
@@ -69,6 +72,61 @@ def test_a_step_of_a_linear_network_is_the_known_one() -> None:
         np.testing.assert_allclose(full.overlap_rate(name, name), expected + noise, rtol=1e-11)
     assert full.observables["error"] == pytest.approx(square / 2, rel=1e-11)
     assert full.observables["loss"] == pytest.approx(square / 2 + sigma**2 / 2, rel=1e-11)
+
+
+def test_a_sign_of_a_teacher_with_several_zeros_jumps_at_all_of_them() -> None:
+    """A linear student follows E[y sign h(y)]: means of |y| over where h is above and below."""
+    P = Language()
+    numbers = RuleNumbers(
+        K=1,
+        M=1,
+        teacher_weights=np.ones(1),
+        teacher_biases=np.zeros(1),
+        student_weights=np.ones(1),
+        student_biases=np.zeros(1),
+        learning_rate=0.7,
+    )
+    rule = LearningRule(target="sign")
+    asked = learning_problem("linear", "x*(x**2 - 1.1)*(x**2 - 3.9)", rule)
+    state_rule(P, asked, numbers, None)
+    of = {"J1": np.array([[0.3, 0.4]]), "B1": np.array([[1.0, 0.0]])}
+    _, small = at_plane(P.statement, SlowState(of, np.ones(1), {"x": np.ones(1)}, {}), 20)
+    taught = np.sqrt(2 / np.pi) * (1 - 2 * np.exp(-0.55) + 2 * np.exp(-1.95))
+    rate = small.overlap_rate("J1", "B1")
+    np.testing.assert_allclose(rate, 0.7 * (taught - 0.3), rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("bent", "beyond"),
+    [
+        (sp.sign(sp.Abs(X) - 0.8), 0.8),
+        (sp.sign(sp.Heaviside(X) * X - sp.Rational(1, 2) * X - 0.3), 0.6),
+        (sp.sign(sp.Max(X, -X) - 0.5), 0.5),
+        (sp.Abs(sp.Abs(X) - 1.1).diff(X) * sp.sign(X), 1.1),
+    ],
+)
+def test_kinks_inside_of_kinks_are_all_cut_along(bent: sp.Expr, beyond: float) -> None:
+    """Each is 1 where |h| is larger than a number, and -1 below."""
+    P = Language()
+    x, w = P.inputs("x"), P.vectors("w")
+    field = w @ x
+    P.update({w: sp.Rational(1, 2) * bent.xreplace({X: field}) * field * x})
+    of = {"w": np.array([[1.2, -0.5]])}
+    full, _ = at_plane(P.statement, SlowState(of, np.ones(1), {"x": np.ones(1)}, {}), 20)
+    # by parts, E[s(h) h x] = w E[s(h) h²]/Q
+    Q = 1.2**2 + 0.5**2
+    z = beyond / Q**0.5
+    square = 2 * (z * norm.pdf(z) + norm.sf(z))
+    wanted = 0.5 * (2 * square - 1) * of["w"]
+    np.testing.assert_allclose(full.drift["w"], wanted, rtol=1e-10)
+
+
+def test_tokens_that_are_correlated_are_not_averaged() -> None:
+    P = Language()
+    x, w = P.inputs("x", length=2, correlation=[[1, 0.4], [0.4, 1]]), P.vectors("w")
+    P.update({w: (w @ x[0]) * x[1]})
+    with pytest.raises(NotYetError, match="correlated tokens"):
+        Reading(P.statement)
 
 
 @pytest.mark.turns(6)

@@ -110,6 +110,7 @@ def test_families_of_units_move_as_units_written_out(name: str) -> None:
         inputs,
         latents,
         parameters | {k: v for k, v in values.items() if k not in fields},
+        variances=dict.fromkeys((each.name for each in statement.inputs), np.ones(N)),
     )
     for vector, place in program.vectors.items():
         np.testing.assert_allclose(chain.vectors[place], after[vector], atol=1e-11)
