@@ -157,11 +157,11 @@ _HOMES = {
     "study": "study",
     "sweep": "sweep",
     "map": "map",
-    "linear": "linear",
-    "plateau": "plateau",
-    "asymptotics": "asymptotics",
-    "localise": "localise",
-    "one-step": "one_step",
+    "linear": "analyses",
+    "plateau": "analyses",
+    "asymptotics": "analyses",
+    "localise": "analyses",
+    "one-step": "analyses",
     "verify": "verify",
 }
 # The page of the manual that the help of a command names.
@@ -233,9 +233,9 @@ def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
     for name in names:
         home = import_module(f"symderiv.cli.{_HOMES[name]}")
         command: Any = getattr(home, name.replace("-", "_"))
-        command.__doc__ = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
+        words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
         if name in _WITH_FORMULAS:
-            app.command(context_settings={"ignore_unknown_options": True})(command)
+            app.command(help=words, context_settings={"ignore_unknown_options": True})(command)
         else:
-            app.command()(guarded({"paper": "PAPER"})(command))
+            app.command(help=words)(guarded({"paper": "PAPER"})(command))
     return app

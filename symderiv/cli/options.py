@@ -24,13 +24,6 @@ def option(
     return found
 
 
-UNITS = option("--units", "Number of students and of teachers.", "M")
-ACTIVATION = option("--activation", "Activation: a name or an expression in x.", "G")
-EIGENVALUES = option("--distinct-eigenvalues", "Number of eigenvalues of power-law inputs.", "L")
-EXPONENT = option("--exponent", "β > 0; eigenvalues ∝ l^-(1+β), mean 1.", "BETA")
-LEARNING_RATE = option("--learning-rate", "η; rates are per unit of α.", "H")
-STUDENT_STD = option("--student-std", "Standard deviation of initial weights.", "S")
-ALPHA = option("--alpha", "Times α at which ε_g is wanted.", "A1,A2,…")
 OneActivation = Annotated[
     str | None, option("--activation", "A name (erf, relu, ...) or a formula in x.", "G")
 ]

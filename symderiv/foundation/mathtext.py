@@ -20,8 +20,6 @@ from symderiv.foundation import mathparse
 LINE_LENGTH = 88
 """Visible characters of a displayed formula that fit on a page of text width 160 mm."""
 
-_DOLLARS = re.compile(r"\$([^$]+)\$")
-
 
 def text_formula(latex: str) -> str:
     """The formula in Unicode characters on one line, for reading in a terminal."""
@@ -38,72 +36,6 @@ def text_length(latex: str) -> int:
 def visible_length(latex: str) -> int:
     """About how many characters wide the typeset formula is (a fraction counts its wider half)."""
     return mathparse.width(latex)
-
-
-def text_prose(text: str) -> str:
-    """A sentence with inline ``$...$`` formulas, as plain Unicode text."""
-    return _DOLLARS.sub(lambda match: text_formula(match[1]), text)
-
-
-def html_prose(text: str) -> str:
-    """A sentence with inline ``$...$`` formulas, escaped, the formulas as MathML."""
-    parts = _DOLLARS.split(text)
-    return "".join(
-        mathml(part) if odd else html.escape(part)
-        for part, odd in zip(parts, _alternating(len(parts)), strict=True)
-    )
-
-
-_LATEX_SPECIAL = {
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "→": r"$\to$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≠": r"$\ne$",
-    "∞": r"$\infty$",
-    "−": r"$-$",
-    "×": r"$\times$",
-    "√": r"$\surd$",
-    "²": r"$^2$",
-}
-
-
-def latex_prose(text: str) -> str:
-    """A sentence with inline ``$...$`` formulas, the words escaped for LaTeX."""
-    parts = _DOLLARS.split(text)
-    return "".join(
-        f"${part}$" if odd else _escape_latex(part)
-        for part, odd in zip(parts, _alternating(len(parts)), strict=True)
-    )
-
-
-def _escape_latex(text: str) -> str:
-    greek = {letter: f"${name}$" for name, letter in mathparse.GREEK.items()}
-    return "".join(_LATEX_SPECIAL.get(c) or greek.get(c) or c for c in text)
-
-
-def _alternating(length: int) -> list[bool]:
-    return [index % 2 == 1 for index in range(length)]
-
-
-def latex_display(lines: Sequence[str]) -> str:
-    """The lines of one formula as a displayed LaTeX formula (amsmath)."""
-    if len(lines) == 1:
-        return f"\\[\n{lines[0]}\n\\]"
-    first, *rest = lines
-    # multline cannot break across pages, align* can.
-    body = " \\\\\n".join([f"& {first}", *(f"& \\quad {line}" for line in rest)])
-    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
 def break_lines(
@@ -129,6 +61,15 @@ def break_lines(
             else:
                 lines.append(piece)
     return lines
+
+
+def display_lines(left: str, right: str) -> list[str]:
+    """An equation in lines that fit on a page; a long left side has lines of its own."""
+    whole = f"{left} = {right}" if left else right
+    wide = visible_length(left) > 0.3 * LINE_LENGTH
+    if left and wide and visible_length(whole) > LINE_LENGTH:
+        return [*break_lines(left), *break_lines(f"= {right}")]
+    return break_lines(whole)
 
 
 def _short_terms(

@@ -1,54 +1,23 @@
 """How results show themselves: a short text, a table in a notebook, one JSON object.
 
-A result says what there is to see once, as a :class:`Summary`; texts and tables are made from it
-here. Standard library only, so that importing a result costs nothing.
+A result says what there is to see once, as a :class:`Summary`, and as a whole as a document; the
+writers make texts and tables of them. Standard library only, so that importing a result costs
+nothing.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["MOST_CHARACTERS", "MOST_LINES", "Markup", "Shown", "Summary", "json_text", "plain"]
+from symderiv.foundation.document import Node, Summary
 
-#: Bounds on every ``repr``.
-MOST_LINES, MOST_CHARACTERS = 10, 1000
+if TYPE_CHECKING:
+    from rich.console import Console
 
-# What of a value still is one word among others.
-_WORTH = 72
-
-
-class Markup(str):
-    """A text with a typeset form for notebooks: MathML or other HTML, put in as it is."""
-
-    markup: str
-
-    def __new__(cls, text: str, markup: str) -> Markup:
-        made = super().__new__(cls, text)
-        made.markup = markup
-        return made
-
-    def __reduce__(self) -> tuple[type[Markup], tuple[str, str]]:
-        return Markup, (str(self), self.markup)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a person would ask first.
-
-    Args:
-        title: what the result is, in a few words.
-        rows: names and values, the most asked for first; values are texts, numbers or arrays.
-        notes: whole sentences, such as warnings.
-    """
-
-    title: str
-    rows: Sequence[tuple[str, object]] = ()
-    notes: Sequence[str] = ()
+__all__ = ["Printed", "Shown", "Summary", "json_text", "plain"]
 
 
 class Shown:
@@ -62,62 +31,40 @@ class Shown:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        lines = [_cut(line, 110) for line in _lines(self._summary())]
-        if len(lines) > MOST_LINES:
-            hidden = len(lines) - MOST_LINES + 1
-            lines = [*lines[: MOST_LINES - 1], f"  … {hidden} more: .to_text()"]
-        text = "\n".join(lines)
-        return _cut(text, MOST_CHARACTERS)
+        from symderiv.foundation.text_writer import brief
+
+        return brief(self._summary())
+
+    def _document(self) -> Node:
+        """What is shown of the whole result."""
+        return self._summary()
 
     def to_text(self) -> str:
         """Everything in words, as the command prints it for people."""
-        return "\n".join(_lines(self._summary(), whole=True)) + "\n"
+        from symderiv.foundation.text_writer import text
+
+        return text(self._document())
 
     def _repr_html_(self) -> str:
-        summary = self._summary()
-        rows = "".join(
-            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-            f'<td style="text-align:left">{_cell(value)}</td></tr>'
-            for name, value in summary.rows
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in summary.notes)
-        return f"<div><p><b>{html.escape(summary.title)}</b></p><table>{rows}</table>{notes}</div>"
+        from symderiv.foundation.html_writer import fragment
+
+        return fragment(self._summary())
 
 
-def _lines(summary: Summary, *, whole: bool = False) -> Iterator[str]:
-    yield summary.title
-    width = max((len(name) for name, _ in summary.rows), default=0)
-    for name, value in summary.rows:
-        text = _text(value) if whole else _cut(" ".join(_text(value).split()), _WORTH)
-        yield f"  {name:<{width}}  {text}".rstrip()
-    yield from (f"  {note}" for note in summary.notes)
+class Printed(Shown):
+    """A result that is printed in colours, where a terminal has some."""
 
+    def print(self, console: Console) -> None:
+        """Print to a Rich console what the command prints."""
+        from symderiv.foundation.terminal import show_document
 
-def _cell(value: object) -> str:
-    if isinstance(value, Markup):
-        return value.markup
-    return html.escape(_text(value)).replace("\n", "<br>")
+        show_document(console, self._document())
 
+    def to_text(self) -> str:
+        """The same as text of 100 columns."""
+        from symderiv.foundation.text_writer import text
 
-def _text(value: object) -> str:
-    """A value as people read it."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "none"}[value]
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        value = value.tolist()
-        if isinstance(value, float):
-            return f"{value:.6g}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_text(item) for item in value)}]"
-    return str(value)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+        return text(self._document(), 100)
 
 
 def json_text(value: Mapping[str, Any]) -> str:

@@ -6,14 +6,16 @@ prints through Rich goes through here, where every text is made one that says no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Rows", "bars", "show", "spinner", "terminal"]
+from symderiv.foundation.document import Node, Tone
+from symderiv.foundation.text_writer import lines
+
+__all__ = ["bars", "show", "show_document", "spinner", "terminal"]
 
 
 def terminal(**options: Any) -> Console:
@@ -36,20 +38,21 @@ def show(console: Console, *things: Any, **options: Any) -> None:
     console.print(*map(_as_it_is, things), highlight=False, **options)
 
 
-class Rows(Table):
-    """A table whose title, heads and cells are printed as they are."""
+_STYLES: Final[dict[Tone, str]] = {
+    "": "",
+    "bold": "bold",
+    "holds": "green",
+    "fails": "red",
+    "open": "dim",
+    "warning": "yellow",
+}
 
-    def __init__(self, *heads: str, title: str = "", **options: Any) -> None:
-        shown = Text(title, style="table.title") if title else None
-        super().__init__(*heads, title=shown, **options)
 
-    def add_column(self, header: Any = "", *values: Any, **options: Any) -> None:
-        """See Rich's table."""
-        super().add_column(_as_it_is(header), *values, **options)
-
-    def add_row(self, *cells: Any, **options: Any) -> None:
-        """See Rich's table."""
-        super().add_row(*map(_as_it_is, cells), **options)
+def show_document(console: Console, node: Node) -> None:
+    """Print what the tree says, in colours where the console has some."""
+    for line in lines(node, console.width):
+        pieces = Text.assemble(*((piece, _STYLES[tone]) for piece, tone in line))
+        show(console, pieces, soft_wrap=True)
 
 
 def bars() -> Progress:

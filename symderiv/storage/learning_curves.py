@@ -15,7 +15,7 @@ import numpy as np
 from symderiv import __version__
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Shown
+from symderiv.foundation.showing import Shown, Summary
 from symderiv.storage.forgetting import Forgetting, forgetting_of
 from symderiv.storage.run_files import Contents, dataset, write
 
@@ -75,18 +75,10 @@ class Curves(Shown):
             return None
         return f"{self.message}; what was computed before is kept"
 
-    def to_text(self) -> str:
-        """What the command prints."""
+    def _document(self) -> Summary:
         found = self.to_dict()
-        width = max(len(name) for name in found)
-        lines = []
-        for name, value in found.items():
-            if name == "warnings":
-                lines += [f"{'warning':<{width}}  {warning}" for warning in value]
-            else:
-                shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-                lines.append(f"{name.replace('_', ' '):<{width}}  {shown}")
-        return "\n".join(lines) + "\n"
+        warnings = [("warning", warning) for warning in found.pop("warnings", ())]
+        return Summary(rows=[*((n.replace("_", " "), v) for n, v in found.items()), *warnings])
 
     def plot(self, *others: Any, ax: Axes | None = None) -> Axes:
         """Draw ε_g(α); ``others`` are drawn into the same axes.

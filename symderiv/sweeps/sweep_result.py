@@ -155,12 +155,9 @@ class Sweep(Shown):
             "errors": self.errors,
         }
 
-    def to_text(self) -> str:
-        """What ``symderiv sweep`` prints."""
-        return (
-            f"{self.completed} completed ({self.skipped} before), {self.failed} failed; "
-            f"store {self.output}\n"
-        )
+    def _document(self) -> Summary:
+        said = f"{self.completed} completed ({self.skipped} before), {self.failed} failed"
+        return Summary(notes=[f"{said}; store {self.output}"])
 
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [

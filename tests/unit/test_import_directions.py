@@ -26,10 +26,6 @@ from benchmarks.import_arrows import (
 # Names of modules that stand twice: a command and the module it asks.
 FACES = {
     "check": {"cli", "symderiv_ledger"},
-    "linear": {"cli", "api"},
-    "one_step": {"cli", "api"},
-    "localise": {"cli", "api"},
-    "plateau": {"cli", "api"},
     "starting": {"cli", "api"},
     "study": {"cli", "problem"},
     "sweep": {"cli", "sweeps"},

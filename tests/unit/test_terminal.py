@@ -18,10 +18,11 @@ from support.commands import symderiv
 from unit.report.synthetic import case, plateau_curve
 
 from symderiv.cli import build_app
-from symderiv.foundation.terminal import Rows, bars, show, spinner, terminal
+from symderiv.foundation.document import Tabular
+from symderiv.foundation.terminal import bars, show, show_document, spinner, terminal
 from symderiv.show.pages.job import StudyResult
 from symderiv.show.pages.page import feature_table
-from symderiv.show.pages.summary import print_summary
+from symderiv.show.pages.summary import study_summary
 from symderiv.show.plots.claims import findings
 
 SOURCES = Path(__file__).parents[2] / "symderiv"
@@ -103,10 +104,13 @@ def test_only_one_module_prints_with_rich() -> None:
 @pytest.mark.parametrize("console", [Console, terminal])
 def test_texts_titles_heads_and_cells_are_printed_as_they_are(console: type[Console]) -> None:
     written = io.StringIO()
-    table = Rows("first " + HOSTILE, title="title " + HOSTILE)
-    table.add_column("second " + HOSTILE)
-    table.add_row("left " + HOSTILE, Text("right " + HOSTILE))
-    show(console(file=written, width=600), "text " + HOSTILE, table)
+    wide = console(file=written, width=600)
+    heads, cells = (
+        [f"first {HOSTILE}", f"second {HOSTILE}"],
+        [f"left {HOSTILE}", f"right {HOSTILE}"],
+    )
+    show(wide, f"text {HOSTILE}")
+    show_document(wide, Tabular(heads, [cells], f"title {HOSTILE}"))
     for place in ("text", "title", "first", "second", "left", "right"):
         assert f"{place} {HOSTILE}" in written.getvalue()
 
@@ -160,11 +164,9 @@ def test_what_falls_with_an_equation_keeps_brackets(claims: str) -> None:
 
 
 def test_a_study_keeps_brackets_in_its_name_and_paths() -> None:
-    result = StudyResult(HOSTILE, (), Path(HOSTILE), (Path("f" + HOSTILE),), (), ())
-    with mock.patch("symderiv.show.pages.job.print_summary") as summary:
-        text = result.to_text()
-    assert text.count(HOSTILE) == 2
-    assert summary.call_args.args[1] == HOSTILE
+    path = (Path("f" + HOSTILE),)
+    result = StudyResult(HOSTILE, (findings(case("", {}, plateau_curve())),), path[0], path, (), ())
+    assert result.to_text().count(HOSTILE) == 3
 
 
 def test_findings_of_a_study_keep_brackets() -> None:
@@ -172,7 +174,7 @@ def test_findings_of_a_study_keep_brackets() -> None:
     curve = replace(plateau_curve(), warnings=("warned " + HOSTILE,))
     cases = [case(f"{k} {HOSTILE}", {"data.exponent": k}, curve) for k in (1.0, 2.0)]
     console = Console(file=written, width=600)
-    print_summary(console, "title " + HOSTILE, [findings(one) for one in cases])
+    show_document(console, study_summary("title " + HOSTILE, [findings(one) for one in cases]))
     for text in ("title", "warned", "1.0", "2.0"):
         assert f"{text} {HOSTILE}" in written.getvalue()
 
@@ -181,7 +183,7 @@ def test_findings_of_a_study_keep_brackets() -> None:
 def test_every_number_of_a_study_stands_whole_in_the_terminal(width: int) -> None:
     found = [findings(case(f"L = {k}", {"L": k}, plateau_curve(50.0 / k))) for k in (1, 16)]
     written = io.StringIO()
-    print_summary(Console(file=written, width=width), "title", found)
+    show_document(Console(file=written, width=width), study_summary("title", found))
     words = written.getvalue().split()
     content = feature_table(found)
     assert all(

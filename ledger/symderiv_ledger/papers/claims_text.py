@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from symderiv.foundation.document import Node, Paragraph, Part, Summary, Tabular, Tone
 from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 __all__ = ["counts", "explain", "finding", "table"]
 
-_COLOURS: Final = {
-    "holds": "green",
-    "approximate": "green",
-    "definition": "dim",
-    "not-checkable": "dim",
-    "misprint": "yellow",
-    "false": "red",
-    "unsettled": "bold red",
+_TONES: Final[dict[str, Tone]] = {
+    "holds": "holds",
+    "approximate": "holds",
+    "definition": "open",
+    "not-checkable": "open",
+    "misprint": "warning",
+    "false": "fails",
+    "unsettled": "fails",
 }
+_HEADS: Final = ("equation", "verdict", "tier", "hash", "finding")
 
 
-def table(records: Sequence[dict[str, Any]], console: Console) -> None:
+def table(records: Sequence[dict[str, Any]]) -> Part:
     """Equation, verdict and finding of every record, paper by paper."""
-    from rich.text import Text
-
-    from symderiv.foundation.terminal import Rows, show
-
+    nodes: list[Node] = []
     for paper in dict.fromkeys(record["paper"] for record in records):
         own = [record for record in records if record["paper"] == paper]
-        rows = Rows(title=paper, title_justify="left", box=None, pad_edge=False)
-        for head in ("equation", "verdict", "tier", "hash", "finding"):
-            rows.add_column(head, overflow="fold", no_wrap=head in ("verdict", "hash"))
-        for record in own:
-            rows.add_row(
-                record["name"],
-                Text(record["verdict"], style=_COLOURS[record["verdict"]]),
-                record.get("tier", ""),
-                record.get("hash", ""),
-                finding(record),
-            )
-        show(console, rows)
-        show(console, counts(own))
-        if accused := summary(own):
-            show(console, accused, soft_wrap=True)
+        rows = [
+            (one["name"], one["verdict"], one.get("tier", ""), one.get("hash", ""), finding(one))
+            for one in own
+        ]
+        nodes.append(Tabular(_HEADS, rows, paper, sides="ll", tones=_TONES))
+        nodes += [Paragraph(words) for words in (counts(own), summary(own)) if words]
+    return Part("", nodes)
 
 
 def finding(record: dict[str, Any]) -> str:
@@ -73,61 +61,62 @@ def counts(records: Sequence[dict[str, Any]]) -> str:
     return text
 
 
-def explain(records: Sequence[dict[str, Any]], console: Console) -> None:
+def explain(records: Sequence[dict[str, Any]]) -> Part:
     """Everything that is known of each record."""
-    from rich.text import Text
-
-    from symderiv.foundation.terminal import show
-
-    def line(label: str, text: str, style: str = "") -> None:
-        if text:
-            show(console, Text.assemble((f"{label:<14}", "bold"), (text, style)), soft_wrap=True)
-
-    for record in records:
-        show(console, Text(f"{record['paper']}, equation {record['name']}", style="bold"))
-        code = record.get("code")
-        line("code", code["text"] if code else "")
-        for display in () if code else record["printed"]:
-            line("printed", " ".join(display.split()))
-        if record["reading"] != "printed":
-            line("reading", "the print had to be reconstructed; the verdict is on that reading")
-        line("statement", record["statement"])
-        line("  for all", record["ranges"])
-        line("  where", record["where"])
-        line("regime", record["regime"])
-        line("given", record["given"])
-        line("rests on", record["rests_on"])
-        for use in record.get("uses", ()):
-            paper = "" if use["paper"] == record["paper"] else f"{use['paper']}, "
-            line("uses", f"{paper}{use['equation']} ({use['reason']})")
-        line("verdict", record["verdict"], _COLOURS[record["verdict"]])
-        line("tier", _tier(record))
-        line("error", record.get("error", ""))
-        line("corrected", record["corrected"] or "")
-        line("note", record["note"])
-        _explain_accusation(record.get("accusation"), line)
-        for entry in record["evidence"]:
-            line("evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}")
-            example = entry["counterexample"]
-            if example:
-                line("  at", example["point"])
-                line("  left side", example["left"])
-                line("  right side", example["right"])
-        line("overturned by", record.get("overturned_by", ""))
-        line("arithmetic", _arithmetic(record))
-        _explain_mutants(record, line)
-        line("hash", record.get("hash", ""))
-        line("source", record["source"])
-        show(console)
+    return Part("", [_explained(record) for record in records])
 
 
-def _explain_accusation(accusation: dict[str, str] | None, line: Any) -> None:
-    if accusation:
-        line("reached", accusation["reached"])
-        line("meant", accusation["meant"])
-        line("changes", accusation["changes"])
-        noted = accusation["noted"]
-        line("counted", f"no, noted: {noted}" if noted else "yes")
+def _explained(record: dict[str, Any]) -> Summary:
+    code = record.get("code")
+    rows = [("code", code["text"] if code else "")]
+    rows += [("printed", " ".join(one.split())) for one in (() if code else record["printed"])]
+    reading = "the print had to be reconstructed; the verdict is on that reading"
+    rows += [
+        ("reading", "" if record["reading"] == "printed" else reading),
+        ("statement", record["statement"]),
+        ("  for all", record["ranges"]),
+        ("  where", record["where"]),
+        ("regime", record["regime"]),
+        ("given", record["given"]),
+        ("rests on", record["rests_on"]),
+    ]
+    for use in record.get("uses", ()):
+        paper = "" if use["paper"] == record["paper"] else f"{use['paper']}, "
+        rows.append(("uses", f"{paper}{use['equation']} ({use['reason']})"))
+    rows += [
+        ("verdict", record["verdict"]),
+        ("tier", _tier(record)),
+        ("error", record.get("error", "")),
+        ("corrected", record["corrected"] or ""),
+        ("note", record["note"]),
+        *_accusation(record.get("accusation")),
+    ]
+    for entry in record["evidence"]:
+        rows.append(("evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}"))
+        example = entry["counterexample"]
+        if example:
+            rows += [
+                ("  at", example["point"]),
+                ("  left side", example["left"]),
+                ("  right side", example["right"]),
+            ]
+    rows += [
+        ("overturned by", record.get("overturned_by", "")),
+        ("arithmetic", _arithmetic(record)),
+        *_mutants(record["mutants"]),
+        ("hash", record.get("hash", "")),
+        ("source", record["source"]),
+    ]
+    title = f"{record['paper']}, equation {record['name']}"
+    return Summary(title, [(name, words) for name, words in rows if words])
+
+
+def _accusation(accusation: dict[str, str] | None) -> list[tuple[str, str]]:
+    if not accusation:
+        return []
+    noted = accusation["noted"]
+    counted = ("counted", f"no, noted: {noted}" if noted else "yes")
+    return [*((name, accusation[name]) for name in ("reached", "meant", "changes")), counted]
 
 
 def _tier(record: dict[str, Any]) -> str:
@@ -142,12 +131,10 @@ def _arithmetic(record: dict[str, Any]) -> str:
     return f"{record['arithmetic']}, {record['digits']} digits"
 
 
-def _explain_mutants(record: dict[str, Any], line: Any) -> None:
-    report = record["mutants"]
+def _mutants(report: dict[str, Any] | None) -> list[tuple[str, str]]:
     if not report:
-        return
+        return []
     stillborn = f", {report['stillborn']} without a value" if report["stillborn"] else ""
     equal = f", {len(report['equivalent'])} proved equivalent" if report["equivalent"] else ""
-    line("mutants", f"{report['caught']} of {report['wanted']} caught{equal}{stillborn}")
-    for survivor in report["survivors"]:
-        line("  not caught", survivor)
+    caught = f"{report['caught']} of {report['wanted']} caught{equal}{stillborn}"
+    return [("mutants", caught), *(("  not caught", one) for one in report["survivors"])]

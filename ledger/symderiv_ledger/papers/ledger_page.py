@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from symderiv.foundation.mathtext import break_lines, html_prose, mathml_display, without_defaults
-from symderiv.show.pages.gallery import with_indices
-from symderiv.show.pages.page import _render, _trusted
+from symderiv.foundation.html_writer import html_prose, with_indices
+from symderiv.foundation.mathtext import break_lines, mathml_display, without_defaults
+from symderiv.show.pages.page import rendered, trusted
 from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary
 from symderiv_ledger.papers.claims_text import finding
@@ -73,14 +73,14 @@ def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -
             }
         )
     reached = [record.get("tier", "") for record in records]
-    return _render(
+    return rendered(
         "ledger.html.j2",
         title=_TITLE,
         papers=papers,
         counts=_counts(records),
         meaning=[(verdict, _MEANING[verdict]) for verdict in _ORDER],
         tiers=[(tier, words, reached.count(tier)) for tier, words in TIERS.items()],
-        text=with_indices,
+        text=lambda words: trusted(with_indices(words)),
     )
 
 
@@ -201,7 +201,7 @@ def _claim(
 def _printed(display: str) -> Any:
     """What the paper prints: a display, or words (with formulas between dollars)."""
     words = "$" in display or ("\\" not in display and _WORDS.search(display))
-    return _trusted(without_defaults(html_prose(display))) if words else _math(display)
+    return trusted(without_defaults(html_prose(display))) if words else _math(display)
 
 
 def _heading(record: dict[str, Any]) -> str:
@@ -212,10 +212,10 @@ def _heading(record: dict[str, Any]) -> str:
 
 def _statement(latex: str) -> Any:
     """A statement as MathML, on several lines where it is long."""
-    return _trusted(without_defaults(mathml_display(break_lines(latex)))) if latex else ""
+    return trusted(without_defaults(mathml_display(break_lines(latex)))) if latex else ""
 
 
 def _math(latex: str) -> Any:
     """A formula of a paper as MathML; what the converter does not know stays LaTeX."""
     plain = re.sub(r"\\tag\{[^}]*\}|\\label\{[^}]*\}", "", " ".join(latex.split()))
-    return _trusted(without_defaults(mathml_display([plain])))
+    return trusted(without_defaults(mathml_display([plain])))

@@ -16,6 +16,7 @@ import sympy as sp
 
 from symderiv.api.questions.law import Law
 from symderiv.foundation import mathtext
+from symderiv.foundation.document import Markup, Part
 from symderiv.foundation.errors import (
     DivergentError,
     InputError,
@@ -23,7 +24,8 @@ from symderiv.foundation.errors import (
     SymderivError,
     ToleranceError,
 )
-from symderiv.foundation.showing import Markup, Shown, Summary
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.text_writer import text
 from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.gaussian import Value, expectation
 from symderiv.precision import certified
@@ -196,7 +198,7 @@ class Expectation(Shown):
         }
 
     def _summary(self) -> Summary:
-        return Summary(_title(self.question), tuple(self._rows()))
+        return Summary(_title(self.question), self._rows())
 
     def _rows(self) -> list[tuple[str, object]]:
         echo, number = self.question.echo, self.number
@@ -217,15 +219,17 @@ class Expectation(Shown):
             rows.append(("arithmetic", arithmetic()))
         return rows
 
+    def _document(self) -> Part:
+        rows = (("formula", self.question.echo["formula"]), *self._rows())
+        if not self.steps:
+            return Part("", (Summary(rows=rows),))
+        section = Section("Steps", "steps", self.steps, self.latex)
+        derivation = Derivation("Derivation", (section,)).document
+        return Part("", (Summary(rows=rows), derivation))
+
     def to_text(self, width: int = 88) -> str:
         """Everything in words, the derivation included, for a terminal of so many columns."""
-        lines = [f"{'formula':<12}{self.question.echo['formula']}"]
-        lines += [f"{name:<12}{value}" for name, value in self._rows()]
-        text = "\n".join(lines) + "\n"
-        if not self.steps:
-            return text
-        section = Section("Steps", "steps", self.steps, self.latex)
-        return text + "\n" + Derivation("Derivation", (section,)).to_text(max(width, 40))
+        return text(self._document(), max(width, 40))
 
     def _repr_latex_(self) -> str:
         if self.expression is None:

@@ -143,10 +143,10 @@ class FormulaCheck(Shown):
         }
 
     def _summary(self) -> Summary:
-        return Summary(f"check: {self.verdict}", tuple(self._rows()))
+        return Summary(f"check: {self.verdict}", self._rows())
 
-    def to_text(self) -> str:
-        return "\n".join(f"{name:<14}{value}" for name, value in self._rows()) + "\n"
+    def _document(self) -> Summary:
+        return Summary(rows=self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         record = self.to_dict()

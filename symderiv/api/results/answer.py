@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from symderiv.foundation.document import Node, Verbatim
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
@@ -25,9 +26,16 @@ class Answer(Shown):
     #: What is shown first, of the record.
     _first: Sequence[str] = ()
 
-    def __init__(self, record: Mapping[str, Any], text: str = "") -> None:
+    def __init__(self, record: Mapping[str, Any], shown: Node | str | None = None) -> None:
+        """Keep a record.
+
+        Args:
+            record: the JSON object of the command.
+            shown: what the command prints for people, a text if that is a file; the summary when
+                left out.
+        """
         self._record = dict(record)
-        self._text = text
+        self._shown = Verbatim(shown) if isinstance(shown, str) else shown
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self._record:
@@ -46,9 +54,8 @@ class Answer(Shown):
         """The JSON object of the command."""
         return dict(self._record)
 
-    def to_text(self) -> str:
-        """What the command prints for people."""
-        return self._text
+    def _document(self) -> Node:
+        return self._shown or self._summary()
 
     def _summary(self) -> Summary:
         rows = [(name, _short(self._record[name])) for name in self._first if name in self._record]
@@ -63,8 +70,10 @@ Curves = tuple[Any, dict[str, Any], "tuple[float, float] | None"]
 class DrawnAnswer(Answer):
     """An answer with an error curve, which is computed when it is drawn or pickled."""
 
-    def __init__(self, record: Mapping[str, Any], text: str, curves: Callable[[], Curves]) -> None:
-        super().__init__(record, text)
+    def __init__(
+        self, record: Mapping[str, Any], shown: Node, curves: Callable[[], Curves]
+    ) -> None:
+        super().__init__(record, shown)
         self._curves = curves
 
     def plot(self, ax: Axes | None = None) -> Axes:

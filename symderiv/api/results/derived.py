@@ -17,6 +17,7 @@ from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
+    from symderiv.foundation.document import Node, Part
     from symderiv.foundation.written_derivation import Derivation
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.study import Study
@@ -42,9 +43,8 @@ class LearningDerivation(Shown):
         formulas = {"activation": self.activation, "teacher_activation": self.teacher_activation}
         return {**formulas, **self.derivation.to_json()}
 
-    def to_text(self) -> str:
-        """The whole derivation as text."""
-        return self.derivation.to_text()
+    def _document(self) -> Part:
+        return self.derivation.document
 
     def to_latex(self) -> str:
         """A complete LaTeX article."""
@@ -102,8 +102,8 @@ class Module(Answer):
     _title = "Solver module"
     _first = ("path", "sha256", "functions")
 
-    def __init__(self, record: dict[str, Any], text: str, source: str) -> None:
-        super().__init__(record, text)
+    def __init__(self, record: dict[str, Any], shown: Node, source: str) -> None:
+        super().__init__(record, shown)
         self._source = source
 
     def to_source(self) -> str:
@@ -158,14 +158,18 @@ def module_of(
         "fast_sha256": _digest(fast_path, fast),
         "runtime_path": runtime_path,
     }
-    lines = [path, f"sha256 {record['sha256']}", f"functions: {', '.join(record['functions'])}"]
+    rows = [
+        ("module", path),
+        ("sha256", record["sha256"]),
+        ("functions", ", ".join(record["functions"])),
+    ]
     if targets:
-        lines.append(f"compiled for given numbers of units: {fast_path}, with {runtime_path}")
+        rows.append(("compiled", f"for given numbers of units: {fast_path}, with {runtime_path}"))
     accuracy = _accuracy(text)
     if accuracy:
         record["approximation"] = accuracy
-        lines.append(_accuracy_line(accuracy))
-    return Module(record, "\n".join(lines) + "\n", text)
+        rows.append(("accuracy", _accuracy_line(accuracy)))
+    return Module(record, Summary(rows=rows), text)
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:

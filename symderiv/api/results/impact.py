@@ -86,20 +86,21 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
             for one in found
         ],
     }
-    return Impact(record, _text(record))
+    return Impact(record, _shown(record))
 
 
-def _text(record: dict[str, Any]) -> str:
+def _shown(record: dict[str, Any]) -> Summary:
     falls = record["falls"]
     papers = len({one["paper"] for one in falls})
     count = f"{len(falls)} claim{'' if len(falls) == 1 else 's'}"
     where = f" in {papers} papers" if papers > 1 else ""
-    lines = [f"{record['paper']}, equation {record['equation']}: {count} fall with it{where}"]
+    rows = []
     for one in falls:
-        away = "directly" if one["steps"] == 1 else f"in {one['steps']} steps"
         elsewhere = "" if one["paper"] == record["paper"] else f"{one['paper']}, "
-        lines.append(f"{elsewhere}{one['name']} ({away})")
+        away = "directly" if one["steps"] == 1 else f"in {one['steps']} steps"
+        rows.append((f"{elsewhere}{one['name']}", away))
         for use in one["uses"]:
             paper = "" if use["paper"] == one["paper"] else f"{use['paper']}, "
-            lines.append(f"    uses {paper}{use['equation']}: {use['reason']}")
-    return "\n".join(lines) + "\n"
+            rows.append(("  uses", f"{paper}{use['equation']}: {use['reason']}"))
+    title = f"{record['paper']}, equation {record['equation']}: {count} fall with it{where}"
+    return Summary(title, rows)

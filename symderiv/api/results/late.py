@@ -11,6 +11,7 @@ import numpy as np
 
 from symderiv.api.arguments.exact_numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
+from symderiv.foundation.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def late(
     """Late learning of M students and M teachers with output weights 1/√M and power-law inputs.
 
     Args:
-        units: M ≥ 2.
+        units: number of students and of teachers, M ≥ 2.
         distinct_eigenvalues, exponent: L and β > 0; eigenvalues ∝ l^-(1+β), mean 1.
         activation: a name or a formula in ``x``.
         learning_rate: η; rates are per unit of α.
@@ -162,8 +163,7 @@ def late_learning(
         )
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
-    text = "\n".join(_lines(record, found)) + "\n"
-    return LateLearning(record, text, partial(_curves, found, values, student_std))
+    return LateLearning(record, _shown(record, found), partial(_curves, found, values, student_std))
 
 
 def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
@@ -273,49 +273,59 @@ def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str,
     }
 
 
-def _lines(record: dict[str, Any], found: LateDynamics) -> Iterator[str]:
-    eta_squared = " with η² terms" if record["order"] == "full" else ""
-    yield (
-        f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "
-        f"η = {found.learning_rate:g}{eta_squared}"
+def _shown(record: dict[str, Any], found: LateDynamics) -> Part:
+    groups = Tabular(
+        ["rates per unit α", "direction", "values"],
+        [[each["name"], each["direction"], _ends(each["rates"])] for each in record["groups"]],
+        sides="ll",
     )
-    yield (f"largest stable learning rate (with η² terms)  {record['critical_learning_rate']:.10g}")
-    critical = record["critical_learning_rate"]
+    summary = Summary(rows=tuple(_rows(record, found)), notes=tuple(_notes(record, found)))
+    nodes: list[Node] = [summary, groups]
+    if record["generalization_error"] is not None:
+        heads = ["α", f"ε_g, {record['accuracy']}", "first order in the order parameters"]
+        names = ("alpha", "generalization_error", "generalization_error_first_order")
+        curve = [
+            [f"{at:.6g}", f"{best:.8e}", f"{first:.8e}"]
+            for at, best, first in zip(*(record[name] for name in names), strict=True)
+        ]
+        nodes.append(Tabular(heads, curve, sides="rr"))
+    return Part("", nodes)
+
+
+def _ends(rates: list[float]) -> str:
+    ends = [f"{rate:.6g}" for rate in rates[:_SHOWN_RATES]]
+    return ", ".join([*ends, "…", f"{rates[-1]:.6g}"] if len(rates) > _SHOWN_RATES else ends)
+
+
+def _notes(record: dict[str, Any], found: LateDynamics) -> Iterator[str]:
     if not record["stable"]:
         yield (
             f"unstable: η = {found.learning_rate:g} is not below it, deviations from perfect "
             "learning grow (a negative rate); there is no late ε_g"
         )
-    elif not found.learning_rate < critical:
+    elif not found.learning_rate < record["critical_learning_rate"]:
         yield (
             f"η = {found.learning_rate:g} is not below it: SGD does not come to perfect learning; "
             "what follows is the flow without η² terms"
         )
-    yield ("rates per unit α")
-    for group in record["groups"]:
-        rates = group["rates"]
-        ends = [f"{rate:.6g}" for rate in rates[:_SHOWN_RATES]]
-        if len(rates) > _SHOWN_RATES:
-            ends += ["…", f"{rates[-1]:.6g}"]
-        yield (f"  {group['name']:<20} {group['direction']:<18} {', '.join(ends)}")
-    if record["generalization_error"] is None:
-        return
+
+
+def _rows(record: dict[str, Any], found: LateDynamics) -> Iterator[tuple[str, str]]:
+    eta_squared = " with η² terms" if record["order"] == "full" else ""
+    yield (
+        "problem",
+        f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "
+        f"η = {found.learning_rate:g}{eta_squared}",
+    )
+    yield "stable", f"for η < {record['critical_learning_rate']:.10g} (with η² terms)"
     steady = record["steady_state"]
     if steady is not None:
         apart = steady["distance"]
         yield (
-            f"steady state with label noise: ε_g = {steady['generalization_error']:.8e}, "
-            f"Q - R T⁻¹ Rᵀ {apart['same']:.6e} on the diagonal, {apart['other']:.6e} beside it "
-            "(first order)"
+            "steady state",
+            f"with label noise ε_g = {steady['generalization_error']:.8e}, Q - R T⁻¹ Rᵀ "
+            f"{apart['same']:.6e} on the diagonal, {apart['other']:.6e} beside it (first order)",
         )
-    yield (f"ε_g ({record['accuracy']}; to first order in the order parameters beside it)")
-    for at, second, first in zip(
-        record["alpha"],
-        record["generalization_error"],
-        record["generalization_error_first_order"],
-        strict=True,
-    ):
-        yield (f"  α = {at:<12.6g} {second:.8e}   {first:.8e}")
     fit = record["exponent"]
     if fit is not None:
         others = ", ".join(
@@ -323,7 +333,8 @@ def _lines(record: dict[str, Any], found: LateDynamics) -> Iterator[str]:
             for one in fit["by_distinct_eigenvalues"][1:]
         )
         yield (
-            f"exponent {fit['value']:.4f} ± {fit['error']:.4f} for α from {fit['window'][0]:.4g} "
-            f"to {fit['window'][1]:.4g}; {fit['infinitely_many_eigenvalues']:.4f} for L → ∞"
-            + (f"; {others}" if others else "")
+            "exponent",
+            f"{fit['value']:.4f} ± {fit['error']:.4f} for α from {fit['window'][0]:.4g} to "
+            f"{fit['window'][1]:.4g}; {fit['infinitely_many_eigenvalues']:.4f} for L → ∞"
+            + (f"; {others}" if others else ""),
         )

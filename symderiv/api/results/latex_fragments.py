@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from symderiv.foundation import mathtext
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.latex_writer import align
 
 if TYPE_CHECKING:
     from symderiv.api.results.shown_equations import Equation
@@ -101,18 +101,13 @@ def latex_fragment(
         _check("equations", name, tuple(known))
     rates = set(names_of(found.equations))
     spelled = _speller(study, notation)
-    rows = []
+    rows: list[tuple[str, str, str | None]] = []
     for name in equations or known:
         left, right = (spelled(side) for side in known[name])
-        first, *rest = mathtext.break_lines(right)
         numbered = numbering == "all" or (numbering == "rates" and name in rates)
-        mark = r" \nonumber"
-        if numbered:
-            mark = rf" \label{{{labels}:{name}}}" if labels else ""
-        rows.append(rf"{left} &= {first}{mark}")
-        rows += [rf"&\quad {line} \nonumber" for line in rest]
-    body = " \\\\\n  ".join(rows)
-    return f"\\begin{{align}}\n  {body}\n\\end{{align}}\n"
+        label = rf" \label{{{labels}:{name}}}" if labels else ""
+        rows.append((left, right, label if numbered else None))
+    return align(rows)
 
 
 def names_of(equations: Sequence[Equation]) -> dict[str, tuple[str, str]]:

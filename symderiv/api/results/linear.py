@@ -15,7 +15,7 @@ from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.given import Given, Source
-from symderiv.show.pages.linear_text import linear_lines
+from symderiv.show.pages.linear_text import linear_document
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,7 +67,7 @@ def linear(
     basis: Literal["eigenbasis", "random", "input"] = "eigenbasis",
     covariance: str | PathLike[str] | Matrix | None = None,
     method: Literal["secular", "companion", "moments"] = "secular",
-    digits: int = _DOUBLE,
+    digits: int = 15,
     working_digits: int | None = None,
     dimension: int | None = None,
 ) -> LinearCurve:
@@ -127,9 +127,9 @@ def linear(
         if error.argument in ("file", "array"):
             raise error.renamed("covariance") from None
         raise
-    text = "\n".join(linear_lines(record, inputs.describe(), directions.eigenvalue.size)) + "\n"
+    shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
     curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
-    return LinearCurve(record, text, curves)
+    return LinearCurve(record, shown, curves)
 
 
 def _curves(

@@ -17,6 +17,7 @@ from symderiv_models.localisation.receptive import (
 )
 
 from symderiv.api.results.answer import Answer
+from symderiv.foundation.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.limits import check_memory
@@ -59,7 +60,7 @@ class Localisation(Answer):
     def __init__(
         self, record: dict[str, Any], time: Floats, weights: Floats, biases: Floats
     ) -> None:
-        super().__init__(record, _text(record))
+        super().__init__(record, _shown(record))
         self.time, self.weights, self.biases = time, weights, biases
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -109,8 +110,8 @@ def localise(
         gain: of nonlinear Gaussian processes, > 0, ``inf`` for signs. With ``inputs="gaussian"``
             the surrogate has the covariance of that process, or without it exp(−d²/ξ²) itself.
         inputs: nonlinear Gaussian processes, single pulses, or the Gaussian surrogate.
-        sites: D, at least 2.
-        units: K.
+        sites: on the ring, D, at least 2.
+        units: hidden units, K.
         activation: a name or a formula in x.
         loss: ½ (f − y)², or the cross-entropy, whose outputs must lie in (0, 1).
         biases: learn them, from 0.
@@ -120,8 +121,9 @@ def localise(
             with biases is closed too; the flow of smooth activations without closed means, of
             those with biases, and of the cross-entropy goes by quadrature over at most two units.
         runs: initial weights (and data) of so many seeds; the flow needs at least 1.
-        steps, batch, learning_rate: of gradient descent; time is the number of steps times the
-            rate.
+        steps: of gradient descent.
+        batch: examples of a step, half of them of each label.
+        learning_rate: of a step; time is the number of steps times it.
         initial_std: standard deviation of initial weights.
         sample: examples of each run for a flow that is not exact.
         seed: of the first run.
@@ -317,27 +319,28 @@ def _words(kind: str, gain: float | None, lengths: Sequence[Any]) -> str:
     return f"{name}{with_gain}, lengths {first} (label 1) and {second} (label 0)"
 
 
-def _text(record: dict[str, Any]) -> str:
-    ratio = record["participation_ratio"]
-    error = ratio["standard_error"]
-    sites = record["sites"]
-    lines = [
-        f"inputs      {record['inputs']}, {sites} sites on a ring",
-        f"network     mean of {record['units']} units {record['activation']}",
-        f"method      {record['method']}",
-        f"participation ratio  {ratio['mean']:.4g}"
-        + (f" ± {error:.2g}" if error else "")
-        + f"   (1/D = {1 / sites:.3g} flat, {1.5 / sites:.3g} a wave, 1 a single site)",
-    ]
+def _shown(record: dict[str, Any]) -> Part:
+    ratio, sites = record["participation_ratio"], record["sites"]
+    error = f" ± {ratio['standard_error']:.2g}" if ratio["standard_error"] else ""
     outcomes = {name: n for name, n in record["outcomes"].items() if name != "threshold" and n}
-    lines.append("runs        " + ", ".join(f"{n} with {name}" for name, n in outcomes.items()))
-    lines.append("")
-    lines.append("run  unit  participation ratio  centre  width")
+    rows = [
+        ("inputs", f"{record['inputs']}, {sites} sites on a ring"),
+        ("network", f"mean of {record['units']} units {record['activation']}"),
+        ("method", record["method"]),
+        (
+            "participation ratio",
+            f"{ratio['mean']:.4g}{error}   (1/D = {1 / sites:.3g} flat, {1.5 / sites:.3g} a wave, "
+            "1 a single site)",
+        ),
+        ("runs", ", ".join(f"{n} with {name}" for name, n in outcomes.items())),
+        *(("warning", warning) for warning in record["warnings"]),
+    ]
+    heads = ["run", "unit", "participation ratio", "centre", "width"]
+    fields = []
     for run, of_units in enumerate(ratio["runs"]):
         for unit, value in enumerate(of_units):
             place, spread = record["centre"][run][unit], record["width"][run][unit]
             # a field that is the same everywhere has no centre
-            where = f"{place:6.2f}  {spread:5.2f}" if spread < sites else "     –      –"
-            lines.append(f"{run:3}  {unit:4}  {value:19.4g}  {where}")
-    lines += [f"warning     {warning}" for warning in record["warnings"]]
-    return "\n".join(lines) + "\n"
+            where = [f"{place:.2f}", f"{spread:.2f}"] if spread < sites else ["–", "–"]
+            fields.append([f"{run}", f"{unit}", f"{value:.4g}", *where])
+    return Part("", (Summary(rows=rows), Tabular(heads, fields, sides="rr")))

@@ -15,7 +15,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import Progress, progress_bar
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,10 +45,6 @@ class OneStepErrors(Answer):
 
     def _summary(self) -> Summary:
         return one_step_summary(self._title, self._record)
-
-    def to_text(self) -> str:
-        """What the command prints for people."""
-        return Shown.to_text(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the error of each model with its standard error.

@@ -89,14 +89,16 @@ def plateau(
     means the shortest decimal that shows it.
 
     Args:
-        units: M ≥ 2.
+        units: number of students and of teachers, M ≥ 2.
         activation: a name or a formula in ``x``.
         learning_rate: η > 0; rates are per unit of α.
-        T1, D1, T2, D2: diagonal and off-diagonal row sum of the teachers' moments of order 1 and 2.
-        distinct_eigenvalues, exponent: instead, L and β of power-law inputs and the mean random
-            teacher.
+        T1: diagonal of the teachers' moment of order 1, their covariance.
+        D1: sum of the off-diagonal entries of a row of it.
+        T2, D2: the same of the moment of order 2.
+        distinct_eigenvalues: instead of moments, L of power-law inputs and the mean random teacher.
+        exponent: with it, β > 0; eigenvalues ∝ l^-(1+β), mean 1.
         digits: significant digits, all proved, 1 to 1000.
-        full: also the plateau of the flow with the terms of order η².
+        full: also the plateau of the flow with the terms of order η² (``full_flow``).
 
     Raises:
         InputError: an argument is not acceptable; ToleranceError: the digits were not reached.

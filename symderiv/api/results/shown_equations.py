@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation import mathtext
+from symderiv.foundation.document import Formula, Paragraph, Part
+from symderiv.foundation.html_writer import fragment
+from symderiv.foundation.latex_writer import align
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.text_writer import formula_lines, text
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Equation", "Equations", "equations_of"]
-
-_LINE = 92
 
 
 @dataclass(frozen=True)
@@ -50,30 +50,20 @@ class Equations(Shown):
     equations: tuple[Equation, ...]
     definitions: tuple[Equation, ...]
 
+    def _document(self) -> Part:
+        shown = [Formula(each.right, each.left) for each in self.equations]
+        below = [Formula(each.right, each.left) for each in self.definitions]
+        return Part(self.title, (*shown, Paragraph("where"), *below))
+
     def to_text(self, width: int = 88) -> str:
         """Unicode text for a terminal of ``width`` columns."""
-        lines = [self.title, ""]
-        for each in self.equations:
-            lines += _wrapped(each, width)
-        lines += ["", "where", ""]
-        for each in self.definitions:
-            lines += _wrapped(each, width)
-        return "\n".join(lines) + "\n"
+        return text(self._document(), width)
 
     def to_latex(self) -> str:
         """An ``align`` block for a paper, which needs amsmath only."""
-        rows = []
-        for each in (*self.equations, *self.definitions):
-            first, *rest = mathtext.break_lines(each.right)
-            rows.append(rf"{each.left} &= {first}")
-            rows += [rf"&\quad {line}" for line in rest]
-        # continued lines and definitions carry no number
-        numbered = [
-            row if " &= " in row and index < len(self.equations) else rf"{row} \nonumber"
-            for index, row in enumerate(rows)
-        ]
-        body = " \\\\\n  ".join(numbered)
-        return f"\\begin{{align}}\n  {body}\n\\end{{align}}\n"
+        numbered = [(each.left, each.right, "") for each in self.equations]
+        # definitions carry no number
+        return align([*numbered, *((each.left, each.right, None) for each in self.definitions)])
 
     def to_dict(self) -> dict[str, Any]:
         """Title, and left and right sides as LaTeX."""
@@ -84,40 +74,14 @@ class Equations(Shown):
         }
 
     def _summary(self) -> Summary:
-        lines = [line for each in self.equations for line in _wrapped(each, 104)]
-        if len(lines) > 8:
-            lines = [*lines[:8]]
-        return Summary(f"{self.title}  (all of it: .to_text(), .to_latex())", (), lines)
+        lines = [line for each in self.equations for line in formula_lines(each.latex, 104, "  ")]
+        return Summary(f"{self.title}  (all of it: .to_text(), .to_latex())", (), lines[:8])
 
     def _repr_latex_(self) -> str:
         return self.to_latex().replace("{align}", "{align*}").replace(r" \nonumber", "")
 
     def _repr_html_(self) -> str:
-        def block(equations: tuple[Equation, ...]) -> str:
-            return "".join(
-                f"<div>{mathtext.mathml_display(mathtext.break_lines(each.latex))}</div>"
-                for each in equations
-            )
-
-        return (
-            f"<div><p><b>{mathtext.html_prose(self.title)}</b></p>{block(self.equations)}"
-            f"<p>where</p>{block(self.definitions)}</div>"
-        )
-
-
-def _wrapped(equation: Equation, width: int) -> list[str]:
-    lines: list[str] = []
-    broken = mathtext.break_lines(equation.latex, width - 6, mathtext.text_length)
-    for index, line in enumerate(broken):
-        lines += textwrap.wrap(
-            mathtext.text_formula(line),
-            width,
-            initial_indent="  " if index == 0 else "      ",
-            subsequent_indent="        ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return lines
+        return fragment(self._document(), 4)
 
 
 def equations_of(study: Study) -> Equations:

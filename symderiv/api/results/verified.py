@@ -6,7 +6,6 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 from symderiv_ledger.papers.claims_text import counts, explain, table
 
 from symderiv.api.results.answer import Answer
+from symderiv.foundation.document import Node
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
-from symderiv.foundation.showing import Summary
+from symderiv.foundation.showing import Printed, Summary
 
 if TYPE_CHECKING:
     from symderiv.api.results.citations import Citation
 
 __all__ = ["Ledger", "Verdicts", "verify", "write_ledger"]
 
-_WIDTH = 100
 
-
-class Verdicts(Answer):
+class Verdicts(Printed, Answer):
     """Claims of papers, each with its verdict.
 
     Attributes:
@@ -46,17 +44,8 @@ class Verdicts(Answer):
         """How many claims could not be settled, whether shown or not."""
         return self._unsettled
 
-    def print(self, console: Any) -> None:
-        """Print to a Rich console."""
-        (explain if self._in_full else table)(self._record["claims"], console)
-
-    def to_text(self) -> str:
-        """The table, or one equation explained in full."""
-        from symderiv.foundation.terminal import terminal
-
-        content = StringIO()
-        self.print(terminal(file=content, width=_WIDTH, color_system=None))
-        return content.getvalue()
+    def _document(self) -> Node:
+        return (explain if self._in_full else table)(self._record["claims"])
 
     def cite(self) -> Citation:
         """What the claims rest on, as BibTeX: their papers and those of the claims they use.

@@ -1,12 +1,8 @@
-"""The numbers behind figures and tables, as CSV files inside the page that shows them."""
+"""The numbers behind figures, for CSV files inside the page that shows them."""
 
 from __future__ import annotations
 
-import base64
-import csv
-import io
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,26 +11,7 @@ if TYPE_CHECKING:
     from symderiv.show.plots.claims import Findings
     from symderiv.show.plots.curves import Case, Floats
 
-__all__ = ["csv_uri", "figure_numbers", "plain_cell"]
-
-_EXPONENT = re.compile(r"×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")
-
-
-def plain_cell(cell: str) -> str:
-    """A cell as other programs read it: ``−9.75×10⁻⁴`` is -9.75e-4, and a cell that says that there
-    is no number is empty.
-    """
-    text = _EXPONENT.sub(lambda found: "e" + found[1], cell).translate(_PLAIN)
-    return "" if text == "—" else text
-
-
-def csv_uri(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as a CSV file in UTF-8, in a data URI."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    content = base64.b64encode(buffer.getvalue().encode("utf-8")).decode("ascii")
-    return f"data:text/csv;charset=utf-8;base64,{content}"
+__all__ = ["figure_numbers"]
 
 
 def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:

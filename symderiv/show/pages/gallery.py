@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from symderiv.foundation.mathparse import GREEK
-from symderiv.show.pages.page import Labelled, _data_uri, _render, _with_scripts, svg_bytes
+from symderiv.foundation.document import Paragraph, Part, Picture, Summary, Tone
+from symderiv.show.pages.page import (
+    page,
+    svg_bytes,
+    version_line,
+)
 from symderiv.show.plots.claims import number
 
 if TYPE_CHECKING:
@@ -89,55 +92,39 @@ def gallery_page(
         entries: the figures in order.
         missing: names of what cannot be made, and why.
     """
-    shown = [
-        {
-            "entry": entry,
-            "uri": None
-            if entry.figure is None
-            else _data_uri(svg_bytes(entry.figure), "image/svg+xml"),
-            "claims": [_labelled(statement) for statement in entry.statements],
-        }
-        for entry in entries
-    ]
     words = [statement.word for entry in entries for statement in entry.statements]
     counts = {word: words.count(word) for word in ("agrees", "differs", "noted")}
-    return _render(
-        "gallery.html.j2",
-        set_indices=with_indices,
-        title=title,
-        subtitle=subtitle,
-        shown=shown,
-        missing=list(missing),
-        counts=counts,
+    said = (
+        f"{counts['agrees']} statements agree, {counts['differs']} differ, {counts['noted']} are "
+        "observations without a verdict. All numbers are computed in the run that wrote this page, "
+        "except those called printed or read off."
     )
+    parts = [_part(entry) for entry in entries]
+    if missing:
+        reasons = Summary(rows=missing, tones=["open"] * len(missing))
+        parts.append(Part("Not made here", (reasons,), "missing"))
+    document = Part(title, (Paragraph(said), *parts), subtitle=subtitle, links=True)
+    seconds = [(f" · figure {entry.name} {entry.seconds:.0f} CPU s", "") for entry in entries]
+    return page(document, version_line(*seconds))
 
 
-def _labelled(statement: Statement) -> Labelled:
-    label, css = {
+def _part(entry: Entry) -> Part:
+    """A figure with what is said of it."""
+    kind = "" if entry.name.startswith("Table") else "Figure "
+    marks: dict[bool | None, tuple[str, Tone]] = {
         True: ("✓ agrees", "holds"),
         False: ("✗ differs", "fails"),
         None: ("noted", "open"),
-    }[statement.agrees]
-    return Labelled(statement.text, label, css)
-
-
-# one letter, then _x, _{…}, ^x, ^(…) or ^{…}
-_SUBSCRIPT = re.compile(
-    r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+(?!\w)|\+))"
-)
-_POWER = re.compile(r"\^(?:\{([^}]*)\}|(\([^)]*\)|[A-Za-z0-9]))")
-
-
-def _subscript(found: re.Match[str]) -> str:
-    index = found[2] or found[3]
-    shown = GREEK.get("\\" + index, index)
-    return f"{found[1]}<sub>{shown}</sub>"
-
-
-def with_indices(text: str) -> Any:
-    """A sentence as HTML, with indices, powers and minus signs set."""
-    from markupsafe import Markup
-
-    safe = re.sub(r"(?<!\w)-(?=\d)", "−", str(_with_scripts(text)))
-    safe = _SUBSCRIPT.sub(_subscript, safe)
-    return Markup(_POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe))
+    }
+    said = Summary(
+        rows=[(marks[each.agrees][0], each.text) for each in entry.statements],
+        tones=[marks[each.agrees][1] for each in entry.statements],
+    )
+    drawn = [] if entry.figure is None else [Picture(svg_bytes(entry.figure), entry.caption)]
+    return Part(
+        f"{kind}{entry.name}. {entry.title}",
+        (*drawn, said),
+        f"figure-{entry.name}",
+        entry.name,
+        "\n".join(entry.parameters),
+    )

@@ -73,16 +73,17 @@ class GridResult(Shown):
             "errors": self.errors,
         }
 
-    def to_text(self) -> str:
-        """What ``symderiv sweep`` prints."""
+    def _document(self) -> Summary:
+        return Summary(notes=[self._said()])
+
+    def _said(self) -> str:
         return (
             f"{self.completed} completed ({self.skipped} before), {self.failed} failed; "
-            f"files in {self.output}\n"
+            f"files in {self.output}"
         )
 
     def _summary(self) -> Summary:
-        rows: list[tuple[str, object]] = [("points", self.to_text().strip())]
-        return Summary("Sweep", rows, [f"{k}: {v}" for k, v in self.errors.items()])
+        return Summary("Sweep", [("points", self._said())], [*map(": ".join, self.errors.items())])
 
 
 def grid_points(

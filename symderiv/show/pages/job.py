@@ -7,20 +7,18 @@ import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symderiv.foundation.document import Part
 from symderiv.foundation.errors import InputError, StoppedError
 from symderiv.foundation.outputs import Output, OutputFolder
-from symderiv.foundation.showing import Shown, Summary
-from symderiv.show.pages.summary import agreement_json, print_summary
+from symderiv.foundation.showing import Printed, Summary
+from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots.claims import Findings, claims, findings, letter
 from symderiv.show.plots.curves import Case, Curve, Points
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from symderiv.experiment.studies.simulation import Simulation
     from symderiv.foundation.written_derivation import Derivation
     from symderiv.integrate.flows.trajectory import Trajectory
@@ -37,7 +35,7 @@ Checkpoints = Callable[[Path], "Checkpoint"]
 
 
 @dataclass(frozen=True, repr=False)
-class StudyResult(Shown):
+class StudyResult(Printed):
     """What a study left behind.
 
     Attributes:
@@ -76,27 +74,12 @@ class StudyResult(Shown):
             "claims": self.claims_json(),
         }
 
-    def print(self, console: Console) -> None:
-        """Print to a Rich console what ``symderiv study`` prints."""
-        from symderiv.foundation.terminal import show
-
-        print_summary(console, self.title, self.found)
-        show(console)
-        for label, paths in (
-            ("report", (self.report,)),
-            ("figure", self.figures),
-            ("numbers", self.files),
-        ):
-            for path in paths:
-                show(console, f"{label:<9}{path}", soft_wrap=True)
-
-    def to_text(self) -> str:
-        """What ``symderiv study`` prints."""
-        from symderiv.foundation.terminal import terminal
-
-        content = StringIO()
-        self.print(terminal(file=content, width=100, color_system=None))
-        return content.getvalue()
+    def _document(self) -> Part:
+        said = study_summary(self.title, self.found)
+        rows = [("report", self.report)]
+        rows += [("figure", path) for path in self.figures]
+        rows += [("numbers", path) for path in self.files]
+        return replace(said, nodes=(*said.nodes, Summary(rows=rows)))
 
     def _summary(self) -> Summary:
         agrees = agreement_json(self.found)["agrees"]

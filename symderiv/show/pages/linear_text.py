@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from symderiv.foundation.document import Part, Summary, Tabular
+
 _COLUMNS = (
     ("alpha", "α"),
     ("generalization_error", "ε_g"),
@@ -15,51 +17,52 @@ _COLUMNS = (
 )
 
 
-def linear_lines(record: dict[str, Any], inputs: str, trained: int) -> Iterator[str]:
-    """The lines of the summary and the table.
+def linear_document(record: dict[str, Any], inputs: str, trained: int) -> Part:
+    """The summary and the table.
 
     Args:
         record: what ``--json`` prints.
         inputs: the inputs in words.
         trained: the number of trained directions.
     """
+    columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]
+    cells = [[_short(value) for value in record[key]] for key, _ in columns]
+    rows = tuple(_rows(record, inputs, trained))
+    curve = Tabular([title for _, title in columns], list(zip(*cells, strict=True)), sides="rr")
+    return Part("", (Summary(rows=rows), curve))
+
+
+def _rows(record: dict[str, Any], inputs: str, trained: int) -> Iterator[tuple[str, str]]:
     rates = record["rates"]
-    yield _line("inputs", inputs)
-    yield _line("trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}")
+    yield "inputs", inputs
+    yield "trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}"
     one = record.get("stability_limit_one_coordinate")
     if one is not None:
-        yield _line("if L = N", f"SGD is stable for η < {one:.6g} only (see --dimension)")
-    yield _line("rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}")
+        yield "if L = N", f"SGD is stable for η < {one:.6g} only (see --dimension)"
+    yield "rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}"
     if float(record["final_error"]):
         final = _short(record["final_error"])
-        yield _line("final error", f"{final}, what frozen directions and their noise leave")
+        yield "final error", f"{final}, what frozen directions and their noise leave"
     ends = record["window"]
     if ends is not None:
         if ends["lower"] < ends["upper"]:
-            yield _line("power law", f"between α = {ends['lower']:.4g} and {ends['upper']:.4g}")
+            yield "power law", f"between α = {ends['lower']:.4g} and {ends['upper']:.4g}"
         else:
-            yield _line("power law", "at no α: the spectrum is too short")
-    yield _line("method", _method(record))
+            yield "power law", "at no α: the spectrum is too short"
+    yield "method", _method(record)
     if "relative_error_bound" in record:
-        yield _line(
+        yield (
             "certified",
             f"ε_g, η → 0, rates and weights to {record['relative_error_bound']} of themselves, "
             f"with balls of {record['arithmetic']}",
         )
     if "finite_dimension" in record:
-        yield _line(
+        yield (
             "finite N",
             f"exact mean of SGD, stable for η < {record['finite_stability_limit']:.6g}; departs "
             f"from the limit N → ∞ by up to {record['departure']:.2g} of it",
         )
-    for warning in record.get("warnings", ()):
-        yield _line("warning", warning)
-    yield ""
-    columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]
-    cells = [[title, *(_short(value) for value in record[key])] for key, title in columns]
-    widths = [max(map(len, column)) for column in cells]
-    for row in zip(*cells, strict=True):
-        yield "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+    yield from (("warning", warning) for warning in record.get("warnings", ()))
 
 
 def _method(record: dict[str, Any]) -> str:
@@ -71,10 +74,6 @@ def _method(record: dict[str, Any]) -> str:
     )
     difference = record["difference_from_secular"]
     return text if difference is None else f"{text}; {difference:.1e} from the secular equation"
-
-
-def _line(label: str, text: str) -> str:
-    return f"{label:<12}{text}"
 
 
 def _short(value: Any) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv import __version__
-from symderiv.show.pages.behind import csv_uri, figure_numbers, plain_cell
+from symderiv.foundation.document import Paragraph, Part, Picture, Summary, Tabular, Tone, Verbatim
+from symderiv.foundation.html_writer import data_uri, fragment
+from symderiv.show.pages.behind import figure_numbers
 from symderiv.show.plots import features, plots
-from symderiv.show.plots.claims import Claim, Findings, claims, number
+from symderiv.show.plots.claims import Findings, claims, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,98 +44,61 @@ _DEFINITIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Column heads and rows of text."""
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    @property
-    def csv(self) -> str:
-        """The table as a CSV file that the page holds."""
-        return csv_uri([self.heads, *([plain_cell(cell) for cell in row] for row in self.rows)])
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A claim with the word and the class that show whether it holds."""
-
-    text: str
-    label: str
-    css: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure as a data URI, with its caption and the numbers it draws (a CSV file, or none)."""
-
-    uri: str
-    alt: str
-    caption: str
-    csv: str = ""
-
-
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["math"] = _with_scripts
-    return environment
 
 
-def _with_scripts(text: str) -> Any:
-    """A sentence, escaped, with its subscripts (ε_g) and powers of ten set as HTML."""
-    from markupsafe import Markup, escape
-
-    safe = re.sub(r"([εησκ])_([A-Za-z])", r"\1<sub>\2</sub>", str(escape(text)))
-    plain = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
-    powers = re.compile(r"×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-    return Markup(powers.sub(lambda m: f"×10<sup>{m[1].translate(plain)}</sup>", safe))
-
-
-def _data_uri(content: bytes, kind: str) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-
-
-def _render(template: str, **values: Any) -> str:
-    from markupsafe import Markup
-
+def rendered(template: str, **values: Any) -> str:
+    """A page of a template, with style and font inside."""
     css = (_HERE / "templates" / "report.css").read_text(encoding="utf-8")
-    font = (_HERE / "fonts" / "symderiv-math.woff").read_bytes()
-    text: str = (
-        _environment()
-        .get_template(template)
-        .render(
-            version=__version__,
-            css=Markup(css),
-            font=Markup(_data_uri(font, "font/woff")),
-            **values,
-        )
-    )
+    font = data_uri((_HERE / "fonts" / "symderiv-math.woff").read_bytes(), "font/woff")
+    known = {"version": __version__, "css": trusted(css), "font": trusted(font)}
+    text: str = _environment().get_template(template).render(**known, **values)
     return text
 
 
-def _trusted(fragment: str) -> Any:
-    """The HTML of a derivation, which has escaped its texts itself."""
+def trusted(fragment: str) -> Any:
+    """HTML that has escaped its texts itself."""
     from markupsafe import Markup
 
     return Markup(fragment)
 
 
+def page(document: Part, *footer: Sequence[tuple[str, str]]) -> str:
+    """A document as a complete HTML page.
+
+    Args:
+        document: what is shown.
+        footer: lines at the end: pieces of words, each with a name in type of its own, or "".
+    """
+    below = "".join(
+        "<p>"
+        + "".join(f"{escape(w)}{f'<code>{escape(c)}</code>' if c else ''}" for w, c in line)
+        + "</p>\n"
+        for line in footer
+    )
+    body = fragment(document, 1) + (f"<footer>\n{below}</footer>\n" if below else "")
+    return rendered("base.html.j2", title=document.title, body=trusted(body))
+
+
+def version_line(*pieces: tuple[str, str]) -> list[tuple[str, str]]:
+    """The line of the footer that says what the page was made with."""
+    return [(f"symderiv {__version__}", ""), *pieces]
+
+
 def derivation_page(derivation: Derivation) -> str:
     """A derivation as a complete HTML page."""
-    return _render(
-        "derivation.html.j2", title=derivation.title, derivation=_trusted(derivation.to_html())
-    )
+    document = derivation.document
+    return rendered("base.html.j2", title=document.title, body=trusted(fragment(document)))
 
 
 def svg_bytes(figure: Figure) -> bytes:
@@ -144,17 +108,21 @@ def svg_bytes(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def labelled(claim: Claim) -> Labelled:
-    """The claim with its verdict in words, so that it does not depend on colour."""
-    word, css = {
-        True: ("✓ holds", "holds"),
-        False: ("✗ does not", "fails"),
-        None: ("observed", "open"),
-    }[claim.holds]
-    return Labelled(claim.text, word, css)
+_VERDICTS: dict[bool | None, tuple[str, Tone]] = {
+    True: ("✓ holds", "holds"),
+    False: ("✗ does not", "fails"),
+    None: ("observed", "open"),
+}
 
 
-def feature_table(found: Sequence[Findings]) -> Table:
+def claims_summary(found: Sequence[Findings]) -> Summary:
+    """The claims with their verdicts in words, so that these do not depend on colour."""
+    said = claims(found)
+    rows = [(_VERDICTS[claim.holds][0], claim.text) for claim in said]
+    return Summary(rows=rows, tones=[_VERDICTS[claim.holds][1] for claim in said])
+
+
+def feature_table(found: Sequence[Findings]) -> Tabular:
     """Plateau and decay, one row per case."""
     heads = [
         "Case",
@@ -185,10 +153,10 @@ def feature_table(found: Sequence[Findings]) -> Table:
         error = one.case.curve.error
         last = number(float(error[-1])) if error.size else "—"
         rows.append([one.case.label or "this study", *cells, *final, last])
-    return Table("Plateau and final decay", heads, rows)
+    return Tabular(heads, rows, "Plateau and final decay", export=True)
 
 
-def run_table(found: Sequence[Findings]) -> Table:
+def run_table(found: Sequence[Findings]) -> Tabular:
     """What the integration and the simulation took, one row per case."""
     names: dict[str, None] = {}
     for one in found:
@@ -202,7 +170,7 @@ def run_table(found: Sequence[Findings]) -> Table:
             values |= {f"SGD: {name}": value for name, value in one.case.points.numbers.items()}
         cells = [_cell(values.get(name)) for name in names]
         rows.append([one.case.label or "this study", *cells])
-    return Table("Computation", ["Case", *names], rows)
+    return Tabular(["Case", *names], rows, "Computation", export=True)
 
 
 def _cell(value: float | int | str | None) -> str:
@@ -211,7 +179,7 @@ def _cell(value: float | int | str | None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def _comparison(found: Sequence[Findings]) -> dict[str, Any] | None:
+def _comparison(found: Sequence[Findings]) -> Tabular | None:
     """One row per compared time, one pair of columns per case."""
     compared = [one for one in found if one.agreement is not None]
     times = sorted({alpha for one in compared if one.agreement for alpha in one.agreement.alpha})
@@ -219,15 +187,17 @@ def _comparison(found: Sequence[Findings]) -> dict[str, Any] | None:
         return None
     heads = ["α", *(one.case.label or "deviation (standard error)" for one in compared)]
     bounds = {one.case.label: one.agreement.bound for one in compared if one.agreement}
-    rows = []
+    rows: list[list[str]] = []
+    outside: set[int] = set()
     for alpha in times:
-        cells, outside = [number(alpha, 4)], False
+        cells = [number(alpha, 4)]
         for one in compared:
             cell, deviation = _compared_cell(one, alpha)
             cells.append(cell)
-            outside |= deviation is not None and abs(deviation) > bounds[one.case.label]
-        rows.append({"cells": cells, "outside": outside})
-    return {"heads": heads, "rows": rows}
+            if deviation is not None and abs(deviation) > bounds[one.case.label]:
+                outside.add(len(rows))
+        rows.append(cells)
+    return Tabular(heads, rows, marked=frozenset(outside))
 
 
 def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
@@ -257,13 +227,8 @@ def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Pict
         "in the grey band; lines that leave at the top reach larger exponents.",
     }
     return [
-        Picture(
-            _data_uri(svg_bytes(figure), "image/svg+xml"),
-            captions[name],
-            captions[name],
-            csv_uri(rows) if (rows := figure_numbers(name, found)) else "",
-        )
-        for name, figure in figures.items()
+        Picture(svg_bytes(figure), captions[name], count, figure_numbers(name, found))
+        for count, (name, figure) in enumerate(figures.items(), start=1)
     ]
 
 
@@ -289,28 +254,35 @@ def study_page(
         provenance: Names and values for the footer (versions, hash of the solver module).
         files: Names of the files beside the report.
     """
+    tables = (feature_table(found), run_table(found), Paragraph(_DEFINITIONS))
+    parts = [
+        Part("Findings", (*_warnings(found), claims_summary(found)), "findings"),
+        Part("Curves", pictures(found, figures), "curves"),
+        Part("Numbers", tables, "numbers"),
+    ]
+    compared = _comparison(found)
+    if compared is not None:
+        words = (
+            f"{CRITERION} The table gives deviations and, in brackets, the standard error relative "
+            "to the mean."
+        )
+        parts.append(Part("Equations and simulation", (Paragraph(words), compared), "comparison"))
+    if derivation is not None:
+        parts.append(replace(derivation.document, key="derivation", name="Derivation"))
+    parts.append(Part("The study", (Verbatim(study_text),), "study"))
+    made = [(f" · {name} ", value) for name, value in provenance]
+    beside = [(", " if place else "Files beside this report: ", f) for place, f in enumerate(files)]
+    return page(Part(title, parts, subtitle=subtitle, links=True), version_line(*made), beside)
+
+
+def _warnings(found: Sequence[Findings]) -> list[Paragraph]:
+    """Of equations and simulations, each once."""
     warnings = dict.fromkeys(
         f"{one.case.label}: {warning}" if one.case.label else warning
         for one in found
         for warning in (*one.case.curve.warnings, *_simulation_warnings(one))
     )
-    return _render(
-        "study.html.j2",
-        title=title,
-        subtitle=subtitle,
-        claims=[labelled(claim) for claim in claims(found)],
-        warnings=list(warnings),
-        figures=pictures(found, figures),
-        tables=[feature_table(found), run_table(found)],
-        definitions=_DEFINITIONS,
-        compared=_comparison(found),
-        criterion=f"{CRITERION} The table gives deviations and, in brackets, the standard error "
-        "relative to the mean.",
-        derivation=None if derivation is None else _trusted(derivation.to_html()),
-        study_text=study_text,
-        provenance=provenance,
-        files=files,
-    )
+    return [Paragraph(warning, tone="warning") for warning in warnings]
 
 
 def _simulation_warnings(one: Findings) -> tuple[str, ...]:

@@ -1,61 +1,24 @@
-"""The result of a study in a terminal."""
+"""The result of a study in a terminal, and its comparison as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from symderiv.show.pages.page import CRITERION, feature_table, labelled
-from symderiv.show.plots.claims import Findings, claims
+from symderiv.foundation.document import Paragraph, Part
+from symderiv.show.pages.page import CRITERION, claims_summary, feature_table
+from symderiv.show.plots.claims import Findings
 from symderiv.show.plots.features import Agreement
 
-if TYPE_CHECKING:
-    from rich.console import Console
 
-
-def print_summary(console: Console, title: str, found: Sequence[Findings]) -> None:
+def study_summary(title: str, found: Sequence[Findings]) -> Part:
     """The sentences and the table of plateaus and decays."""
-    from rich.text import Text
-
-    from symderiv.foundation.terminal import Rows, show
-
-    show(console, Text(title, style="bold"))
-    colours = {"holds": "green", "fails": "red", "open": "dim"}
-    width = max(len(labelled(claim).label) for claim in claims(found))
-    for claim in claims(found):
-        shown = labelled(claim)
-        line = Rows.grid(padding=(0, 2, 0, 0))
-        line.add_column(width=width, no_wrap=True)
-        line.add_column(ratio=1)
-        line.add_row(Text(shown.label, style=colours[shown.css]), Text(shown.text))
-        show(console, line)
-    for one in found:
-        for warning in one.case.curve.warnings:
-            show(console, Text(f"warning  {warning}", style="yellow"))
-    content = feature_table(found)
-    lines = [content.heads, *content.rows]
-    title = content.title
-    for columns in _side_by_side(lines, console.width):
-        table = Rows(title=title, title_justify="left", header_style="bold", box=None)
-        for place in columns:
-            justify: Any = "right" if place else "left"
-            table.add_column(content.heads[place], justify=justify, overflow="fold")
-        for row in content.rows:
-            table.add_row(*(row[place] for place in columns))
-        show(console)
-        show(console, table)
-        title = ""
-
-
-def _side_by_side(lines: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Return the columns of as few tables as show every cell whole, the first column in each."""
-    widths = [max(map(len, column)) + 2 for column in zip(*lines, strict=True)]
-    tables = [[0]]
-    for place in range(1, len(widths)):
-        if len(tables[-1]) > 1 and sum(widths[n] for n in (*tables[-1], place)) > width:
-            tables.append([0])
-        tables[-1].append(place)
-    return tables
+    warnings = [
+        Paragraph(f"warning  {warning}", tone="warning")
+        for one in found
+        for warning in one.case.curve.warnings
+    ]
+    return Part(title, (claims_summary(found), *warnings, feature_table(found)))
 
 
 def agreement_json(found: Sequence[Findings]) -> dict[str, Any]:

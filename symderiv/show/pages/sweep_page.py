@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.foundation.document import Node, Paragraph, Part, Picture, Tabular, Verbatim
 from symderiv.foundation.outputs import Output
-from symderiv.show.pages.page import Picture, Table, _data_uri, _render, svg_bytes
+from symderiv.show.pages.page import (
+    page,
+    svg_bytes,
+    version_line,
+)
 from symderiv.show.plots import sweep_plots
 from symderiv.show.plots.run_quantities import QUANTITIES
 from symderiv.show.plots.sweep_plots import plain_name, swept, value_text
@@ -37,18 +42,26 @@ def page_text(sweep: Sweep) -> str:
     """The page of a sweep, figures inside."""
     data = sweep_plots.ascending(sweep.to_xarray())
     keys = " × ".join(f"{plain_name(data, name)} ({data.sizes[name]})" for name in swept(data))
-    return _render(
-        "sweep.html.j2",
-        title=f"Sweep over {keys}",
-        subtitle="; ".join(_range(data, name) for name in swept(data)),
-        said=_said(sweep),
-        errors=list(sweep.errors.items()),
-        figures=[_picture(figure, caption) for figure, caption in _figures(data)],
-        tables=[_ends(sweep), _work(data)],
-        study_text=_statement(str(data.attrs["study"])),
-        store=Path(sweep.output).name,
-        made_by=str(data.attrs["symderiv_version"]),
+    figures = enumerate(_figures(data), start=1)
+    study = (
+        Paragraph("The swept keys have other values at each point."),
+        Verbatim(_statement(str(data.attrs["study"]))),
     )
+    errors = [Paragraph(f"{label}: {why}", tone="warning") for label, why in sweep.errors.items()]
+    parts: tuple[Node, ...] = (
+        Paragraph(_said(sweep)),
+        *errors,
+        Part(
+            "Pictures", [Picture(svg_bytes(f), words, n) for n, (f, words) in figures], "pictures"
+        ),
+        Part("Numbers", (_ends(sweep), _work(data)), "numbers"),
+        Part("The study", study, "study"),
+    )
+    subtitle = "; ".join(_range(data, name) for name in swept(data))
+    made_by = (f", made by symderiv {data.attrs['symderiv_version']}", "")
+    store = (" · the sweep is in ", Path(sweep.output).name)
+    document = Part(f"Sweep over {keys}", parts, subtitle=subtitle, links=True)
+    return page(document, version_line(store, made_by))
 
 
 def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
@@ -84,10 +97,6 @@ def _statement(text: str) -> str:
     return text
 
 
-def _picture(figure: Figure, caption: str) -> Picture:
-    return Picture(_data_uri(svg_bytes(figure), "image/svg+xml"), caption, caption)
-
-
 def _range(data: xarray.Dataset, name: str) -> str:
     """A key with its values, the first and the last if they are many."""
     values = data[name].values
@@ -105,12 +114,12 @@ def _said(sweep: Sweep) -> str:
     return words + (f", {missing} are not computed yet." if missing else ".")
 
 
-def _ends(sweep: Sweep) -> Table:
+def _ends(sweep: Sweep) -> Tabular:
     rows = [[kind, str(count)] for kind, count in sweep.statuses.items()]
-    return Table("How they ended", ["end", "points"], rows)
+    return Tabular(["end", "points"], rows, "How they ended", export=True)
 
 
-def _work(data: xarray.Dataset) -> Table:
+def _work(data: xarray.Dataset) -> Tabular:
     def row(name: str, words: str) -> list[str]:
         values: Any = data[name].values.astype(np.float64)
         values = values[np.isfinite(values)]
@@ -125,4 +134,4 @@ def _work(data: xarray.Dataset) -> Table:
         row("wall_seconds", "seconds"),
         row("error_sum", "sum of the estimated local errors"),
     ]
-    return Table("Work per point", ["", "least", "median", "most"], rows)
+    return Tabular(["", "least", "median", "most"], rows, "Work per point", export=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from symderiv.foundation.document import Listing, Paragraph, Part, Picture, Tabular, Verbatim
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
-from symderiv.show.pages.behind import csv_uri
-from symderiv.show.pages.page import Picture, Table, _data_uri, _render, _trusted, svg_bytes
+from symderiv.show.pages.page import (
+    page,
+    svg_bytes,
+    version_line,
+)
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.system_plots import curves_figure
 from symderiv.system.system_sgd import SystemSimulation
@@ -34,20 +39,22 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
         raise InputError("the run does not know its statement; solve it again in this process")
     last = float(run.alpha[-1]) if run.alpha.size else 0.0
     ended = "to the end" if run.cause == "done" else f"and ended there: {run.cause}"
+    conditions = [(Paragraph(condition),) for condition in run.system.conditions]
     tables = [_ends(run), _work(run)]
     if simulation is not None:
         tables.insert(1, _compared(run, simulation))
-    return _render(
-        "system.html.j2",
-        title=repr(run.system),
-        subtitle=", ".join(f"{name} = {number(value)}" for name, value in run.parameters.items()),
-        said=f"The equations were integrated to α = {last:g}, {ended}.",
-        conditions=list(run.system.conditions),
-        figures=[_picture(run, simulation, name) for name in _shown(run)],
-        tables=tables,
-        derivation=_trusted(run.system.equations.derivation.to_html()),
-        statement=run.statement,
+    shown = enumerate(_shown(run), start=1)
+    derivation = run.system.equations.derivation.document
+    parts = (
+        Paragraph(f"The equations were integrated to α = {last:g}, {ended}."),
+        *([Listing(conditions)] if conditions else []),
+        Part("Pictures", [_picture(run, simulation, name, n) for n, name in shown], "pictures"),
+        Part("Numbers", tables, "numbers"),
+        replace(derivation, key="derivation", name="Derivation"),
+        Part("The statement", (Verbatim(run.statement),), "study"),
     )
+    subtitle = ", ".join(f"{name} = {number(value)}" for name, value in run.parameters.items())
+    return page(Part(repr(run.system), parts, subtitle=subtitle, links=True), version_line())
 
 
 def _shown(run: SystemRun) -> list[str]:
@@ -56,7 +63,7 @@ def _shown(run: SystemRun) -> list[str]:
     return [*run.observables, *moving]
 
 
-def _picture(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Picture:
+def _picture(run: SystemRun, simulation: SystemSimulation | None, name: str, count: int) -> Picture:
     dots = "" if simulation is None else "; points: means over SGD runs, bars: standard errors"
     kind = "The average" if name in run.observables else "The order parameter"
     caption = f"{kind} {name} over log α (left) and α (right). Lines: equations{dots}."
@@ -65,25 +72,25 @@ def _picture(run: SystemRun, simulation: SystemSimulation | None, name: str) -> 
     rows += [
         [repr(float(a)), *(repr(float(v[n])) for _, v in columns)] for n, a in enumerate(run.alpha)
     ]
-    figure = curves_figure(run, simulation, name)
-    return Picture(_data_uri(svg_bytes(figure), "image/svg+xml"), caption, caption, csv_uri(rows))
+    return Picture(svg_bytes(curves_figure(run, simulation, name)), caption, count, rows)
 
 
-def _ends(run: SystemRun) -> Table:
+def _ends(run: SystemRun) -> Tabular:
     rows = [[label, number(float(v[0])), number(float(v[-1]))] for label, v in run.columns()]
-    return Table("First and last values", ["", "at the first time", "at the last time"], rows)
+    heads = ["", "at the first time", "at the last time"]
+    return Tabular(heads, rows, "First and last values", export=True)
 
 
-def _work(run: SystemRun) -> Table:
+def _work(run: SystemRun) -> Tabular:
     rows = [
         ["steps", str(run.steps)],
         ["right-hand sides", str(run.rhs_evaluations)],
         ["difference from a run at a looser tolerance", number(run.error)],
     ]
-    return Table("Computation", ["", ""], rows)
+    return Tabular(["", ""], rows, "Computation", export=True)
 
 
-def _compared(run: SystemRun, simulation: SystemSimulation) -> Table:
+def _compared(run: SystemRun, simulation: SystemSimulation) -> Tabular:
     """Return the deviations of the simulation at the last time that both have."""
     rows = []
     both = [a for a in simulation.alpha if np.any(np.isclose(run.alpha, a, rtol=1e-9, atol=0))]
@@ -105,4 +112,5 @@ def _compared(run: SystemRun, simulation: SystemSimulation) -> Table:
             deviation = f"{apart / width:+.2f}".replace("-", "−") if width > 0 else "—"
             rows.append([label, number(there), number(float(mean[place])), deviation])
     heads = ["", "equations", "SGD", "deviation (standard errors)"]
-    return Table(f"Equations and SGD at α = {time:g}, N = {simulation.dimension}", heads, rows)
+    title = f"Equations and SGD at α = {time:g}, N = {simulation.dimension}"
+    return Tabular(heads, rows, title, export=True)

@@ -8,8 +8,9 @@ import csv
 import numpy as np
 import pytest
 
-from symderiv.show.pages.behind import csv_uri, figure_numbers, plain_cell
-from symderiv.show.pages.page import Table
+from symderiv.foundation.document import Tabular
+from symderiv.foundation.html_writer import csv_uri, fragment, plain_cell
+from symderiv.show.pages.behind import figure_numbers
 from symderiv.show.plots.claims import Findings
 from symderiv.show.plots.curves import Case, Curve, Points
 
@@ -63,7 +64,8 @@ def test_every_overlap_is_there_by_its_indices() -> None:
 )
 def test_cells_of_a_copied_table_are_numbers(shown: str, plain: str) -> None:
     assert plain_cell(shown) == plain
-    assert _read(Table("t", ["a, b"], [[shown]]).csv) == [
+    page = fragment(Tabular(["a, b"], [[shown]], "t", export=True))
+    assert _read(page.partition('href="')[2].partition('"')[0]) == [
         ["a, b"],
         *([[plain]] if plain else [[""]]),
     ]

@@ -13,9 +13,10 @@ from rich.console import Console
 from unit.report.synthetic import case, curve, plateau_curve, simulated
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.terminal import show_document
 from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.show.pages.page import derivation_page, study_page
-from symderiv.show.pages.summary import agreement_json, print_summary
+from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, findings
 from symderiv.show.plots.curves import Case
@@ -157,7 +158,7 @@ def test_many_cases_and_units_get_figures() -> None:
 
 def test_the_terminal_summary_shows_each_claim_once() -> None:
     console = Console(record=True, width=100, file=io.StringIO())
-    print_summary(console, "A study", _found())
+    show_document(console, study_summary("A study", _found()))
     text = console.export_text()
     assert text.count("gets shorter as L grows") == 1
     assert "Plateau and final decay" in text

@@ -1,0 +1,136 @@
+"""Commands that are one public call: ``plateau``, ``asymptotics``, ``linear``, ``localise``, …"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+from symderiv.cli.called import calling
+from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.options import option
+from symderiv.cli.output import Force, Json, StudyFile, bars, shown, status
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
+
+
+@calling("api/results/plateau", "plateau")
+def plateau(
+    plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
+) -> None:
+    """Symmetric plateau of M students and M teachers: height, linearisation, escape.
+
+    Output weights are 1/√M. The flow is that of first order in η; every number is certified. A
+    learning rate above 1 is refused where the full flow has no stationary plateau.
+
+    Example:  symderiv plateau --units 4 --learning-rate 0.1 --distinct-eigenvalues 10 --exponent 1
+    """
+    figure = plot_output(plot, force=force)
+    with status("Deriving the plateau", quiet=json_):
+        import symderiv
+
+        found = symderiv.plateau(**asked)
+    shown(found, json_, plot=figure)
+
+
+@calling("api/results/late", "late")
+def asymptotics(
+    plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
+) -> None:
+    """Late learning of M students and M teachers: rates, error curve, exponent, largest stable η.
+
+    Everything is linearised around Q = R = T; output weights are 1/√M.
+
+    Example:  symderiv asymptotics --units 2 --distinct-eigenvalues 64 --exponent 1 --learning-rate 0.1
+    """  # noqa: E501
+    figure = plot_output(plot, force=force)
+    with status("Linearising around perfect learning", quiet=json_):
+        import symderiv
+
+        found = symderiv.late(**asked)
+    shown(found, json_, plot=figure)
+
+
+@calling("api/results/linear", "linear")
+def linear(
+    plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
+) -> None:
+    """Exact error of a linear network, averaged over teacher and initial weights, at any η.
+
+    Example:  symderiv linear --distinct-eigenvalues 64 --exponent 1 --learning-rate 0.5 --student-std 0.1 --alpha 1,10,100
+    """  # noqa: E501
+    inputs = [] if asked["covariance"] is None else [asked["covariance"]]
+    figure = plot_output(plot, inputs=inputs, force=force)
+    with status("Computing", quiet=json_):
+        import symderiv
+
+        found = symderiv.linear(**asked)
+    shown(found, json_, plot=figure)
+
+
+def _lengths(text: str) -> list[Any]:
+    """Two lengths, each a number or a range ``10-12``."""
+    try:
+        return [_length(each) for each in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"{text!r} is not two lengths such as 2,1 or 10-11,2-3", argument="lengths"
+        ) from None
+
+
+def _length(text: str) -> Any:
+    least, dash, most = text.strip().partition("-")
+    if dash:
+        return int(least), int(most)
+    number = float(least)
+    return int(number) if math.isfinite(number) and number == int(number) else number
+
+
+@calling(
+    "api/results/localise",
+    "localise",
+    but=("initial_std", "sample", "convention", "progress"),
+    read={"lengths": _lengths},
+)
+def localise(
+    animation: Annotated[
+        Path | None, option("--animation", "Fields of the first run in time.", "FILE.html")
+    ] = None,
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Receptive fields of a mean of K units taught two classes of inputs on a ring.
+
+    Example:  symderiv localise --gain 3 --lengths 2,1 --steps 2000
+    """
+    figure = plot_output(plot, force=force)
+    moving = None if animation is None else Output(animation, "html", force=force)
+    import symderiv
+
+    found = symderiv.localise(**asked, progress=False if json_ else None)
+    if moving is not None:
+        found.animate(moving)
+    shown(found, json_, plot=figure, animation=moving)
+
+
+def one_step(
+    study: StudyFile,
+    quick: Annotated[bool, option("--quick", "Smaller sizes and fewer trials: seconds.")] = False,
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+) -> None:
+    """One gradient step and ridge: network, conditional Gaussian map and Hermite model.
+
+    Errors are E(y - ŷ)², without the ½ of some figures.
+
+    Example:  symderiv one-step examples/one-step/spiked-mixture.toml --quick
+    """
+    figure = plot_output(plot, inputs=(study,), force=force)
+    import symderiv
+
+    setting = symderiv.OneStep.from_toml(study)
+    found = (setting.quick() if quick else setting).run(progress=bars(json_))
+    shown(found, json_, plot=figure)
