@@ -51,6 +51,8 @@ def html_prose(sentence: str) -> str:
 _SUBSCRIPT = re.compile(
     r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+(?!\w)|\+))"
 )
+# of these letters whatever follows the index, as in σ_J²
+_LETTER = re.compile(r"([εησκ])_([A-Za-z])(?![A-Za-z])")
 _POWER = re.compile(r"\^(?:\{([^}]*)\}|(\([^)]*\)|[A-Za-z0-9]))")
 _POWER_OF_TEN = re.compile(r"×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -63,6 +65,7 @@ def with_indices(sentence: str) -> str:
     plain = str.maketrans(_RAISED, "−0123456789")
     safe = re.sub(r"(?<!\w)-(?=\d)", "−", sentence.translate(_ESCAPED))
     safe = _POWER_OF_TEN.sub(lambda m: f"×10<sup>{m[1].translate(plain)}</sup>", safe)
+    safe = _LETTER.sub(r"\1<sub>\2</sub>", safe)
     safe = _SUBSCRIPT.sub(_subscript, safe)
     return _POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe)
 
