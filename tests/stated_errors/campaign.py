@@ -15,10 +15,8 @@ from stated_errors.drawing import Drawn, draw
 from stated_errors.long_double import LONG, NoReferenceError, long_results
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble import integrate_chunk
-from symderiv.integrate.flows.components import components_flow
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.solving import flow_of
-from symderiv.integrate.rules.whichever import solve, solver_module
+from symderiv.integrate.rules.whichever import flow_of, solve
 from symderiv.problem.flat_layout import fields_of
 
 #: Of a step of the reference, and of the run that says what the reference knows.
@@ -74,12 +72,7 @@ class Verdict:
 def flow_at(drawn: Drawn) -> Flow:
     """What the run integrates."""
     study, start = drawn.study, drawn.start
-    if study.rule_keys:
-        return flow_of(study, start)(start.state)
-    kernel = solver_module(study)
-    if start.data is not None and len(start.data.components) > 1:
-        return components_flow(study, kernel, start.state, start.data)
-    return Flow(study, kernel, start.state)
+    return flow_of(study, start)(start.state)
 
 
 def tried(drawn: Drawn) -> Verdict:

@@ -10,8 +10,8 @@ import numpy as np
 from symderiv.analysis.plateau.numeric_plateau import NumericPlateau, numeric_plateau
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError
+from symderiv.integrate.rules.rule_flows import rule_flow
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.rules.solving import flow_of
 from symderiv.problem.initial import Initial
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
@@ -72,7 +72,7 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
             raise InputError("must be equal here", argument=name)
     state = _alike(study, float(moments.get("T1", 1)), float(moments.get("D1", 0)))
     chosen = study.changed({"training.order": "full" if full else "small-learning-rate"})
-    flow = flow_of(chosen, Initial(state, None, None))(state)
+    flow = rule_flow(chosen, Initial(state, None, None))(state)
     right_hand_side = flow.kernel.right_hand_side_for(state.K, state.M)
 
     def rates(packed: np.ndarray) -> np.ndarray:

@@ -90,13 +90,13 @@ def rates_at(study: Study, start: Initial) -> Rates:
 
 def _rates_of_rule(study: Study, start: Initial) -> Rates:
     """The same under a learning rule; velocities are at rest."""
-    from symderiv.integrate.rules.solving import flow_of
+    from symderiv.integrate.rules.rule_flows import rule_flow
 
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys:
             raise InputError("its rates depend on more than a state; use solve", argument=key)
     state = start.state
-    flow = flow_of(study, start)(state)
+    flow = rule_flow(study, start)(state)
     slope = np.empty_like(flow.begin)
     rhs = flow.kernel.right_hand_side_for(state.K, state.M)
     rhs(0.0, flow.begin, flow.sizes, flow.parameters, slope)

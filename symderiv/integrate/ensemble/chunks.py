@@ -13,8 +13,7 @@ from symderiv.integrate.ensemble.lane_run import fits_in_lanes, run_in_lanes
 from symderiv.integrate.ensemble.single_runs import run_singly
 from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.solving import flow_of
-from symderiv.integrate.rules.whichever import rule_of_study, solver_module
+from symderiv.integrate.rules.whichever import flow_of, rule_of_study, solver_module
 from symderiv.problem.initial import Initial, initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
@@ -134,9 +133,7 @@ def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
     """The flow of a study in one piece; None where inputs have several classes."""
     if start.data is not None and len(start.data.components) > 1:
         return None
-    if study.rule_keys:
-        return flow_of(study, start, kernel=kernel)(start.state)
-    return Flow(study, kernel, start.state)
+    return flow_of(study, start, kernel=kernel)(start.state)
 
 
 class _Told:

@@ -1,4 +1,4 @@
-"""From a study to its learning curves: the order-parameter equations, integrated."""
+"""From a flow to learning curves: the order-parameter equations, integrated."""
 
 from __future__ import annotations
 
@@ -29,78 +29,15 @@ from symderiv.integrate.flows.run_errors import (
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
 from symderiv.problem.flat_layout import fields_of
-from symderiv.problem.initial import Initial, initial
+from symderiv.problem.initial import Initial
 from symderiv.problem.state import State
-from symderiv.problem.study import Study
-from symderiv.storage.checkpoint import Checkpoint, identity
-from symderiv.storage.kernels import Kernel
-from symderiv.storage.study_kernel import kernel_for
+from symderiv.storage.checkpoint import identity
 
 # Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
 # the largest of them is above the mean that is controlled.
 _TIGHTER = 20.0
 
 Check = Literal["auto", "always", "never"]
-
-
-def solve(
-    study: Study,
-    *,
-    kernel: Kernel | None = None,
-    start: Initial | None = None,
-    check: Check = "auto",
-    max_steps: int = 100_000_000,
-    progress: Progress | None = None,
-    notice: Callable[[str], None] | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Trajectory:
-    """Integrate the order-parameter equations of a study.
-
-    A run that cannot reach its end is returned up to where it got, with ``cause`` and ``message``;
-    so is one interrupted from the keyboard.
-
-    Args:
-        study: a study without [sweep].
-        kernel: its solver module; None loads it.
-        start: its initial state; None makes it.
-        check: how the error is known. "always" compares with the same integration at smaller
-            tolerances, "never" adds up what is estimated step by step, and "auto" estimates it from
-            a run with a larger tolerance, and compares where that estimate is above what is asked.
-        max_steps: steps after which to give up.
-        progress: called about ten times a second with the time reached and the steps made.
-        notice: see :func:`~symderiv.storage.kernels.load_kernel`.
-        checkpoint: where to go on from, and where to keep what that needs; the numbers are those of
-            an undisturbed run. It is left for the caller to remove.
-
-    Raises:
-        InputError: the study cannot be run as it is.
-    """
-    if study.sweep:
-        raise InputError(
-            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
-            argument="sweep",
-        )
-    study.only_plain("plain descent")
-    start = start or initial(study)
-    check_equations(start)
-    if kernel is None:
-        kernel = kernel_for(study, notice=notice)
-    if start.data is not None and len(start.data.components) > 1:
-        # SciPy's integrator is loaded for them only
-        from symderiv.integrate.flows.components import components_flow
-
-        averaged = components_flow(study, kernel, start.state, start.data)
-        return solve_flow(
-            lambda state: averaged, start, check=check, max_steps=max_steps, progress=progress
-        )
-    chosen = kernel
-    return solve_flow(
-        lambda state: Flow(study, chosen, state, checkpoint),
-        start,
-        check=check,
-        max_steps=max_steps,
-        progress=progress,
-    )
 
 
 def check_equations(start: Initial) -> None:
@@ -127,7 +64,7 @@ def solve_flow(
     Args:
         flow_at: the flow from a state, of the same study and module for all of them.
         start: the state, and what is known of the inputs.
-        check, max_steps, progress: see :func:`solve`.
+        check, max_steps, progress: see :func:`~symderiv.integrate.rules.whichever.solve`.
     """
     first = flow_at(start.state)
     study, kernel, checkpoint = first.study, first.kernel, first.checkpoint

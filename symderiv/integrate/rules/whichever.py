@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symderiv.problem.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symderiv.integrate.flows.flat_run import Progress
+    from symderiv.integrate.flows.integrate import Check
+    from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.learning.rule.learning_rule import LearningRule
+    from symderiv.problem.initial import Initial
+    from symderiv.problem.state import State
+    from symderiv.storage.checkpoint import Checkpoint
     from symderiv.storage.kernels import Kernel
 
 
@@ -37,12 +43,81 @@ def solver_module(study: Study, *, notice: Callable[[str], None] | None = None) 
     return kernel_for(study, notice=notice, rule=rule)
 
 
-def solve(study: Study, **options: Any) -> Trajectory:
-    """As :func:`symderiv.integrate.flows.integrate.solve`, for every rule that is derived."""
-    from symderiv.integrate.flows import integrate
+def solve(
+    study: Study,
+    *,
+    kernel: Kernel | None = None,
+    start: Initial | None = None,
+    check: Check = "auto",
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Trajectory:
+    """Integrate the order-parameter equations of a study.
 
-    if study.rule_keys and not study.sweep:
-        from symderiv.integrate.rules.solving import solve_rule
+    A run that cannot reach its end is returned up to where it got, with ``cause`` and ``message``;
+    so is one interrupted from the keyboard.
 
-        return solve_rule(study, **options)
-    return integrate.solve(study, **options)
+    Args:
+        study: a study without [sweep].
+        kernel: its solver module; None loads it.
+        start: its initial state; None makes it.
+        check: how the error is known. "always" compares with the same integration at smaller
+            tolerances, "never" adds up what is estimated step by step, and "auto" estimates it from
+            a run with a larger tolerance, and compares where that estimate is above what is asked.
+        max_steps: steps after which to give up.
+        progress: called about ten times a second with the time reached and the steps made.
+        notice: see :func:`~symderiv.storage.kernels.load_kernel`.
+        checkpoint: where to go on from, and where to keep what that needs; the numbers are those of
+            an undisturbed run. It is left for the caller to remove.
+
+    Raises:
+        InputError: the study cannot be run as it is.
+    """
+    from symderiv.foundation.errors import InputError
+    from symderiv.integrate.flows.integrate import check_equations, solve_flow
+    from symderiv.problem.initial import initial
+
+    if study.sweep:
+        raise InputError(
+            "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
+            argument="sweep",
+        )
+    start = start or initial(study)
+    check_equations(start)
+    flow_at = flow_of(study, start, kernel=kernel, notice=notice, checkpoint=checkpoint)
+    return solve_flow(flow_at, start, check=check, max_steps=max_steps, progress=progress)
+
+
+def flow_of(
+    study: Study,
+    start: Initial,
+    *,
+    kernel: Kernel | None = None,
+    notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Callable[[State], Flow]:
+    """The flow of a study from a state.
+
+    Args:
+        study, kernel, notice, checkpoint: see :func:`solve`.
+        start: what is known of its inputs.
+
+    Raises:
+        InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.
+    """
+    from symderiv.integrate.flows.study_flow import Flow
+
+    if study.rule_keys:
+        from symderiv.integrate.rules.rule_flows import rule_flow
+
+        return rule_flow(study, start, kernel, notice, checkpoint)
+    chosen = kernel or solver_module(study, notice=notice)
+    if start.data is not None and len(start.data.components) > 1:
+        # SciPy's integrator is loaded for them only
+        from symderiv.integrate.flows.components import components_flow
+
+        averaged = components_flow(study, chosen, start.state, start.data)
+        return lambda state: averaged
+    return lambda state: Flow(study, chosen, state, checkpoint)

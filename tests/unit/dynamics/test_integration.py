@@ -21,6 +21,7 @@ from symderiv.integrate.flows.run_errors import difference
 from symderiv.integrate.flows.study_flow import flat_parameters
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.rules.whichever import solve
+from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 
@@ -245,7 +246,7 @@ def test_the_moment_form_is_asked_for_the_rates_of_the_study(monkeypatch):
     moment_form.solve_moments(study, digits=9)
     ((state, rates, alpha, *activations), options) = seen[0]
     assert astuple(rates) == (0.4, 0.7, 0.01, 0.03, 0.2, True)
-    np.testing.assert_array_equal(state.Q, integrate_module.initial(study).state.Q)
+    np.testing.assert_array_equal(state.Q, initial(study).state.Q)
     np.testing.assert_array_equal(alpha, study.alpha)
     assert activations == [study.student_activation, study.teacher_activation]
     assert options["digits"] == 9

@@ -9,7 +9,7 @@ import pytest
 
 from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.solving import flow_of
+from symderiv.integrate.rules.rule_flows import rule_flow
 from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
@@ -123,7 +123,7 @@ def test_what_a_rule_adds_is_moved_too():
     text = TEXT.format(activation="erf", draw="sampled", v="1.0", std=0.5)
     text = text.replace("teachers = 2", "teachers = 2\ntrain_biases = true\nteacher_biases = 0.4")
     study = parse_study(text)
-    flow = flow_of(study, initial(study))(initial(study).state)
+    flow = rule_flow(study, initial(study))(initial(study).state)
     run = flow.run(1e-8, 1000, None)
     moved = shaken(flow, run, 1e-6, 1)
     name = flow.packing("state").slices["b"]
