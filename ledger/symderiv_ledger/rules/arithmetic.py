@@ -13,7 +13,15 @@ from symderiv_ledger.claims.statement import Range
 from symderiv_ledger.rules.ball_integrals import ball_integral
 from symderiv_ledger.rules.values import Indexed, OutOfRangeError, Values, extended
 
-__all__ = ["Indexed", "OutOfRangeError", "Values", "evaluate", "extended", "index_values"]
+__all__ = [
+    "COMPARE",
+    "Indexed",
+    "OutOfRangeError",
+    "Values",
+    "evaluate",
+    "extended",
+    "index_values",
+]
 
 MAX_TERMS: Final = 2_000_000
 MAX_POWER: Final = 100_000
@@ -23,7 +31,7 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
-_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -104,7 +112,7 @@ class _Evaluator:
     def holds(self, node: ast.Compare, values: Mapping[str, Any]) -> bool:
         sides = [self._value(side, values) for side in (node.left, *node.comparators)]
         pairs = zip(node.ops, sides, sides[1:], strict=False)
-        return all(bool(_COMPARE[type(op)](a, b)) for op, a, b in pairs)
+        return all(bool(COMPARE[type(op)](a, b)) for op, a, b in pairs)
 
     def _number(self, value: Any) -> Any:
         return self.numbers.mpf(value)

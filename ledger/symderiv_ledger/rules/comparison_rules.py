@@ -21,7 +21,7 @@ from symderiv.foundation.errors import FormulaError, ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Tested
 from symderiv_ledger.claims.statement import Statement, parse_ranges
-from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
+from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
 __all__ = [
     "Converges",
@@ -37,13 +37,12 @@ __all__ = [
     "counterexample",
     "fails_at",
     "one_point",
-    "ordered",
     "pairs",
+    "related",
 ]
 
 #: Of the digits computed with, so many may be lost to cancellation.
 LOST: Final = 8
-_ORDER: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,7 @@ class Exact(PairRule):
         """Relative difference; 0 for an inequality that holds and None for one that does not."""
         difference = abs(pair.left - pair.right)
         if not isinstance(pair.relation, ast.Eq):
-            return 0.0 if ordered(pair) else None
+            return 0.0 if related(pair) else None
         if hasattr(difference, "mid"):
             return _ball_error(pair, difference, tolerance)
         size = max(abs(pair.left), abs(pair.right))
@@ -243,16 +242,9 @@ class Exact(PairRule):
         return _as_float(difference / size)
 
 
-def ordered(pair: Pair) -> bool:
-    """Does an inequality hold?"""
-    left, right = pair.left, pair.right
-    if isinstance(pair.relation, ast.Lt):
-        return bool(left < right)
-    if isinstance(pair.relation, ast.LtE):
-        return bool(left <= right)
-    if isinstance(pair.relation, ast.Gt):
-        return bool(left > right)
-    return bool(left >= right)
+def related(pair: Pair) -> bool:
+    """Does the relation hold between the numbers as they are? Of balls: is that sure?"""
+    return bool(COMPARE[type(pair.relation)](pair.left, pair.right))
 
 
 def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
@@ -404,7 +396,7 @@ class Within(PairRule):
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         if not isinstance(pair.relation, ast.Eq):
-            error = 0.0 if ordered(pair) else math.inf
+            error = 0.0 if related(pair) else math.inf
         else:
             size = max(abs(pair.left), abs(pair.right))
             if self.relative_to:

@@ -17,7 +17,14 @@ from typing import Any, ClassVar, Final, cast
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point, Tested
-from symderiv_ledger.rules.comparison_rules import Judged, Pair, PairRule, fails_at, one_point
+from symderiv_ledger.rules.comparison_rules import (
+    Judged,
+    Pair,
+    PairRule,
+    fails_at,
+    one_point,
+    related,
+)
 
 __all__ = ["Enclosed", "deferred"]
 
@@ -45,16 +52,15 @@ class Enclosed(PairRule):
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         difference = pair.left - pair.right
-        possible = _RELATIONS[type(pair.relation)]
         if not hasattr(difference, "mid"):  # of two integers
-            return Judged() if possible(difference) else fails_at(pair, 0.0)
+            return Judged() if related(pair) else fails_at(pair, 0.0)
         if difference.is_nan():
             return fails_at(pair, math.nan)
         size = max(abs(float(side)) for side in (pair.left, pair.right)) or 1.0
         if isinstance(pair.relation, ast.Eq):
             if difference.contains(0):
                 return Judged(float(difference.rad()) / size)
-        elif bool(possible(difference)):
+        elif related(pair):
             return Judged()
         elif difference.contains(0):
             raise ToleranceError(f"the balls are too large to decide at {pair.where}")
@@ -66,15 +72,6 @@ class Enclosed(PairRule):
             raise ToleranceError(f"certified quadrature reached only {max(reached, 0)} digits")
         summary = f"holds at {count} points to the {reached} digits that quadrature reached"
         return Tested(True, count, largest, summary, details={"digits reached": str(reached)})
-
-
-_RELATIONS: Final[dict[type[ast.cmpop], Callable[[Any], bool]]] = {
-    ast.Eq: lambda x: x == 0,
-    ast.Lt: lambda x: x < 0,
-    ast.LtE: lambda x: x <= 0,
-    ast.Gt: lambda x: x > 0,
-    ast.GtE: lambda x: x >= 0,
-}
 
 
 class _Deferred:

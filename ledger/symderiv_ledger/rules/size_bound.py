@@ -20,8 +20,8 @@ from symderiv_ledger.rules.comparison_rules import (
     Pair,
     counterexample,
     one_point,
-    ordered,
     pairs,
+    related,
 )
 
 __all__ = ["Bound"]
@@ -64,7 +64,7 @@ class Bound:
                 if isinstance(pair.relation, ast.Eq):
                     fails = not gap <= tolerance
                 else:
-                    fails = not ordered(pair)
+                    fails = not related(pair)
                     known = closest.get(point.series)
                     if known is None or gap < known[0]:
                         closest[point.series] = gap, pair

@@ -11,7 +11,7 @@ from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.paper_run import Selection, verify_paper
 from symderiv_ledger.rules.enclosed import Enclosed
-from symderiv_ledger.rules.learning_rates import LearningRates, _Example
+from symderiv_ledger.rules.learning_rates import LearningRates, _ExampleMeans
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import numbers
@@ -119,7 +119,7 @@ def test_enclosed_rates_contain_those_of_the_moment_form() -> None:
         ]
         eta = float(known["eta"])
     with numbers(20, "arb") as balls:
-        example = _Example("erf", "erf", gram, *weights, balls, 8)
+        example = _ExampleMeans("erf", "erf", gram, *weights, balls, 8)
         slow = LearningRates("erf", "erf", False, 20)
         assert slow.full is False
         i, n = 0, K
