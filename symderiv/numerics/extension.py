@@ -26,6 +26,7 @@ from symderiv.numerics import (
     sign_covariances,
     sign_mean4,
     sign_mean4_mpmath,
+    templates,
     tensor_mean,
     waves,
     waves_mpmath,
@@ -85,7 +86,7 @@ GAUSSIAN: Final = Extension(
     name="Gaussian means",
     doubles=Library(
         functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **FUNCTIONS_OF_VECTORS}),
-        texts=(*map(inspect.getsource, DOUBLES), joint_mean.templates()),
+        texts=(*map(inspect.getsource, DOUBLES), templates.templates()),
         plain=inspect.getsource(plain),
         many=(inspect.getsource(nodes), inspect.getsource(sign_covariances)),
         together=MappingProxyType(

@@ -8,14 +8,13 @@ and no field moves by more than the rule's step per step (see ``tensor_mean``). 
 sphere are left out.
 
 ``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
-(and radius of the sphere). Text for modules; :func:`templates` writes one template for each number
-of fields.
+(and radius of the sphere). Text for modules; ``templates`` writes one for each number of
+fields.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -119,37 +118,3 @@ def _joint_next(
     for i in range(size):
         out[1 + i] = sums[levels, i]
     return True
-
-
-MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
-
-
-def templates() -> str:
-    """Return the text of ``joint_mean_SIZE_LEVELS_CONSTANTS`` for all sizes.
-
-    SIZE fields, LEVELS of them points; what is averaged depends on CONSTANTS numbers more.
-    """
-    return "\n\n".join(
-        _template(size, levels, constants)
-        for size in range(1, MOST_JOINT + 1)
-        for levels in range(1, min(size, MOST_NONLINEAR) + 1)
-        for constants in range(MOST_CONSTANTS + 1)
-    )
-
-
-def _template(size: int, levels: int, constants: int) -> str:
-    pairs = combinations_with_replacement(range(1, size + 1), 2)
-    moments = ", ".join([f"c{i}{j}" for i, j in pairs] + [f"b{i}" for i in range(1, size + 1)])
-    linear = size - levels
-    fields = [f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2)]
-    numbers = [f"k{n + 1}" for n in range(constants)]
-    return f'''def joint_mean_{size}_{levels}_{constants}({", ".join([moments, *numbers])}):
-    """Mean over {size} fields."""
-    moments = _joint_array(({moments}))
-    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, JOINT_RULE)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
-    total = 0.0
-    while _joint_next(out, sums, factor, points, counts, index, sphere):
-        total += out[0] * integrand({", ".join(fields + numbers)})
-    return total
-'''

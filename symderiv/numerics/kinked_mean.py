@@ -30,10 +30,9 @@ from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGEN
 from symderiv.numerics.tensor_mean import _between, _root_left, _share_left, _triangle4
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.tensor_mean import quadrature_factor
+    from symderiv.numerics.tensor_mean import _Four, _Kinds, _Ten, _Three, _Two, quadrature_factor
 
-    kind_1 = kind_2 = kind_3 = kind_4 = 0
-    QUADRATURE_RULE = QUADRATURE_PAIR_RULE = np.zeros(7)
+    QUADRATURE_PAIR_RULE = np.zeros(7)
     STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
 
     def quadrature_kinks(kind: int) -> np.ndarray:
@@ -79,12 +78,14 @@ def _with_crossings(
     kinks: np.ndarray,
     others: np.ndarray,
     ratio: float,
-    mean: float,
-    slope: float,
-    rest: float,
+    field: _Three,
     rule: np.ndarray,
 ) -> int:
-    """The same for a field less ``ratio`` times another: where kinks of the two meet."""
+    """The same for a field less ``ratio`` times another: where kinks of the two meet.
+
+    ``field`` is mean, slope and rest of the difference.
+    """
+    mean, slope, rest = field
     for k in range(others.size):
         count = _with_layers(layers, count, kinks, mean + ratio * others[k], slope, rest, rule)
     return count
@@ -209,17 +210,11 @@ def _averaged(
     return total
 
 
-def _kinked_mean_of_2(
-    rule: np.ndarray,
-    kind_1: int,
-    kind_2: int,
-    c11: float,
-    c12: float,
-    c22: float,
-    b1: float = 0.0,
-    b2: float = 0.0,
-) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b)] of fields with means b1, b2."""
+def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
+    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
+    kind_1, kind_2 = kinds
+    c11, c12, c22 = c
+    b1, b2 = b
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l22 = _apart(c11, c12, c22)
@@ -235,40 +230,56 @@ def _kinked_mean_of_2(
     return total
 
 
-def _kinked_mean_of_4(
-    rule: np.ndarray,
-    kind_1: int,
-    kind_2: int,
-    kind_3: int,
-    kind_4: int,
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-    b1: float = 0.0,
-    b2: float = 0.0,
-    b3: float = 0.0,
-    b4: float = 0.0,
-) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)], means b1, ..."""
-    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(
-        c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
-    )
-    # Fields less what an earlier one explains of them beyond the earlier t: for their crossings.
-    r32 = l32 / l22 if l22 > 0.0 else 0.0
-    r42 = l42 / l22 if l22 > 0.0 else 0.0
-    r43 = l43 / l33 if l33 > 0.0 else 0.0
-    square3 = l32 * l32 + l33 * l33
-    ratio = (l42 * l32 + l43 * l33) / square3 if square3 > 0.0 else 0.0
-    rest43 = math.sqrt((l42 - ratio * l32) ** 2 + (l43 - ratio * l33) ** 2 + l44 * l44)
+def _layers_of_first(
+    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, b: _Four, rule: np.ndarray
+) -> int:
+    """Layers in the first t: kinks of the four fields, and where those of two meet."""
+    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle
+    b1, b2, b3, b4 = b
+    k2, k3, k4 = quadrature_kinks(kinds[1]), quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
     rest3, last = math.hypot(l32, l33), math.hypot(l43, l44)
-    rest4 = math.hypot(l42, last)
+    count = _with_layers(layers, 0, quadrature_kinks(kinds[0]), b1, l11, 0.0, rule)
+    count = _with_layers(layers, count, k2, b2, l21, l22, rule)
+    count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
+    count = _with_layers(layers, count, k4, b4, l41, math.hypot(l42, last), rule)
+    # fields less what another explains of them beyond the first t
+    if l22 > 0.0:
+        r32, r42 = l32 / l22, l42 / l22
+        field3, field4 = (
+            (b3 - r32 * b2, l31 - r32 * l21, l33),
+            (b4 - r42 * b2, l41 - r42 * l21, last),
+        )
+        count = _with_crossings(layers, count, k3, k2, r32, field3, rule)
+        count = _with_crossings(layers, count, k4, k2, r42, field4, rule)
+    if rest3 > 0.0:
+        ratio = (l42 * l32 + l43 * l33) / (l32 * l32 + l33 * l33)
+        rest = math.sqrt((l42 - ratio * l32) ** 2 + (l43 - ratio * l33) ** 2 + l44 * l44)
+        field4 = b4 - ratio * b3, l41 - ratio * l31, rest
+        count = _with_crossings(layers, count, k4, k3, ratio, field4, rule)
+    return count
+
+
+def _layers_of_second(
+    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, shifts: _Three, rule: np.ndarray
+) -> int:
+    """The same in the second t, given what the first one adds to the three later fields."""
+    _, _, _, _, l22, l32, l42, l33, l43, l44 = triangle
+    k3, k4 = quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
+    count = _with_layers(layers, 0, quadrature_kinks(kinds[1]), shifts[0], l22, 0.0, rule)
+    count = _with_layers(layers, count, k3, shifts[1], l32, l33, rule)
+    count = _with_layers(layers, count, k4, shifts[2], l42, math.hypot(l43, l44), rule)
+    if l33 > 0.0:
+        ratio = l43 / l33
+        field = shifts[2] - ratio * shifts[1], l42 - ratio * l32, l44
+        count = _with_crossings(layers, count, k4, k3, ratio, field, rule)
+    return count
+
+
+def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
+    """The same of four factors and fields; c row by row, from the diagonal on."""
+    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle = _triangle4(c)
+    kind_1, kind_2, kind_3, kind_4 = kinds
+    b1, b2, b3, b4 = b
     longest1 = max(l11, abs(l21), abs(l31), abs(l41))
     longest2, longest3 = max(l22, abs(l32), abs(l42)), max(l33, abs(l43))
     k1, k2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
@@ -280,35 +291,18 @@ def _kinked_mean_of_4(
     spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
     averages, cell = _averages(kind_4, b4, l44, spread, rule)
     sphere = rule[2] * rule[2]
-    count = _with_layers(layers, 0, k1, b1, l11, 0.0, rule)
-    count = _with_layers(layers, count, k2, b2, l21, l22, rule)
-    count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
-    count = _with_layers(layers, count, k4, b4, l41, rest4, rule)
-    if l22 > 0.0:
-        mean3, mean4 = b3 - r32 * b2, b4 - r42 * b2
-        count = _with_crossings(layers, count, k3, k2, r32, mean3, l31 - r32 * l21, l33, rule)
-        count = _with_crossings(layers, count, k4, k2, r42, mean4, l41 - r42 * l21, last, rule)
-    if square3 > 0.0:
-        mean4, slope = b4 - ratio * b3, l41 - ratio * l31
-        count = _with_crossings(layers, count, k4, k3, ratio, mean4, slope, rest43, rule)
     total = 0.0
+    count = _layers_of_first(layers, kinds, triangle, b, rule)
     for n1 in range(_panels(layers, count, longest1, rule, t1, w1)):
-        shift2, shift31, shift41 = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
+        shifts = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
         radius1 = t1[n1] * t1[n1]
-        count = _with_layers(layers, 0, k2, shift2, l22, 0.0, rule)
-        count = _with_layers(layers, count, k3, shift31, l32, l33, rule)
-        count = _with_layers(layers, count, k4, shift41, l42, last, rule)
-        if l33 > 0.0:
-            slope = l42 - r43 * l32
-            count = _with_crossings(
-                layers, count, k4, k3, r43, shift41 - r43 * shift31, slope, l44, rule
-            )
         middle = 0.0
+        count = _layers_of_second(layers, kinds, triangle, shifts, rule)
         for n2 in range(_panels(layers, count, longest2, rule, t2, w2)):
             radius2 = radius1 + t2[n2] * t2[n2]
             if radius2 > sphere:
                 continue
-            shift3, shift4 = shift31 + l32 * t2[n2], shift41 + l42 * t2[n2]
+            shift3, shift4 = shifts[1] + l32 * t2[n2], shifts[2] + l42 * t2[n2]
             count = _with_layers(layers, 0, k3, shift3, l33, 0.0, rule)
             count = _with_layers(layers, count, k4, shift4, l43, l44, rule)
             inner = 0.0
@@ -318,22 +312,14 @@ def _kinked_mean_of_4(
                 shift = shift4 - b4 + l43 * t3[n3]
                 smooth = _averaged(kind_4, b4, shift, l44, averages, cell, rule)
                 inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
-            middle += w2[n2] * quadrature_factor(kind_2, shift2 + l22 * t2[n2]) * inner
+            middle += w2[n2] * quadrature_factor(kind_2, shifts[0] + l22 * t2[n2]) * inner
         total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * middle
     return total
 
 
-def _mean_at(
-    rule: np.ndarray,
-    kind: int,
-    place: float,
-    c11: float,
-    c12: float,
-    c22: float,
-    b1: float,
-    b2: float,
-) -> float:
-    """E[delta(a - place) factor(kind, b)] of fields with means b1, b2."""
+def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> float:
+    """E[delta(x - place) factor(kind, y)] of fields with covariances c and means b."""
+    (c11, c12, c22), (b1, b2) = c, b
     l11 = _root_left(c11, c11)
     if l11 == 0.0:
         return 0.0 if place != b1 else math.inf
@@ -353,135 +339,21 @@ def kinks_of(kind: int) -> np.ndarray:
     return TEACHER_KINKS
 
 
-def kinked_mean_of_2(c11: float, c12: float, c22: float) -> float:
-    """Mean of two factors."""
-    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
-
-
-def shifted_kinked_mean_of_2(c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
-    """The same of fields with biases."""
-    return _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
-
-
-def _at_slope_jumps(kind: int, c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
     """The part of half a curvature, of a first factor, that its kinks have."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
     for k in range(STUDENT_KINKS.size):
         if STUDENT_SLOPE_JUMPS[k] != 0.0:
             jump = 0.5 * STUDENT_SLOPE_JUMPS[k]
-            total += jump * _mean_at(rule, kind, STUDENT_KINKS[k], c11, c12, c22, b1, b2)
+            total += jump * _mean_at(rule, kind, STUDENT_KINKS[k], c, b)
     return total
 
 
-def kinked_mean_of_curvature(c11: float, c12: float, c22: float) -> float:
-    """Mean of two factors, the first one with half a delta function where the slope jumps."""
-    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
-    return smooth + _at_slope_jumps(kind_2, c11, c12, c22, 0.0, 0.0)
-
-
-def shifted_kinked_mean_of_curvature(
-    c11: float, c12: float, c22: float, b1: float, b2: float
-) -> float:
-    """The same of fields with biases."""
-    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
-    return smooth + _at_slope_jumps(kind_2, c11, c12, c22, b1, b2)
-
-
-def _at_jumps(kind: int, c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
+def _at_jumps(kind: int, c: _Three, b: _Two) -> float:
     """The part of a teacher's slope, of a second factor, that its jumps have."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
+    turned, biases = (c[2], c[1], c[0]), (b[1], b[0])
     for k in range(TEACHER_KINKS.size):
         if TEACHER_JUMPS[k] != 0.0:
-            jump = TEACHER_JUMPS[k]
-            total += jump * _mean_at(rule, kind, TEACHER_KINKS[k], c22, c12, c11, b2, b1)
+            total += TEACHER_JUMPS[k] * _mean_at(rule, kind, TEACHER_KINKS[k], turned, biases)
     return total
-
-
-def kinked_mean_of_slopes(c11: float, c12: float, c22: float) -> float:
-    """Mean of two factors, the second one with a delta function where the teacher jumps."""
-    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
-    return smooth + _at_jumps(kind_1, c11, c12, c22, 0.0, 0.0)
-
-
-def shifted_kinked_mean_of_slopes(
-    c11: float, c12: float, c22: float, b1: float, b2: float
-) -> float:
-    """The same of fields with biases."""
-    smooth = _kinked_mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
-    return smooth + _at_jumps(kind_1, c11, c12, c22, b1, b2)
-
-
-def kinked_mean_of_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-) -> float:
-    """Mean of four factors."""
-    return _kinked_mean_of_4(
-        QUADRATURE_RULE,
-        kind_1,
-        kind_2,
-        kind_3,
-        kind_4,
-        c11,
-        c12,
-        c13,
-        c14,
-        c22,
-        c23,
-        c24,
-        c33,
-        c34,
-        c44,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
-
-
-def shifted_kinked_mean_of_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-    b1: float,
-    b2: float,
-    b3: float,
-    b4: float,
-) -> float:
-    """The same of fields with biases."""
-    return _kinked_mean_of_4(
-        QUADRATURE_RULE,
-        kind_1,
-        kind_2,
-        kind_3,
-        kind_4,
-        c11,
-        c12,
-        c13,
-        c14,
-        c22,
-        c23,
-        c24,
-        c33,
-        c34,
-        c44,
-        b1,
-        b2,
-        b3,
-        b4,
-    )

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:  # what stands in the module
-    _Triangle4 = tuple[float, float, float, float, float, float, float, float, float, float]
-    kind_1 = kind_2 = kind_3 = kind_4 = 0
-    QUADRATURE_RULE = QUADRATURE_PAIR_RULE = np.zeros(4)
+    _Two = tuple[float, float]
+    _Three = tuple[float, float, float]
+    _Four = tuple[float, float, float, float]
+    _Ten = tuple[float, float, float, float, float, float, float, float, float, float]
+    _Kinds = tuple[int, int, int, int]
 
     def factor_0(x: float) -> float:
         """A function of the module."""
@@ -49,19 +51,9 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _triangle4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-) -> _Triangle4:
+def _triangle4(c: _Ten) -> _Ten:
     """L of four fields, column by column; what rounding leaves of a vanishing rest is left out."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l31 = _share_left(c13, l11, c33)
@@ -75,10 +67,9 @@ def _triangle4(
     return l11, l21, l31, l41, l22, l32, l42, l33, l43, l44
 
 
-def _equal_steps(
-    m1: float, m2: float, m3: float, m4: float, rule: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights of one t; ``m1`` to ``m4`` is how far the fields move with it."""
+def _equal_steps(m: _Four, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights of one t; ``m`` is how far the fields move with it."""
+    m1, m2, m3, m4 = m
     longest = max(abs(m1), abs(m2), abs(m3), abs(m4))
     if longest == 0.0:
         return np.zeros(1), np.ones(1)
@@ -106,72 +97,43 @@ def _between(values: np.ndarray, place: float) -> float:
     return u * c * (far + near) + middle
 
 
-def _mean_of_2(
-    rule: np.ndarray,
-    kind_1: int,
-    kind_2: int,
-    c11: float,
-    c12: float,
-    c22: float,
-    b1: float = 0.0,
-    b2: float = 0.0,
-) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b)] of fields with means b1, b2."""
+def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
+    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
+    (c11, c12, c22), (b1, b2) = c, b
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
     l22 = _root_left(c22 - l21 * l21, c22)
-    t1, w1 = _equal_steps(l11, l21, 0.0, 0.0, rule)
-    t2, w2 = _equal_steps(l22, 0.0, 0.0, 0.0, rule)
+    t1, w1 = _equal_steps((l11, l21, 0.0, 0.0), rule)
+    t2, w2 = _equal_steps((l22, 0.0, 0.0, 0.0), rule)
     total = 0.0
     for n1 in range(t1.size):
         inner = 0.0
         for n2 in range(t2.size):
-            inner += w2[n2] * quadrature_factor(kind_2, b2 + l21 * t1[n1] + l22 * t2[n2])
-        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * inner
+            inner += w2[n2] * quadrature_factor(kinds[1], b2 + l21 * t1[n1] + l22 * t2[n2])
+        total += w1[n1] * quadrature_factor(kinds[0], b1 + l11 * t1[n1]) * inner
     return total
 
 
-def _mean_of_4(
-    rule: np.ndarray,
-    kind_1: int,
-    kind_2: int,
-    kind_3: int,
-    kind_4: int,
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-    b1: float = 0.0,
-    b2: float = 0.0,
-    b3: float = 0.0,
-    b4: float = 0.0,
-) -> float:
-    """E[factor(kind_1, a) factor(kind_2, b) factor(kind_3, c) factor(kind_4, d)], means b1, ..."""
-    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(
-        c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
-    )
-    t1, w1 = _equal_steps(l11, l21, l31, l41, rule)
-    t2, w2 = _equal_steps(l22, l32, l42, 0.0, rule)
-    t3, w3 = _equal_steps(l33, l43, 0.0, 0.0, rule)
-    t4, w4 = _equal_steps(l44, 0.0, 0.0, 0.0, rule)
+def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
+    """The same of four factors and fields; c row by row, from the diagonal on."""
+    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
+    b1, b2, b3, b4 = b
+    t1, w1 = _equal_steps((l11, l21, l31, l41), rule)
+    t2, w2 = _equal_steps((l22, l32, l42, 0.0), rule)
+    t3, w3 = _equal_steps((l33, l43, 0.0, 0.0), rule)
+    t4, w4 = _equal_steps((l44, 0.0, 0.0, 0.0), rule)
     reach, cell = rule[2], rule[3]
     half = math.ceil(reach * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43) / cell) + 3
     averaged = np.empty(2 * half + 1)
     for n in range(2 * half + 1):
         value = 0.0
         for n4 in range(t4.size):
-            value += w4[n4] * quadrature_factor(kind_4, b4 + (n - half) * cell + l44 * t4[n4])
+            value += w4[n4] * quadrature_factor(kinds[3], b4 + (n - half) * cell + l44 * t4[n4])
         averaged[n] = value
     sphere = reach * reach
     total = 0.0
     for n1 in range(t1.size):
-        first = w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1])
+        first = w1[n1] * quadrature_factor(kinds[0], b1 + l11 * t1[n1])
         radius1 = t1[n1] * t1[n1]
         for n2 in range(t2.size):
             radius2 = radius1 + t2[n2] * t2[n2]
@@ -184,8 +146,8 @@ def _mean_of_4(
                 if radius2 + t3[n3] * t3[n3] > sphere:
                     continue
                 smooth = _between(averaged, (shift4 + l43 * t3[n3]) / cell)
-                inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
-            second = quadrature_factor(kind_2, b2 + l21 * t1[n1] + l22 * t2[n2])
+                inner += w3[n3] * quadrature_factor(kinds[2], shift3 + l33 * t3[n3]) * smooth
+            second = quadrature_factor(kinds[1], b2 + l21 * t1[n1] + l22 * t2[n2])
             total += first * w2[n2] * second * inner
     return total
 
@@ -212,89 +174,3 @@ def any_factor_of(kind: int, x: float) -> float:
     if kind == 6:
         return factor_6(x)
     return factor_7(x)
-
-
-def mean_of_2(c11: float, c12: float, c22: float) -> float:
-    """Mean of two factors."""
-    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, 0.0, 0.0)
-
-
-def shifted_mean_of_2(c11: float, c12: float, c22: float, b1: float, b2: float) -> float:
-    """The same of fields with biases."""
-    return _mean_of_2(QUADRATURE_PAIR_RULE, kind_1, kind_2, c11, c12, c22, b1, b2)
-
-
-def mean_of_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-) -> float:
-    """Mean of four factors."""
-    return _mean_of_4(
-        QUADRATURE_RULE,
-        kind_1,
-        kind_2,
-        kind_3,
-        kind_4,
-        c11,
-        c12,
-        c13,
-        c14,
-        c22,
-        c23,
-        c24,
-        c33,
-        c34,
-        c44,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
-
-
-def shifted_mean_of_4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-    b1: float,
-    b2: float,
-    b3: float,
-    b4: float,
-) -> float:
-    """The same of fields with biases."""
-    return _mean_of_4(
-        QUADRATURE_RULE,
-        kind_1,
-        kind_2,
-        kind_3,
-        kind_4,
-        c11,
-        c12,
-        c13,
-        c14,
-        c22,
-        c23,
-        c24,
-        c33,
-        c34,
-        c44,
-        b1,
-        b2,
-        b3,
-        b4,
-    )

@@ -64,10 +64,11 @@ class Search:
         self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
     ) -> float:
         """A mean as a module with this rule computes it."""
-        shifts = [0.0] * len(kinds) if biases is None else [float(each) for each in biases]
+        shifts = np.zeros(len(kinds)) if biases is None else biases
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
         upper = covariance[np.triu_indices(len(kinds))]
-        return float(self.compiled.of(len(kinds))(numbers, *kinds, *upper, *shifts))
+        moments = tuple(map(float, upper)), tuple(map(float, shifts))
+        return float(self.compiled.of(len(kinds))(numbers, tuple(kinds), *moments))
 
     def tail(self, negligible: float) -> float:
         """The t beyond which the integrand of the largest aligned fields is negligible."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
-from symderiv.numerics.joint_mean import MOST_CONSTANTS
+from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import directions, forms_of, in_terms_of

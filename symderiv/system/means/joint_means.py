@@ -17,7 +17,7 @@ from symderiv_codegen import ScalarFunction, TemplateFunction
 
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
-from symderiv.numerics.joint_mean import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
+from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
 from symderiv.statement.field_law import Law
 from symderiv.system.means.averages import Slot, X
 from symderiv.system.means.polynomials import mean_over

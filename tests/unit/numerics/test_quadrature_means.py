@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -13,6 +14,7 @@ from scipy.integrate import quad
 import symderiv.numerics.kinked_mean as kinked
 import symderiv.numerics.tensor_mean as tensor
 from symderiv.numerics.shifted_signs import _mean_sign, _shifted_signs
+from symderiv.numerics.templates import templates
 
 FREQUENCIES = (0.5, 1.0, 0.7, 0.8, 0.6)
 SMOOTH_RULE = np.array([0.45, 0.9, 7.0, 0.05])
@@ -23,6 +25,14 @@ PLACES = (0.3, -0.2, 0.0, 0.5, -0.4)
 
 def upper(c: np.ndarray) -> np.ndarray:
     return c[np.triu_indices(len(c))]
+
+
+Moments = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def moments(c: np.ndarray, b: Sequence[float] = ()) -> Moments:
+    """Covariances row by row and means, as the text takes them."""
+    return tuple(upper(c)), tuple(b) or (0.0,) * len(c)
 
 
 def wave(kind: int, x: float) -> float:
@@ -63,10 +73,10 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     for kinds in ((0, 1), (3, 2)):
         for places in ([0, 1], [2, 0], [1, 3]):
             part = c[np.ix_(places, places)]
-            found = tensor._mean_of_2(SMOOTH_RULE, *kinds, *upper(part))
+            found = tensor._mean_of_2(SMOOTH_RULE, kinds, *moments(part))
             assert found == pytest.approx(mean_of_waves(kinds, part), abs=1e-9)
     rule = np.array([0.9, 1.3, 5.5, 0.1]) if name == "generic" else SMOOTH_RULE
-    found = tensor._mean_of_4(rule, 1, 0, 3, 4, *upper(c))
+    found = tensor._mean_of_4(rule, (1, 0, 3, 4), *moments(c))
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
 
 
@@ -81,10 +91,10 @@ def test_interpolation_is_exact_for_polynomials_of_order_five() -> None:
 
 def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
     rule = np.array([0.5, 1.0, 6.0, 0.1])
-    nodes, weights = tensor._equal_steps(0.0, 0.0, 0.0, 0.0, rule)
+    nodes, weights = tensor._equal_steps((0.0, 0.0, 0.0, 0.0), rule)
     assert (nodes.tolist(), weights.tolist()) == ([0.0], [1.0])
     for fields in ((2.0, -0.1, 0.3, 0.0), (0.1, 0.0, 0.0, -0.2), (1.0, 1.0, -1.0, 1.0)):
-        nodes, weights = tensor._equal_steps(*fields, rule)
+        nodes, weights = tensor._equal_steps(fields, rule)
         step = nodes[1] - nodes[0]
         assert step * max(map(abs, fields)) <= 0.5 + 1e-12
         assert step <= 1 / math.sqrt(1 + sum(m * m for m in fields)) + 1e-12
@@ -156,15 +166,15 @@ def test_means_of_two_distances(rho: float) -> None:
         c = np.array([[first**2, rho * first * second], [0.0, second**2]])
         c[1, 0] = c[0, 1]
         for kinds in ((0, 1), (2, 3)):
-            found = kinked._kinked_mean_of_2(KINKED_RULE, *kinds, *upper(c))
+            found = kinked._kinked_mean_of_2(KINKED_RULE, kinds, *moments(c))
             assert found == pytest.approx(mean_of_two(kinds, c), abs=2e-8), (first, second)
 
 
 @pytest.mark.usefixtures("kinks")
 def test_fields_without_variance_are_values() -> None:
-    found = kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, 0.0, 0.0, 0.0)
+    found = kinked._kinked_mean_of_2(KINKED_RULE, (0, 1), *moments(np.zeros((2, 2))))
     assert found == pytest.approx(0.3 * 0.2)
-    found = kinked._kinked_mean_of_4(KINKED_RULE, 0, 1, 3, 4, *[0.0] * 10)
+    found = kinked._kinked_mean_of_4(KINKED_RULE, (0, 1, 3, 4), *moments(np.zeros((4, 4))))
     assert found == pytest.approx(0.3 * 0.2 * 0.5 * 0.4)
 
 
@@ -180,7 +190,7 @@ def test_four_distances_of_one_variable() -> None:
 
     places = [PLACES[k] / a for k, a in zip((0, 1, 3, 4), loads, strict=True)]
     expected = quad(inside, -9, 9, points=places, epsabs=1e-12, epsrel=1e-12)[0]
-    found = kinked._kinked_mean_of_4(KINKED_RULE, 0, 1, 3, 4, *upper(np.outer(loads, loads)))
+    found = kinked._kinked_mean_of_4(KINKED_RULE, (0, 1, 3, 4), *moments(np.outer(loads, loads)))
     assert found == pytest.approx(expected, abs=1e-8)
 
 
@@ -209,7 +219,7 @@ def test_two_distances_and_two_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = u[0] * v[0] * square + u[1] * v[1] * square + (u[0] * v[1] + u[1] * v[0]) * mixed
     expected += rest * (math.cos(phi) + r * phi)
     expected *= 2 / math.pi * size.prod()
-    found = kinked._kinked_mean_of_4(rule, 0, 1, 1, 0, *upper(c))
+    found = kinked._kinked_mean_of_4(rule, (0, 1, 1, 0), *moments(c))
     assert found == pytest.approx(expected, abs=1e-7)
 
 
@@ -224,7 +234,7 @@ def test_two_pairs_that_know_nothing_of_each_other(order: tuple[int, ...]) -> No
     kinds = np.array([0, 1, 3, 4])[list(order)]
     c = whole[np.ix_(order, order)]
     expected = mean_of_two((0, 1), pair) * mean_of_two((3, 4), line)
-    found = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c))
+    found = kinked._kinked_mean_of_4(COARSE_RULE, kinds, *moments(c))
     assert found == pytest.approx(expected, rel=2e-4)
 
 
@@ -278,7 +288,7 @@ def test_means_of_two_jumps_of_almost_equal_fields(
     c = np.array([[variance, variance - digits * math.ulp(variance)], [0.0, variance]])
     for kind in (1, 3):
         rule = np.array([1.5, 2.0, 9.0, 0.05, 1e-13, 1.0, 0.1])
-        found = kinked._kinked_mean_of_2(rule, kind, kind, *upper(c))
+        found = kinked._kinked_mean_of_2(rule, (kind, kind), *moments(c))
         assert found == pytest.approx(both_beyond((PLACES[kind],) * 2, c), abs=3e-12)
 
 
@@ -293,7 +303,7 @@ def test_jumps_of_later_fields_that_meet(monkeypatch: pytest.MonkeyPatch) -> Non
         [[0.6, 0.0], [0.6, 0.0], [0.9, 0.4], [0.2, 0.7]],
     ):
         c = np.array(loads) @ np.array(loads).T
-        found = kinked._kinked_mean_of_4(KINKED_RULE, 0, 0, 3, 4, *upper(c))
+        found = kinked._kinked_mean_of_4(KINKED_RULE, (0, 0, 3, 4), *moments(c))
         expected = both_beyond((PLACES[3], PLACES[4]), c[2:, 2:])
         assert found == pytest.approx(expected, abs=3e-8)
 
@@ -305,10 +315,10 @@ def test_a_delta_function_at_a_place() -> None:
     rest = math.sqrt(c22 - c12**2 / c11)
     weight = density(place / math.sqrt(c11)) / math.sqrt(c11)
     expected = weight * mean_distance(c12 / c11 * place - PLACES[1], rest)
-    found = kinked._mean_at(KINKED_RULE, 1, place, c11, c12, c22, 0.0, 0.0)
+    found = kinked._mean_at(KINKED_RULE, 1, place, (c11, c12, c22), (0.0, 0.0))
     assert found == pytest.approx(expected, rel=1e-8)
-    assert kinked._mean_at(KINKED_RULE, 1, 0.4, 0.0, 0.0, 1.0, 0.0, 0.0) == 0.0
-    assert kinked._mean_at(KINKED_RULE, 1, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0) == math.inf
+    assert kinked._mean_at(KINKED_RULE, 1, 0.4, (0.0, 0.0, 1.0), (0.0, 0.0)) == 0.0
+    assert kinked._mean_at(KINKED_RULE, 1, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0)) == math.inf
 
 
 @pytest.mark.usefixtures("kinks")
@@ -318,13 +328,24 @@ def test_the_slope_of_what_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinked, "QUADRATURE_PAIR_RULE", KINKED_RULE, raising=False)
     monkeypatch.setattr(kinked, "TEACHER_KINKS", np.array([PLACES[3], 9.0]), raising=False)
     monkeypatch.setattr(kinked, "TEACHER_JUMPS", np.array([3.0, 0.0]), raising=False)
-    monkeypatch.setattr(kinked, "kind_1", 1, raising=False)
-    monkeypatch.setattr(kinked, "kind_2", 3, raising=False)
-    between = kinked._kinked_mean_of_2(KINKED_RULE, 1, 3, c11, c12, c22)
+    between = kinked._kinked_mean_of_2(KINKED_RULE, (1, 3), (c11, c12, c22), (0.0, 0.0))
+    # the template as a module has it
+    known = {"QUADRATURE_PAIR_RULE": KINKED_RULE, "kind_1": 1, "kind_2": 3}
+    space = {**vars(kinked), **known}
+    exec(templates(), space)
     rest = math.sqrt(c11 - c12**2 / c22)
     weight = density(PLACES[3] / math.sqrt(c22)) / math.sqrt(c22)
     expected = 3 * weight * mean_distance(c12 / c22 * PLACES[3] - PLACES[1], rest) + between
-    assert kinked.kinked_mean_of_slopes(c11, c12, c22) == pytest.approx(expected, rel=1e-8)
+    assert space["kinked_mean_of_slopes"](c11, c12, c22) == pytest.approx(expected, rel=1e-8)
+    moved = space["shifted_kinked_mean_of_slopes"](c11, c12, c22, 0.3, -0.2)
+    # as if all places of both fields had moved the other way
+    monkeypatch.setattr(kinked, "TEACHER_KINKS", np.array([PLACES[3] + 0.2, 9.0]), raising=False)
+    weight = density((PLACES[3] + 0.2) / math.sqrt(c22)) / math.sqrt(c22)
+    shift = 0.3 + c12 / c22 * (PLACES[3] + 0.2) - PLACES[1]
+    jumps = kinked._at_jumps(1, (c11, c12, c22), (0.3, 0.0))
+    assert jumps == pytest.approx(3 * weight * mean_distance(shift, rest), rel=1e-8)
+    between = kinked._kinked_mean_of_2(KINKED_RULE, (1, 3), (c11, c12, c22), (0.3, -0.2))
+    assert moved == pytest.approx(jumps + between, rel=1e-8)
 
 
 def panels(layers: list[tuple[float, float]], longest: float, rule: np.ndarray) -> np.ndarray:
@@ -372,9 +393,8 @@ def test_layers_are_where_fields_meet_kinks() -> None:
     assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.01, KINKED_RULE) == 0
     assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.4, KINKED_RULE) == 2
     # where z - 2 y meets the kinks of z with y at its own
-    found = kinked._with_crossings(
-        layers, 0, places, np.array([0.5]), 2.0, 0.1, 1.0, 0.2, KINKED_RULE
-    )
+    field = 0.1, 1.0, 0.2
+    found = kinked._with_crossings(layers, 0, places, np.array([0.5]), 2.0, field, KINKED_RULE)
     assert found == 2
     np.testing.assert_allclose(layers[:2, 0], places - 0.1 - 2 * 0.5)
 
@@ -394,7 +414,7 @@ def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) 
         phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True)) + k @ BIASES
         total += math.cos(phase) * math.exp(-k @ c @ k / 2) / 16
     rule = np.array([0.9, 1.3, 5.5, 0.1])
-    found = tensor._mean_of_4(rule, *kinds, *upper(c), *BIASES)
+    found = tensor._mean_of_4(rule, kinds, *moments(c, BIASES))
     assert found == pytest.approx(total, abs=3e-6)
     for places in ([0, 1], [3, 0]):
         part, shift = c[np.ix_(places, places)], BIASES[places]
@@ -403,7 +423,7 @@ def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) 
             * math.exp(-k @ part @ k / 2)
             for s in (1, -1)
         )
-        found = tensor._mean_of_2(SMOOTH_RULE, 0, 1, *upper(part), *shift)
+        found = tensor._mean_of_2(SMOOTH_RULE, (0, 1), *moments(part, shift))
         assert found == pytest.approx(pair / 2, abs=1e-9)
 
 
@@ -413,15 +433,15 @@ def test_biases_move_kinks(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = np.outer([0.8, -0.5, 0.6, 1.1], [1.0, 0.0]) + np.outer([0, 0, 1e-4, 0.3], [0.0, 1.0])
     c = lines @ lines.T
     kinds = (0, 1, 3, 4)
-    with_biases = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c), *BIASES)
-    pair = kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, *upper(c[:2, :2]), *BIASES[:2])
+    with_biases = kinked._kinked_mean_of_4(COARSE_RULE, kinds, *moments(c, BIASES))
+    pair = kinked._kinked_mean_of_2(KINKED_RULE, (0, 1), *moments(c[:2, :2], BIASES[:2]))
     moved = {k: p - b for k, p, b in zip(kinds, (0.3, -0.2, 0.5, -0.4), BIASES, strict=True)}
     monkeypatch.setattr(kinked, "quadrature_factor", lambda k, x: abs(x - moved[k]), raising=False)
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda k: np.array([moved[k]]), raising=False)
-    without = kinked._kinked_mean_of_4(COARSE_RULE, *kinds, *upper(c))
+    without = kinked._kinked_mean_of_4(COARSE_RULE, kinds, *moments(c))
     assert with_biases == pytest.approx(without, rel=1e-12)
     assert pair == pytest.approx(
-        kinked._kinked_mean_of_2(KINKED_RULE, 0, 1, *upper(c[:2, :2])), rel=1e-12
+        kinked._kinked_mean_of_2(KINKED_RULE, (0, 1), *moments(c[:2, :2])), rel=1e-12
     )
 
 
@@ -433,7 +453,7 @@ def test_two_steps_with_biases(
     """E[H(x + b) H(y + c)] through the mean of two signs."""
     monkeypatch.setattr(kinked, "quadrature_factor", lambda kind, x: float(x > 0), raising=False)
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
-    found = kinked._kinked_mean_of_2(KINKED_RULE, 1, 1, 1.3, 1.3 * rho, 1.3, b1, b2)
+    found = kinked._kinked_mean_of_2(KINKED_RULE, (1, 1), (1.3, 1.3 * rho, 1.3), (b1, b2))
     h, k = b1 / math.sqrt(1.3), b2 / math.sqrt(1.3)
     wanted = (1 + _mean_sign(h) + _mean_sign(k) + _shifted_signs(h, k, rho)) / 4
     assert found == pytest.approx(wanted, abs=3e-9)

@@ -1,0 +1,86 @@
+"""The functions of modules that are means by quadrature: templates, one for each kind of mean.
+
+All take covariances row by row, from the diagonal on, then the means of fields where these have
+biases. What they call stands in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+__all__ = ["MOST_CONSTANTS", "MOST_JOINT", "MOST_NONLINEAR", "templates"]
+
+MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
+
+_BESIDE = {
+    "mean_of_2": "",
+    "mean_of_4": "",
+    "kinked_mean_of_2": "",
+    "kinked_mean_of_4": "",
+    # half a curvature, and the slope of a teacher, have parts where slopes or values jump
+    "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
+    "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
+}
+
+
+def templates() -> str:
+    """Return the text of all templates.
+
+    ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
+    names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
+    ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
+    them points; the integrand depends on CONSTANTS numbers more.
+    """
+    return "\n\n".join((*_means_of_products(), *_joint_means()))
+
+
+def _means_of_products() -> Iterator[str]:
+    for name, beside in _BESIDE.items():
+        for shifted in (False, True):
+            yield _mean_of_product(name, beside, shifted)
+
+
+def _mean_of_product(name: str, beside: str, shifted: bool) -> str:
+    size = 4 if name.endswith("4") else 2
+    covariances, means = _moments(size)
+    kinds = ", ".join(f"kind_{n}" for n in range(1, size + 1))
+    rule = "QUADRATURE_RULE" if size == 4 else "QUADRATURE_PAIR_RULE"
+    own = f"_{'kinked_' if name.startswith('kinked') else ''}mean_of_{size}"
+    arguments = [*covariances, *means] if shifted else covariances
+    return f'''def {"shifted_" if shifted else ""}{name}({", ".join(arguments)}):
+    """Mean of {size} factors."""
+    c, b = ({", ".join(covariances)}), ({", ".join(means if shifted else ["0.0"] * size)})
+    return {own}({rule}, ({kinds}), c, b){beside}
+'''
+
+
+def _joint_means() -> Iterator[str]:
+    for size in range(1, MOST_JOINT + 1):
+        for levels in range(1, min(size, MOST_NONLINEAR) + 1):
+            for constants in range(MOST_CONSTANTS + 1):
+                yield _joint_mean(size, levels, constants)
+
+
+def _joint_mean(size: int, levels: int, constants: int) -> str:
+    covariances, means = _moments(size)
+    moments = ", ".join((*covariances, *means))
+    linear = size - levels
+    fields = [f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2)]
+    numbers = [f"k{n + 1}" for n in range(constants)]
+    return f'''def joint_mean_{size}_{levels}_{constants}({", ".join([moments, *numbers])}):
+    """Mean over {size} fields."""
+    moments = _joint_array(({moments}))
+    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, JOINT_RULE)
+    sphere = JOINT_RULE[2] * JOINT_RULE[2]
+    total = 0.0
+    while _joint_next(out, sums, factor, points, counts, index, sphere):
+        total += out[0] * integrand({", ".join(fields + numbers)})
+    return total
+'''
+
+
+def _moments(size: int) -> tuple[list[str], list[str]]:
+    """The names of the covariances and of the means of so many fields."""
+    pairs = combinations_with_replacement(range(1, size + 1), 2)
+    return [f"c{i}{j}" for i, j in pairs], [f"b{i}" for i in range(1, size + 1)]
