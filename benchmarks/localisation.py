@@ -89,7 +89,7 @@ def population_flow() -> list[tuple[str, str, str, bool]]:
     begun = time.process_time()
     flow.steady_state(start)
     seconds = time.process_time() - begun
-    path = flow.run(start, 1e4, points=4).weights
+    path = flow.run(start, np.append(0.0, np.geomspace(1e-2, 1e4, 3))).weights
     worst = max(
         float(np.max(np.abs(flow.rate(each) - rates_by_angles(inputs, each)))) for each in path[:3]
     )

@@ -29,9 +29,9 @@ from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
 from symderiv.inputs.ring_inputs import GaussianRing
 from symderiv.numerics.nodes import normal_steps
-from symderiv_models.localisation.flow import AT_REST, FlowResult, pair_angles
+from symderiv_models.localisation.flow import FlowResult, followed, pair_angles
 
-__all__ = ["BiasedFlowResult", "FieldFlow", "FieldQuadrature", "ShiftedReLU", "field_means"]
+__all__ = ["FieldFlow", "FieldQuadrature", "ShiftedReLU", "field_means"]
 
 #: Largest number of fields that quadrature goes over.
 MAX_FIELDS = 2
@@ -196,13 +196,6 @@ def field_means(activation: str, loss: str, units: int) -> FieldMeans:
     return FieldQuadrature(activation, loss, units)
 
 
-@dataclass(frozen=True)
-class BiasedFlowResult(FlowResult):
-    """Weights and biases along a flow; ``biases``: shape (n, K)."""
-
-    biases: Floats
-
-
 class FieldFlow:
     """dw/dt and db/dt of K units for Gaussian inputs.
 
@@ -242,45 +235,20 @@ class FieldFlow:
 
     def run(
         self, weights: Floats, biases: Floats, times: Floats, *, tolerance: float = 1e-8
-    ) -> BiasedFlowResult:
+    ) -> FlowResult:
         """Follow the flow from weights (K, D) and biases (K,) to the last of ascending times.
 
         Raises:
             ToleranceError: the integrator gave up.
         """
-        from scipy.integrate import solve_ivp
-
         shape, count = weights.shape, weights.size
 
-        def rate(_: float, state: Floats) -> Floats:
+        def rate(state: Floats) -> Floats:
             moved, shifted = self._rate(state[:count].reshape(shape), state[count:])
             return np.concatenate([moved.ravel(), shifted])
 
         start = np.concatenate([(weights @ self.basis).ravel(), biases])
-        first = float(np.max(np.abs(rate(0.0, start))))
-
-        def resting(time: float, state: Floats) -> float:
-            return float(np.max(np.abs(rate(time, state))) - AT_REST * first)
-
-        resting.terminal = True  # type: ignore[attr-defined]
-        run = solve_ivp(
-            rate,
-            (0.0, float(times[-1])),
-            start,
-            method="LSODA",
-            rtol=tolerance,
-            atol=tolerance * float(np.max(np.abs(start))),
-            events=resting,
-            dense_output=True,
-        )
-        if run.status < 0:
-            raise ToleranceError(f"the flow could not be followed: {run.message}")
-        last = float(run.t[-1])
-        states = run.sol(np.minimum(times, last)).T
-        path = states[:, :count].reshape(len(times), *shape) @ self.basis.T
-        residual = float(np.max(np.abs(rate(last, run.y[:, -1]))) / first)
-        at_rest = run.status == 1
-        return BiasedFlowResult(times, path, at_rest, residual, int(run.nfev), states[:, count:])
+        return followed(rate, start, times, tolerance=tolerance).in_space(self.basis, shape)
 
 
 def two_positive(h: Floats, k: Floats, angle: Floats) -> Floats:

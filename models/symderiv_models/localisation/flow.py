@@ -12,8 +12,9 @@ g' is a delta function there: E[g''(S_k) …] is a density times a mean on the b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +30,7 @@ from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
 from symderiv.inputs.ring_inputs import GaussianRing
 
-__all__ = ["FlowResult", "PopulationFlow", "closes", "pair_angles"]
+__all__ = ["FlowResult", "PopulationFlow", "closes", "followed", "pair_angles"]
 
 #: The flow has come to rest when no weight moves faster than this part of the largest initial rate.
 AT_REST = 1e-8
@@ -115,6 +116,7 @@ class FlowResult:
     Attributes:
         time: n times.
         weights: shape (n, K, D).
+        biases: shape (n, K), or (n, 0) where there are none.
         at_rest: whether the flow came to rest before its end.
         residual: the largest rate at the end, relative to the largest at the start.
         rates: how often the right-hand side was computed.
@@ -122,9 +124,16 @@ class FlowResult:
 
     time: Floats
     weights: Floats
+    biases: Floats
     at_rest: bool
     residual: float
     rates: int
+
+    def in_space(self, basis: Floats, shape: tuple[int, ...]) -> FlowResult:
+        """Flat states as weights of this shape, from their coefficients in a basis, and biases."""
+        count = math.prod(shape)
+        weights = self.weights[:, :count].reshape(-1, *shape) @ basis.T
+        return replace(self, weights=weights, biases=self.weights[:, count:])
 
 
 class PopulationFlow:
@@ -216,7 +225,7 @@ class PopulationFlow:
         from scipy.optimize import minimize
 
         first = float(np.max(np.abs(self.rate(weights)))) if largest is None else largest
-        run = self.run(weights, end, points=2, tolerance=1e-6, rest=_NEARLY * first)
+        run = self.run(weights, np.array([end]), tolerance=1e-6, rest=_NEARLY * first)
         shape = weights.shape
         found = minimize(
             lambda u: self.units * self._loss(u.reshape(shape)),
@@ -233,64 +242,67 @@ class PopulationFlow:
         return np.asarray(u @ self.basis.T), residual
 
     def run(
-        self,
-        weights: Floats,
-        end: float = 1e6,
-        *,
-        points: int = 60,
-        tolerance: float = 1e-9,
-        rest: float | None = None,
-        times: Floats | None = None,
+        self, weights: Floats, times: Floats, *, tolerance: float = 1e-9, rest: float | None = None
     ) -> FlowResult:
-        """Follow the flow to rest, or to an end.
-
-        Args:
-            weights: initial weights, shape (K, D).
-            end: time at which it ends at the latest.
-            points: how many times are kept, evenly in the logarithm, the start before them.
-            tolerance: of the integrator, relative to the size of the weights.
-            rest: the largest rate of a weight at which it is at rest; :data:`AT_REST` times the
-                largest at the start by default.
-            times: keep these times instead, from 0 to ``end``; after rest the state stays.
-
-        Raises:
-            ToleranceError: the integrator gave up.
-        """
-        from scipy.integrate import solve_ivp
-
+        """Follow the flow from weights (K, D); see :func:`followed`."""
         shape = weights.shape
-        start = (weights @ self.basis).ravel()
-        first = float(np.max(np.abs(self.fourier_rate(start.reshape(shape)))))
-        rest = AT_REST * first if rest is None else rest
+        return followed(
+            lambda u: self.fourier_rate(u.reshape(shape)).ravel(),
+            (weights @ self.basis).ravel(),
+            times,
+            tolerance=tolerance,
+            rest=rest,
+            jacobian=lambda u: self._fourier_jacobian(u.reshape(shape)),
+        ).in_space(self.basis, shape)
 
-        def rate(_: float, u: Floats) -> Floats:
-            return self.fourier_rate(u.reshape(shape)).ravel()
 
-        def resting(time: float, u: Floats) -> float:
-            return float(np.max(np.abs(rate(time, u))) - rest)
+def followed(
+    rate: Callable[[Floats], Floats],
+    start: Floats,
+    times: Floats,
+    *,
+    tolerance: float,
+    rest: float | None = None,
+    jacobian: Callable[[Floats], Floats] | None = None,
+) -> FlowResult:
+    """Follow a flow to rest, or to the last of ascending times; after rest the state stays.
 
-        resting.terminal = True  # type: ignore[attr-defined]
-        scale = tolerance * float(np.max(np.abs(start)))
-        run = solve_ivp(
-            rate,
-            (0.0, end),
-            start,
-            method="LSODA",
-            rtol=tolerance,
-            atol=scale,
-            events=resting,
-            dense_output=True,
-            jac=lambda _, u: self._fourier_jacobian(u.reshape(shape)),
-        )
-        if run.status < 0:
-            raise ToleranceError(f"the flow could not be followed: {run.message}")
-        last = float(run.t[-1])
-        if times is None:
-            times = np.concatenate([[0.0], np.geomspace(min(1e-2, last / 10.0), last, points - 1)])
-            times[-1] = last
-        states = run.sol(np.minimum(times, last)).T.reshape(len(times), *shape)
-        residual = float(np.max(np.abs(rate(last, run.y[:, -1]))) / first)
-        return FlowResult(times, states @ self.basis.T, run.status == 1, residual, int(run.nfev))
+    Args:
+        rate: of a state, as is ``jacobian``, which is made of differences if left out.
+        start: the state at time 0.
+        times: that are kept.
+        tolerance: of the integrator, relative to the size of the start.
+        rest: the largest rate at which it is at rest; :data:`AT_REST` times that at the start by
+            default.
+
+    Raises:
+        ToleranceError: the integrator gave up.
+    """
+    from scipy.integrate import solve_ivp
+
+    first = float(np.max(np.abs(rate(start))))
+    slow = AT_REST * first if rest is None else rest
+
+    def resting(_: float, state: Floats) -> float:
+        return float(np.max(np.abs(rate(state))) - slow)
+
+    resting.terminal = True  # type: ignore[attr-defined]
+    run = solve_ivp(
+        lambda _, state: rate(state),
+        (0.0, float(times[-1])),
+        start,
+        method="LSODA",
+        rtol=tolerance,
+        atol=tolerance * float(np.max(np.abs(start))),
+        events=resting,
+        dense_output=True,
+        jac=None if jacobian is None else lambda _, state: jacobian(state),
+    )
+    if run.status < 0:
+        raise ToleranceError(f"the flow could not be followed: {run.message}")
+    states = run.sol(np.minimum(times, run.t[-1])).T
+    residual = float(np.max(np.abs(rate(run.y[:, -1]))) / first)
+    return FlowResult(times, states, states[:, :0], run.status == 1, residual, int(run.nfev))
 
 
 def _fields(u: Floats, spectrum: Floats) -> tuple[Floats, Floats, Floats]:
@@ -307,9 +319,16 @@ def pair_angles(u: Floats, spectrum: Floats) -> Floats:
     whose arc cosine would lose half of all digits near 0 and π.
     """
     scaled = u * np.sqrt(np.maximum(spectrum, 0.0))
-    length = np.sqrt(np.sum(scaled**2, axis=-1))
-    unit = scaled / np.where(length > 0.0, length, 1.0)[..., None]
-    first, second = unit[..., :, None, :], unit[..., None, :, :]
-    apart = np.sqrt(np.sum((first - second) ** 2, axis=-1))
-    together = np.sqrt(np.sum((first + second) ** 2, axis=-1))
-    return np.asarray(2.0 * np.arctan2(apart, together))
+    return angles(scaled[..., :, None, :], scaled[..., None, :, :])
+
+
+def angles(first: Floats, second: Floats) -> Floats:
+    """Angles of vectors along the last axis; π/2 where one of them vanishes."""
+
+    def unit(vectors: Floats) -> Floats:
+        length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
+
+    first, second = unit(first), unit(second)
+    apart = np.linalg.norm(first - second, axis=-1)
+    return np.asarray(2.0 * np.arctan2(apart, np.linalg.norm(first + second, axis=-1)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from symderiv.inputs.ring import Floats, root
 from symderiv.inputs.ring_inputs import GaussianRing, RingInputs
+from symderiv_models.localisation.flow import angles
 
 __all__ = ["same_gate", "same_gate_of_sample", "unchanged_of_sample"]
 
@@ -24,10 +25,7 @@ def same_gate(inputs: GaussianRing, before: Floats, after: Floats) -> Floats:
     total = np.zeros(before.shape[:-1])
     for label in (0, 1):
         turned = root(inputs.row(label))
-        first, second = _unit(before @ turned), _unit(after @ turned)
-        apart = np.sqrt(np.sum((first - second) ** 2, axis=-1))
-        together = np.sqrt(np.sum((first + second) ** 2, axis=-1))
-        total += 0.5 * (1.0 - 2.0 * np.arctan2(apart, together) / np.pi)
+        total += 0.5 * (1.0 - angles(before @ turned, after @ turned) / np.pi)
     return total
 
 
@@ -68,8 +66,3 @@ def _examples(inputs: RingInputs, examples: int, seed: int) -> Floats:
 def _mean(events: np.ndarray) -> tuple[Floats, Floats]:
     share = np.mean(events, axis=-1)
     return np.asarray(share), np.asarray(np.sqrt(share * (1.0 - share) / events.shape[-1]))
-
-
-def _unit(vectors: Floats) -> Floats:
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))

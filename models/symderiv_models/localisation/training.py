@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from symderiv.formula import activation as read_activation
-from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.progress import Tell
 from symderiv.gaussian import derivative
+from symderiv.inputs.nonlinearity import on_arrays
 from symderiv.inputs.ring import Floats
 from symderiv.inputs.ring_inputs import RingInputs
 from symderiv_models.localisation.flow import closes
@@ -164,16 +163,12 @@ class Learner:
         return (y - f) / (f * (1.0 - f)), np.asarray(entropy)
 
 
-Function = Callable[[Any], Any]
-
-
-def compiled(activation: str) -> tuple[Function, Function]:
+def compiled(activation: str) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """An activation and its slope as functions of arrays.
 
     Raises:
         InputError: the slope is not a function: the activation jumps.
     """
-    x = sp.Symbol("x", real=True)
     g = read_activation(activation).expression
     slope = derivative(g)
     if slope.has(sp.DiracDelta):
@@ -181,9 +176,4 @@ def compiled(activation: str) -> tuple[Function, Function]:
             f"{activation!r} jumps: its slope is no function, and nothing is learnt from samples",
             argument="activation",
         )
-    found = [as_function(x, each) for each in (g, slope)]
-
-    def filled(function: Function) -> Function:
-        return lambda field: function(field) + np.zeros_like(field)
-
-    return filled(found[0]), filled(found[1])
+    return on_arrays(g), on_arrays(slope)

@@ -29,7 +29,7 @@ from symderiv.formula import activation
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.gaussian import expectation
-from symderiv.numerics.nodes import gauss_legendre
+from symderiv.numerics.nodes import gauss_panels
 
 if TYPE_CHECKING:
     Array = np.ndarray
@@ -183,14 +183,10 @@ class _Quadrature:
             for z in np.arange(-_FAR, _FAR + step / 2, step):
                 yield np.float64(z), step
             return
-        nodes, weights = gauss_legendre(_NODES)
-        ends = [np.full(a.shape, -_FAR)]
-        ends += [np.clip((kink - a) / s, -_FAR, _FAR) for kink in self.kinks]
-        ends.append(np.full(a.shape, _FAR))
-        panels = math.ceil(1.0 / step)
+        panels = 4 * math.ceil(1.0 / step)
+        nodes, weights = gauss_panels(np.linspace(0.0, 1.0, panels + 1), _NODES)
+        inside = [np.clip((kink - a) / s, -_FAR, _FAR) for kink in self.kinks]
+        ends = [np.full(a.shape, -_FAR), *inside, np.full(a.shape, _FAR)]
         for low, high in itertools.pairwise(ends):
-            width = (high - low) / (4 * panels)
-            for panel in range(4 * panels):
-                middle = low + (panel + 0.5) * width
-                for node, weight in zip(nodes, weights, strict=True):
-                    yield middle + 0.5 * width * node, 0.5 * width * weight
+            for node, weight in zip(nodes, weights, strict=True):
+                yield low + (high - low) * node, (high - low) * weight

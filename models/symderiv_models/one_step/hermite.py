@@ -87,7 +87,12 @@ def hermite_model(text: str, squared_scale: Fraction, degree: int) -> HermiteMod
     g = activation(text).expression
     x = sp.Symbol("x", real=True)
     variance = sp.Rational(squared_scale.numerator, squared_scale.denominator)
-    scaled = [_mean(g * _scaled_polynomial(j, x, variance), x, variance) for j in range(degree + 1)]
+    # b^j H_j(x/b)
+    root = sp.sqrt(variance)
+    scaled = [
+        _mean(g * sp.expand(root**j * sp.hermite_prob(j, x / root)), x, variance)
+        for j in range(degree + 1)
+    ]
     second = _mean(g**2, x, variance)
     with working_bits(_BITS):
         b = arb(fmpq(variance.p, variance.q)).sqrt()
@@ -100,14 +105,6 @@ def hermite_model(text: str, squared_scale: Fraction, degree: int) -> HermiteMod
         else:
             remainder = _shown(left.sqrt(), second)
     return HermiteModel(math.sqrt(squared_scale), coefficients, second, remainder)
-
-
-def _scaled_polynomial(j: int, x: sp.Symbol, variance: sp.Rational) -> sp.Expr:
-    """b^j H_j(x/b)."""
-    before, found = sp.Integer(0), sp.Integer(1)
-    for i in range(j):
-        before, found = found, sp.expand(x * found - i * variance * before)
-    return found
 
 
 def _mean(integrand: sp.Expr, x: sp.Symbol, variance: sp.Rational) -> Value:

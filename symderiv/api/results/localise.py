@@ -226,7 +226,7 @@ def _exact(
     times = _flow_times()
     paths, losses, at_rest = [], [], True
     for index, start in enumerate(learner.initial(runs, seed)):
-        path = flow.run(start, float(times[-1]), times=times).weights
+        path = flow.run(start, times).weights
         try:
             largest = float(np.max(np.abs(flow.rate(start))))
             path[-1], _ = flow.steady_state(path[-1], largest=largest)

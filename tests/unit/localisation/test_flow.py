@@ -85,7 +85,7 @@ def test_the_flow_comes_to_a_minimum(inputs: GaussianRing) -> None:
     assert residual < 1e-7
     curvature = np.linalg.eigvalsh(flow.jacobian(weights))
     assert np.max(curvature) < 1e-7
-    path = flow.run(start, 400.0, points=20)
+    path = flow.run(start, np.geomspace(1e-2, 400.0, 20))
     losses = [flow.loss(each) for each in path.weights]
     assert np.all(np.diff(losses) < 1e-12)
     assert flow.loss(weights) <= losses[-1] + 1e-12
@@ -98,7 +98,7 @@ def test_descent_on_samples_follows_the_flow(inputs: GaussianRing) -> None:
     found = learner.sgd(steps=100, runs=2, seed=3, points=4)
     flow = PopulationFlow(inputs, 2)
     for run in range(2):
-        exact = flow.run(start[run], 5.0, points=2).weights[-1]
+        exact = flow.run(start[run], np.array([5.0])).weights[-1]
         moved = np.linalg.norm(exact - start[run])
         assert np.linalg.norm(found.weights[-1, run] - exact) < 0.05 * moved
 

@@ -57,7 +57,7 @@ def test_too_many_gates_are_refused() -> None:
 def test_the_flow_by_one_site_is_exact_for_gaussian_inputs() -> None:
     inputs = NonlinearProcess(gain=1e-3, lengths=(1.6, 0.8), sites=10)
     start = np.random.default_rng(3).standard_normal((1, 10))
-    exact = PopulationFlow(inputs.surrogate(), 1).run(start, 2.0, points=2).weights[-1, 0]
+    exact = PopulationFlow(inputs.surrogate(), 1).run(start, np.array([2.0])).weights[-1, 0]
     found = [one_site_flow(inputs, start[0], 2.0, step=h) for h in (0.02, 0.01)]
     # Euler's steps: of first order
     np.testing.assert_allclose(2.0 * found[1] - found[0], exact, atol=2e-5)
