@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Floats",
     "LowRankSpectrum",
+    "exponential_sum",
     "low_rank_spectrum",
     "merged",
     "secular_roots",
@@ -137,6 +138,18 @@ def low_rank_spectrum(
     _all_roots(*given, matrices, bound, vectors, np.empty((classes, size)), found)
     origin, offset, slope = found[:3]
     return LowRankSpectrum(origin + offset, origin, offset, slope, found[3 : 3 + len(numerator)])
+
+
+def exponential_sum(times: Floats, rate: Floats, amplitude: Floats) -> Floats:
+    """Σ_j amplitude_j exp(-rate_j t), shape of ``times``, in blocks that fit into memory."""
+    found = np.empty(times.size)
+    block = max(1, 1_000_000 // max(rate.size, 1))
+    for start in range(0, times.size, block):
+        part = slice(start, start + block)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            terms = amplitude * np.exp(-np.multiply.outer(times.ravel()[part], rate))
+        found[part] = np.sum(terms, axis=1)
+    return found.reshape(times.shape)
 
 
 def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[Any, Any]]:

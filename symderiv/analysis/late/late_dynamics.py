@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from symderiv.analysis.late.perfect_learning import Coefficients, PerfectLearning, perfect_learning
 from symderiv.analysis.late.sizes import check_count
-from symderiv.analysis.low_rank import LowRankSpectrum, low_rank_spectrum
+from symderiv.analysis.low_rank import LowRankSpectrum, exponential_sum, low_rank_spectrum
 from symderiv.foundation.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]
@@ -287,21 +287,21 @@ class LateDynamics:
         factor = 0.5 * (self.multiplicity * self.stiffness)[:, None] * self.weight * rho
         if self.order != "full":
             rate = 2.0 * eta * self.stiffness[:, None] * rho
-            return _decays(alpha, rate.ravel(), (factor * distance).ravel())
+            return exponential_sum(alpha, rate.ravel(), (factor * distance).ravel())
         # in y = √(μ w) D the coupling is symmetric
         scale = np.sqrt(self.multiplicity[:, None] * self.weight)
         start = scale * distance
         readout = factor / scale
         spectrum = self._distance_spectrum(start, readout)
         amplitude = spectrum.projection[:, 0] * spectrum.projection[:, 1]
-        return _decays(alpha, eta * spectrum.value, amplitude)
+        return exponential_sum(alpha, eta * spectrum.value, amplitude)
 
     def _overlap_error(self, alpha: Floats, overlap: Floats) -> Floats:
         """½ yᵀ 𝓗 y with the decaying overlaps y."""
         y = np.sqrt(self.weight * self.multiplicity[:, None] / self.teacher[:, None]) * overlap
         spectrum = self._overlap_spectrum(y)
         amplitude = 0.5 * spectrum.value * spectrum.projection[:, 0] ** 2
-        return _decays(alpha, 2.0 * self.learning_rate * spectrum.value, amplitude)
+        return exponential_sum(alpha, 2.0 * self.learning_rate * spectrum.value, amplitude)
 
     def driven_error(self, alpha: Floats, overlap: Floats, distance: Floats) -> Floats:
         """ε_g(α) to second order with the η² terms: r decays, its square and D drive D.
@@ -362,17 +362,6 @@ class LateDynamics:
         static = (self.stiffness * ((D + r * r / teacher) @ mass)) @ self.multiplicity
         moving = np.einsum("pa,ab,pb,a->p", X, self.response, X, self.multiplicity)
         return np.asarray(0.5 * (static + moving))
-
-
-def _decays(alpha: Floats, rate: Floats, amplitude: Floats) -> Floats:
-    """Σ_j amplitude_j exp(-rate_j α) at all times, in blocks that fit into memory."""
-    result = np.empty(alpha.shape)
-    block = max(1, 4_000_000 // max(rate.size, 1))
-    for start in range(0, alpha.size, block):
-        part = alpha[start : start + block]
-        with np.errstate(over="ignore"):
-            result[start : start + block] = np.exp(-np.outer(part, rate)) @ amplitude
-    return result
 
 
 def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -> PowerFit:

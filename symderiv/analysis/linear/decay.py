@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.low_rank import Floats, low_rank_spectrum, merged, stability_gap
+from symderiv.analysis.low_rank import (
+    Floats,
+    exponential_sum,
+    low_rank_spectrum,
+    merged,
+    stability_gap,
+)
 
 # Shares of noise in the error below this change no double.
 _NO_NOISE = 1e-20
@@ -42,13 +48,7 @@ class ExponentialSum:
     def __call__(self, time: Any) -> Floats:
         """The values at the given times, shape of ``time``."""
         times = np.asarray(time, dtype=np.float64)
-        values = np.array([self._at(one) for one in times.ravel()])
-        return values.reshape(times.shape)
-
-    def _at(self, time: float) -> float:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            parts = self.weight * np.exp(-self.rate * time)
-        return self.limit + self.amplitude * float(np.sum(parts))
+        return self.limit + self.amplitude * exponential_sum(times, self.rate, self.weight)
 
     def after(self, steps: Any) -> Floats:
         """The same with (1 - s_j)^n in the place of the exponential: n updates instead of a time.

@@ -19,7 +19,7 @@ import numpy as np
 
 from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.decay import ExponentialSum, decay_of
-from symderiv.analysis.low_rank import Floats
+from symderiv.analysis.low_rank import Floats, exponential_sum
 from symderiv.foundation.errors import InputError
 
 #: Largest number of directions, minutes of computing.
@@ -218,8 +218,7 @@ def small_learning_rate(
     system = linear_coefficients()
     d, _, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     times = np.asarray(alpha, dtype=np.float64)
-    with np.errstate(under="ignore", over="ignore"):
-        curve = np.exp(-np.multiply.outer(times, d)) @ (c * directions.deviation)
+    curve = exponential_sum(times, d, c * directions.deviation)
     result: Floats = system.factor * deviation * (curve + directions.frozen)
     return result
 

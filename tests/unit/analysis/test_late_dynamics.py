@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import symderiv_kernels.erf
 
-from symderiv.analysis.late.late_dynamics import LateDynamics, _decays
+from symderiv.analysis.late.late_dynamics import LateDynamics
 
 pytestmark = pytest.mark.days(6)
 
@@ -121,15 +119,6 @@ def test_the_curvature_of_the_noise_is_that_of_the_module() -> None:
                 for j in (1, -1)
             ]
             np.testing.assert_allclose(found[:, a, b], sum(ends) / (4 * h * h), rtol=2e-3)
-
-
-def test_many_times_are_summed_in_blocks_whose_ends_are_not_lost() -> None:
-    rate, amplitude = np.linspace(0.1, 3.0, 4000), np.linspace(1.0, 2.0, 4000)
-    alpha = np.linspace(0.0, 4.0, 2001)  # of 1000 in a block
-    found = _decays(alpha, rate, amplitude)
-    for n in (0, 998, 999, 1000, 1999, 2000):
-        expected = math.fsum(amplitude * np.exp(-rate * alpha[n]))
-        assert found[n] == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("mean", [0.5, 2.0])

@@ -11,7 +11,13 @@ import pytest
 from flint import arb
 
 from symderiv.analysis import low_rank_loops
-from symderiv.analysis.low_rank import LowRankSpectrum, low_rank_spectrum, merged, secular_roots
+from symderiv.analysis.low_rank import (
+    LowRankSpectrum,
+    exponential_sum,
+    low_rank_spectrum,
+    merged,
+    secular_roots,
+)
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.inputs.spectra import power_law
 from symderiv.precision.balls.working import working_bits
@@ -174,6 +180,16 @@ def test_between_two_poles_the_start_is_the_root(
     s = origin + offset
     assert 1.0 < s < 1.5
     assert strength[0] / (1.0 - s) + strength[1] / (1.5 - s) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_many_times_are_summed_in_blocks_whose_ends_are_not_lost() -> None:
+    rate, amplitude = np.linspace(0.1, 3.0, 4000), np.linspace(1.0, 2.0, 4000)
+    alpha = np.linspace(0.0, 4.0, 501)  # of 250 in a block
+    found = exponential_sum(alpha, rate, amplitude)
+    for n in (0, 249, 250, 251, 499, 500):
+        expected = math.fsum(amplitude * np.exp(-rate * alpha[n]))
+        assert found[n] == pytest.approx(expected, rel=1e-14)
+    assert exponential_sum(np.array(1.5), rate, amplitude).shape == ()
 
 
 # -- two classes ---------------------------------------------------------------------------------
