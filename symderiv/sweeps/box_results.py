@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from symderiv.integrate.flows.ended_runs import INTERRUPTED
 from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import Ended
-from symderiv.sweeps.run_grid import RunGrid
+from symderiv.sweeps.run_grid import PointsTold, RunGrid
 
 __all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
 
@@ -28,9 +27,6 @@ SCALARS: dict[str, tuple[str, object]] = {
     "wall_seconds": ("<f8", np.nan),
     "point_hash": ("<U32", ""),
 }
-
-#: Called with the numbers of points that are done in a box, and of all of it.
-BoxProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -70,7 +66,7 @@ def compute(
     *,
     known: BoxResult | None = None,
     threads: int | None = None,
-    progress: BoxProgress | None = None,
+    told: PointsTold = lambda done: None,
 ) -> BoxResult:
     """Integrate the points of flat indices, but those that are known already.
 
@@ -81,20 +77,13 @@ def compute(
         indices: shape (n,).
         known: of the same points, from before.
         threads: of one chunk; see :func:`~symderiv.integrate.ensemble.integrate_chunk`.
-        progress: called as points are done.
+        told: called as points are done.
     """
     result = known or empty(layout, indices.size, grid.hashes(indices))
     todo = result.missing
     done = indices.size - todo.size
-    tell = None
-    if progress is not None:
-        report = progress
-
-        def tell(ended: int, count: int) -> None:
-            report(done + ended, indices.size)
-
     try:
-        for ended in grid.integrate(indices[todo], threads, tell):
+        for ended in grid.integrate(indices[todo], threads, lambda count: told(done + count)):
             _fill(result, todo[ended.numbers], ended)
             if ended.interrupted:
                 raise KeyboardInterrupt

@@ -105,7 +105,7 @@ class MapRuns:
 
     def _compute(self, indices: list[int]) -> None:
         curve = self.quantity.curve
-        for ended in self._grid.integrate(np.array(indices), None, None):
+        for ended in self._grid.integrate(np.array(indices), None, lambda count: None):
             for row, n in enumerate(ended.numbers):
                 status = str(ended.status[row]).partition(":")[0]
                 if status != INTERRUPTED:

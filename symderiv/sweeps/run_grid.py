@@ -19,8 +19,8 @@ from symderiv.sweeps.swept_keys import Axis, point_label, values_at
 
 __all__ = ["RunGrid", "Swept", "tables_of"]
 
-#: Called with the numbers of points that are done, and of all.
-PointsTold = Callable[[int, int], None]
+#: Called with the number of points that are done.
+PointsTold = Callable[[int], None]
 
 
 class RunGrid(ABC):
@@ -80,7 +80,7 @@ class RunGrid(ABC):
 
     @abstractmethod
     def integrate(
-        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+        self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[Ended]:
         """Integrate the points of flat indices, as they come."""
 

@@ -27,9 +27,9 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.progress import Task, Tell
-from symderiv.sweeps.box_results import BoxProgress, BoxResult, compute
+from symderiv.sweeps.box_results import BoxResult, compute
 from symderiv.sweeps.layout import Box, SweepLayout
-from symderiv.sweeps.run_grid import RunGrid
+from symderiv.sweeps.run_grid import PointsTold, RunGrid
 
 __all__ = ["LARGE", "Job", "Workplace", "local_cluster", "on_cluster"]
 
@@ -99,7 +99,7 @@ class Workplace:
         """Boxes that are computed, as they come; a cluster is asked for with the first one."""
         where = _processes(len(grid)) if self._where is None else self._where
         if where == 0:
-            yield from here(grid, layout, jobs, lambda done, total: tell(*jobs.progress(done)))
+            yield from here(grid, layout, jobs, lambda done: tell(*jobs.progress(done)))
             return
         waiting = iter(jobs)
         first = next(waiting, None)
@@ -125,11 +125,11 @@ def _processes(points: int) -> int:
 
 
 def here(
-    grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job], progress: BoxProgress
+    grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job], told: PointsTold
 ) -> Iterator[tuple[Box, BoxResult]]:
     """Compute one box after the other, in this process on all its processors."""
     for job in jobs:
-        yield job.box, compute(grid, layout, job.box.indices, known=job.known, progress=progress)
+        yield job.box, compute(grid, layout, job.box.indices, known=job.known, told=told)
 
 
 def on_cluster(

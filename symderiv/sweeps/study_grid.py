@@ -147,19 +147,14 @@ class Grid(RunGrid):
             solver_module(studies[group[0]])
 
     def integrate(
-        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+        self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[Ended]:
         """Integrate the studies of flat indices, those together that share a module."""
         studies, done = list(self.studies(indices)), 0
         for group in group_points(studies):
-            progress = None
-            if told is not None:
-                report, before = told, done
 
-                def progress(
-                    ended: int, count: int, report: PointsTold = report, before: int = before
-                ) -> None:
-                    report(before + ended, indices.size)
+            def progress(ended: int, count: int, before: int = done) -> None:
+                told(before + ended)
 
             chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=progress)
             yield _ended(np.array(group), chunk)

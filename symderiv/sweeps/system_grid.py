@@ -231,17 +231,13 @@ class SystemGrid(RunGrid):
         _ = self.swept.system.solver
 
     def integrate(
-        self, indices: np.ndarray, threads: int | None, told: PointsTold | None
+        self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[Ended]:
         """Integrate the runs of flat indices, all together."""
         points = [self._point(int(index)) for index in indices]
         wanted = replace(self.swept.wanted, threads=threads, fewest=1)
 
-        def progress(ended: int) -> None:
-            if told is not None:
-                told(ended, len(points))
-
-        chunk = integrate_points(points, wanted, progress)
+        chunk = integrate_points(points, wanted, told)
         names = [name for name in SCALARS if name not in ("status", "point_hash")]
         arrays = {name: getattr(chunk, name) for name in names}
         numbers = np.arange(len(points))
