@@ -7,6 +7,7 @@ from dataclasses import replace
 import h5netcdf
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.compression import compress, settle
@@ -17,35 +18,30 @@ from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 
-# one coordinate per eigenvalue: overlaps as rough as they can be, and T far from the identity
-ROUGH = """
-[network]
-activation = "erf"
-students = 2
-teachers = 3
-teacher_weights = [0.7, -0.4, 0.5]
-[data]
-model = "power-law"
-dimension = {L}
-distinct_eigenvalues = {L}
-exponent = 0.25
-[training]
-learning_rate = {eta}
-label_noise = 0.1
-weight_decay = 1e-4
-[initial]
-student_std = 0.5
-seed = 3
-[time]
-end = {end}
-points = 9
-relative_tolerance = {rtol}
-compression = "{compression}"
-"""
+
+def text_of(compression="auto", L=512, eta=0.05, end=40.0, rtol=1e-11):
+    """One coordinate per eigenvalue: overlaps as rough as they can be, T far from the identity."""
+    return toml(
+        network={
+            "activation": "erf",
+            "students": 2,
+            "teachers": 3,
+            "teacher_weights": [0.7, -0.4, 0.5],
+        },
+        data={
+            "model": "power-law",
+            "dimension": L,
+            "distinct_eigenvalues": L,
+            "exponent": 0.25,
+        },
+        training={"learning_rate": eta, "label_noise": 0.1, "weight_decay": 1e-4},
+        initial={"student_std": 0.5, "seed": 3},
+        time={"end": end, "points": 9, "relative_tolerance": rtol, "compression": compression},
+    )
 
 
-def study_of(compression="auto", L=512, eta=0.05, end=40.0, rtol=1e-11):
-    return parse_study(ROUGH.format(compression=compression, L=L, eta=eta, end=end, rtol=rtol))
+def study_of(*words, **numbers):
+    return parse_study(text_of(*words, **numbers))
 
 
 def sums(state: State, function) -> np.ndarray:
@@ -271,7 +267,7 @@ def test_nodes_are_doubled_until_the_expected_error_is_small(
 @pytest.mark.turns(6)
 def test_relu_with_a_trained_second_layer_and_smooth_overlaps():
     def run(compression):
-        text = ROUGH.format(compression=compression, L=300, eta=0.1, end=5.0, rtol=1e-10)
+        text = text_of(compression, L=300, eta=0.1, end=5.0, rtol=1e-10)
         text = text.replace('"erf"', '"relu"').replace(
             "[data]", "train_second_layer = true\n[data]"
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.studies import toml
 from unit.dynamics.test_sgd_runs import TEXT
 
 from symderiv.experiment.studies.simulating import recorded_chain, simulate
@@ -27,33 +28,22 @@ def lowest_scaled_eigenvalue(rows):
     return np.linalg.eigvalsh(gram / scale[:, :, None] / scale[:, None, :]).min()
 
 
-LATE = """
-[network]
-activation = "{activation}"
-students = {students}
-teachers = 2
-student_weights = 1.0
-teacher_weights = 1.0
-[data]
-model = "spectrum"
-eigenvalues = [1.6, 0.4]
-dimension = 24
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.2
-seed = 3
-[time]
-end = 1.0
-[simulation]
-method = "gram"
-"""
+def late(activation="erf", students=2):
+    weights = {"student_weights": 1.0, "teacher_weights": 1.0}
+    return toml(
+        network={"activation": activation, "students": students, "teachers": 2, **weights},
+        data={"model": "spectrum", "eigenvalues": [1.6, 0.4], "dimension": 24},
+        training={"learning_rate": 0.5},
+        initial={"student_std": 0.2, "seed": 3},
+        time={"end": 1.0},
+        simulation={"method": "gram"},
+    )
 
 
 @pytest.mark.parametrize(("activation", "students"), [("erf", 2), ("relu", 3), ("linear", 3)])
 def test_gram_matrices_stay_positive_over_half_a_million_examples(activation, students):
     # without noise the students end on the teachers: the Gram matrices lose their rank
-    study = parse_study(LATE.format(activation=activation, students=students))
+    study = parse_study(late(activation, students))
     chain, _ = recorded_chain(study, initial(study), 20_000)
     teachers = chain.vectors[students:].copy()
     lowest = []
@@ -69,7 +59,7 @@ def test_gram_matrices_stay_positive_over_half_a_million_examples(activation, st
 
 
 def test_students_that_are_zero_and_students_that_are_teachers_are_good_starts(tmp_path):
-    text = LATE.format(activation="erf", students=2)
+    text = late()
     zero = simulate(parse_study(text.replace("student_std = 0.2", "student_std = 0.0")), runs=1)
     assert zero.succeeded
     assert zero.Q[0, -1, 0, 0] > 0.05
@@ -115,7 +105,7 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
 
 
 def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
-    study = parse_study(LATE.format(activation="erf", students=2))
+    study = parse_study(late())
     state = initial(study).state
     curved = type(state)(
         *(getattr(state, name) for name in ("eigenvalue", "weight", "student_overlap")),
@@ -125,7 +115,7 @@ def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
         state.teacher_weights,
     )
     curved.save(tmp_path / "curved.npz")
-    text = LATE.format(activation="erf", students=2)
+    text = late()
     given = text.replace("student_std = 0.2", 'state = "curved.npz"')
     with pytest.raises(InputError, match=r"^initial\.state: teacher_covariance is more"):
         simulate(parse_study(given, base=tmp_path))
@@ -133,7 +123,7 @@ def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_a_teacher_is_linear_relative_to_its_size(scale):
-    state = initial(parse_study(LATE.format(activation="erf", students=2))).state
+    state = initial(parse_study(late())).state
     for more, linear in ((1e-8, True), (1e-6, False)):
         scaled = replace(
             state,
@@ -149,7 +139,7 @@ def test_a_teacher_is_linear_relative_to_its_size(scale):
 
 
 def test_a_billion_dimensions_start_without_vectors():
-    text = LATE.format(activation="erf", students=2).replace("= 24", "= 1000000000")
+    text = late().replace("= 24", "= 1000000000")
     study = parse_study(text.replace("seed = 3", 'seed = 3\nteacher = "orthogonal"'))
     start = initial(study)
     assert start.vectors is None

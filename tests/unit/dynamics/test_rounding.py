@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.study_flow import Flow
@@ -15,33 +16,23 @@ from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 from symderiv.storage.kernels import load_kernel
 
-TEXT = """
-[network]
-activation = "{activation}"
-students = 3
-teachers = 2
-student_weights = {v}
-teacher_weights = 1.0
-[data]
-model = "spectrum"
-dimension = 40
-eigenvalues = [2.0, 0.5]
-[training]
-learning_rate = 0.4
-[initial]
-student_std = {std}
-draw = "{draw}"
-teacher = "orthogonal"
-seed = 2
-[time]
-values = [0.0, 1.0]
-"""
+
+def study_of(activation="erf", draw="sampled", v=1.0, std=0.5, K=3, rate=0.4, **network):
+    units = {"students": K, "teachers": 2, "student_weights": v, "teacher_weights": 1.0}
+    return parse_study(
+        toml(
+            network={"activation": activation, **units, **network},
+            data={"model": "spectrum", "dimension": 40, "eigenvalues": [2.0, 0.5]},
+            training={"learning_rate": rate},
+            initial={"student_std": std, "draw": draw, "teacher": "orthogonal", "seed": 2},
+            time={"values": [0.0, 1.0]},
+        )
+    )
 
 
-def flow_and_run(activation="erf", draw="sampled", v="1.0", std=0.5, K=3):
-    text = TEXT.format(activation=activation, draw=draw, v=v, std=std)
-    study = parse_study(text.replace("students = 3", f"students = {K}"))
-    flow = Flow(study, load_kernel(activation), initial(study).state)
+def flow_and_run(**keys):
+    study = study_of(**keys)
+    flow = Flow(study, load_kernel(study.student_activation), initial(study).state)
     return flow, flow.run(1e-10, 1000, None)
 
 
@@ -98,7 +89,7 @@ def test_students_that_rounding_has_not_told_apart_are_moved_alike(K):
 
 
 def test_students_of_other_weights_are_not_moved_alike():
-    flow, run = flow_and_run(draw="mean", v="[1.0, 1.0, 0.9]")
+    flow, run = flow_and_run(draw="mean", v=[1.0, 1.0, 0.9])
     Q, _, _ = parts(flow, shaken(flow, undisturbed(flow, run), 1e-6, 1).begin)
     assert Q[0, 0, 0] == pytest.approx(Q[0, 1, 1], rel=1e-14)
     assert abs(Q[0, 2, 2] - Q[0, 0, 0]) > 1e-9
@@ -106,9 +97,7 @@ def test_students_of_other_weights_are_not_moved_alike():
 
 @pytest.mark.turns(6)
 def test_what_is_zero_all_along_stays_zero():
-    study = parse_study(
-        TEXT.format(activation="x**2", draw="mean", v="0.5", std=0.3).replace("0.4", "0.02")
-    )
+    study = study_of("x**2", "mean", v=0.5, std=0.3, rate=0.02)
     from symderiv.integrate.rules.whichever import solver_module
 
     flow = Flow(study, solver_module(study), initial(study).state)
@@ -120,9 +109,7 @@ def test_what_is_zero_all_along_stays_zero():
 
 @pytest.mark.turns(6)
 def test_what_a_rule_adds_is_moved_too():
-    text = TEXT.format(activation="erf", draw="sampled", v="1.0", std=0.5)
-    text = text.replace("teachers = 2", "teachers = 2\ntrain_biases = true\nteacher_biases = 0.4")
-    study = parse_study(text)
+    study = study_of(train_biases=True, teacher_biases=0.4)
     flow = rule_flow(study, initial(study))(initial(study).state)
     run = flow.run(1e-8, 1000, None)
     moved = shaken(flow, run, 1e-6, 1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import small_systems as systems
+from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows import flat_run, implicit_run
@@ -24,31 +25,6 @@ from symderiv.storage.kernels import load_kernel
 
 pytestmark = pytest.mark.days(6)
 
-TEXT = """
-[network]
-activation = "{activation}"
-students = {K}
-teachers = {M}
-student_weights = [0.6, 0.9, 0.4]
-teacher_weights = {teachers}
-train_second_layer = {both}
-[data]
-model = "spectrum"
-dimension = {N}
-eigenvalues = {eigenvalues}
-[training]
-learning_rate = 0.1
-weight_decay = {decay}
-label_noise = {noise}
-[initial]
-student_std = 0.5
-seed = 4
-[time]
-values = {times}
-relative_tolerance = {rtol}
-method = "{method}"
-"""
-
 
 def study_of(
     method="implicit",
@@ -63,19 +39,23 @@ def study_of(
     decay=0.0,
 ):
     return parse_study(
-        TEXT.format(
-            activation=activation,
-            K=K,
-            M=M,
-            teachers=[0.8, -0.5, 0.3][:M],
-            both=str(both).lower(),
-            N=8 * len(eigenvalues),
-            eigenvalues=list(eigenvalues),
-            times=list(times),
-            rtol=rtol,
-            method=method,
-            noise=noise,
-            decay=decay,
+        toml(
+            network={
+                "activation": activation,
+                "students": K,
+                "teachers": M,
+                "student_weights": [0.6, 0.9, 0.4],
+                "teacher_weights": [0.8, -0.5, 0.3][:M],
+                "train_second_layer": both,
+            },
+            data={
+                "model": "spectrum",
+                "dimension": 8 * len(eigenvalues),
+                "eigenvalues": eigenvalues,
+            },
+            training={"learning_rate": 0.1, "weight_decay": decay, "label_noise": noise},
+            initial={"student_std": 0.5, "seed": 4},
+            time={"values": times, "relative_tolerance": rtol, "method": method},
         )
     )
 
