@@ -117,6 +117,7 @@ def rows_of_functions() -> Iterator[Row]:
     yield Row(f"functions above {MOST_LINES} lines", str(len(long)), "0", tuple(long))
     what = f"functions with more than {MOST_PARAMETERS} parameters"
     yield Row(what, str(len(many)), "10", tuple(many))
+    yield row_of_steppers()
     yield Row("class names that occur more than once", str(len(double)), "", tuple(sorted(double)))
 
 
@@ -142,6 +143,38 @@ def rows_of_roads() -> Iterator[Row]:
     """Modules that solve what one module shall solve, or one for doubles and one for the rest."""
     found = [str(p.relative_to(ROOT)) for p in files("symderiv") if sums_over_poles(parsed(p))]
     yield Row("modules that solve diagonal plus low rank", str(len(found)), "2", tuple(found))
+
+
+def compiled_steppers(tree: ast.Module) -> Iterator[str]:
+    """Yield the functions for numba that go from step to step: with a right-hand side, in a loop.
+
+    The loop is one whose end is not known in front (``while``), with the right-hand side, called
+    ``rhs`` or ``right_hand_side``, in it.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or not any(map(_compiles, node.decorator_list)):
+            continue
+        given = {each.arg for each in node.args.args} & {"rhs", "right_hand_side"}
+        loops = [each for each in ast.walk(node) if isinstance(each, ast.While)]
+        names = {each for loop in loops for each in ast.walk(loop) if isinstance(each, ast.Name)}
+        if given & {each.id for each in names}:
+            yield node.name
+
+
+def _compiles(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in ("njit", "jit", "compiled", "part_of_compiled")
+
+
+def row_of_steppers() -> Row:
+    """The compiled loops over steps in time."""
+    names = tuple(
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files("symderiv")
+        for name in compiled_steppers(parsed(path))
+    )
+    return Row("compiled steppers", str(len(names)), "1", names)
 
 
 def rows_of_imports() -> Iterator[Row]:

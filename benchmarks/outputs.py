@@ -13,7 +13,7 @@ from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import power_law_problem
 from benchmarks.symderiv_solver import CompiledSolver
-from symderiv.integrate.flows.flat_run import FlatResult, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits, integrate_flat
 from symderiv.problem.flat_layout import pack_state, split_flat
 
 #: K, M, L, learning rate, end, exponent of the spectrum.
@@ -35,16 +35,9 @@ class _Problem:
         self.state = pack_state(Q_k, state[L * K * K :].reshape(L, K, M), self.solver.v)
 
     def run(self, asked: np.ndarray, tolerance: float) -> FlatResult:
-        return integrate_flat(
-            erf.specialised(*self.sizes[:2]),
-            self.state,
-            self.solver.sizes,
-            self.solver.parameters,
-            asked,
-            relative_tolerance=tolerance,
-            absolute_tolerance=1e-4 * tolerance,
-            cone_tolerance=1e-6,
-        )
+        rhs, solver = erf.specialised(*self.sizes[:2]), self.solver
+        problem = FlatProblem(rhs, self.state, solver.sizes, solver.parameters, asked)
+        return integrate_flat(problem, StepLimits(tolerance, 1e-4 * tolerance, 1e-6))
 
     def error(self, found: FlatResult, reference: FlatResult) -> float:
         """The largest difference of Q_k at a time, relative to the largest entry then."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from symderiv_kernels.fast import erf
 
 from benchmarks.numpy_baseline import ErfProblem
-from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
 
 Array = NDArray[np.float64]
@@ -39,17 +39,12 @@ class CompiledSolver:
         K, M, L = map(int, self.sizes)
         Q_k = state[: L * K * K].reshape(L, K, K)
         r_k = state[L * K * K :].reshape(L, K, M)
-        result = integrate_flat(
-            erf.specialised(K, M),
+        start, asked = (
             pack_state(Q_k, r_k, self.v),
-            self.sizes,
-            self.parameters,
             np.geomspace(min(1e-2, end / 2), end, OUTPUTS),
-            relative_tolerance=rtol,
-            absolute_tolerance=1e-14,
-            cone_tolerance=1e-6,
-            stabilise=stabilise,
         )
+        problem = FlatProblem(erf.specialised(K, M), start, self.sizes, self.parameters, asked)
+        result = integrate_flat(problem, StepLimits(rtol, 1e-14, 1e-6), stabilise=stabilise)
         if result.cause != "done":
             raise RuntimeError(f"integration ended early: {result.cause}")
         Q_k, r_k, _ = split_flat(result.results[-1], K, M, L)

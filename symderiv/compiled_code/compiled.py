@@ -27,21 +27,21 @@ RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS,
 class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
     """A right-hand side whose address is looked up once, not at every call."""
 
-    def __init__(self, address: int) -> None:
-        self._address = address
+    def __init__(self, address: int, kind: Any) -> None:
+        self._address, self._kind = address, kind
 
     def __wrapper_address__(self) -> int:
         return self._address
 
     def signature(self) -> Any:
-        return RIGHT_HAND_SIDE.signature
+        return self._kind.signature
 
 
-def as_argument(right_hand_side: Callable[..., None]) -> Any:
+def as_argument(right_hand_side: Callable[..., None], kind: Any = RIGHT_HAND_SIDE) -> Any:
     """A compiled right-hand side as an argument for compiled code that is called many times."""
     if not isinstance(right_hand_side, Dispatcher):
         return right_hand_side
-    return _RightHandSide(_get_wrapper_address(right_hand_side, RIGHT_HAND_SIDE.signature))
+    return _RightHandSide(_get_wrapper_address(right_hand_side, kind.signature), kind)
 
 
 def records(fields: np.dtype) -> Any:
@@ -69,3 +69,11 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
             return decorator(function)
 
     return decorate
+
+
+#: For what is compiled into the function that calls it, and kept with that only. Sums may be made
+#: in any order, which is what vector instructions need; infinities and what is not a number are
+#: kept. Arguments of many arrays would cost more than what is done with them.
+part_of_compiled: Any = numba.njit(
+    error_model="numpy", fastmath={"reassoc", "contract"}, forceinline=True
+)

@@ -62,13 +62,13 @@ class MachineCode:
 
     Args:
         address: where it is.
-        arguments: what it takes: "double", "int64", "function", or the type of a C-contiguous
-            array and its number of axes, as "<f8 2".
+        arguments: what it takes: "double", "int64", "function", the type of a C-contiguous array
+            and its number of axes, as "<f8 2", or a list of such for a tuple.
         returns: "none", "double" or "int64".
         owner: what must live as long as the function.
     """
 
-    def __init__(self, address: int, arguments: list[str], returns: str, owner: object) -> None:
+    def __init__(self, address: int, arguments: list[Any], returns: str, owner: object) -> None:
         self.address = address
         self._arguments = [_Argument(kind) for kind in arguments]
         results: dict[str, Any] = {"none": ctypes.c_void_p, "double": ctypes.c_double}
@@ -89,7 +89,7 @@ class MachineCode:
         """
         flat: list[Any] = []
         for argument, value in zip(self._arguments, values, strict=True):
-            flat += argument.flat(value)
+            flat.extend(argument.flat(value))
         result, raised = self._returns(), ctypes.c_void_p()
         code = self._call(ctypes.addressof(result), ctypes.addressof(raised), *flat)
         if code not in (0, -2):  # -2 is numba's None
@@ -99,11 +99,16 @@ class MachineCode:
 
 class _Argument:
     """How an argument is handed over: an array as owner (none), number of entries, bytes of each,
-    address, lengths and strides.
+    address, lengths and strides; a tuple as its parts.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: Any) -> None:
         self._kind = kind
+        self.types: list[Any]
+        if isinstance(kind, list):
+            self._parts = [_Argument(each) for each in kind]
+            self.types = [each for part in self._parts for each in part.types]
+            return
         word, _, axes = kind.partition(" ")
         self._axes = int(axes or 0)
         self._dtype = word
@@ -112,6 +117,9 @@ class _Argument:
         self.types = simple.get(kind, [ctypes.c_ssize_t] * words)
 
     def flat(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(self._kind, list):
+            pairs = zip(self._parts, value, strict=True)
+            return tuple(word for part, each in pairs for word in part.flat(each))
         if self._kind == "double":
             return (float(value),)
         if self._kind == "int64":

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core import types
+from numba import types
 
 from symderiv.compiled_code.machine_code import CALLED, UNUSED, is_possible
 from symderiv.foundation.files import replace_file
@@ -86,8 +86,10 @@ def _is_python(name: str) -> bool:
     return name.startswith(("Py", "_Py"))
 
 
-def _kind(argument: Any) -> str:
+def _kind(argument: Any) -> Any:
     """Return the kind of an argument of machine code, or ``""`` if it cannot be one."""
+    if isinstance(argument, types.BaseTuple):
+        return [_kind(each) for each in argument]
     if isinstance(argument, types.FunctionType):
         return "function"
     if isinstance(argument, types.Array) and argument.layout == "C" and argument.mutable:
@@ -98,8 +100,10 @@ def _kind(argument: Any) -> str:
     return {types.float64: "double", types.int64: "int64"}.get(argument, "")
 
 
-def _words(kind: str) -> str:
+def _words(kind: Any) -> str:
     """An argument in LLVM's types: p pointer, i integer, d double, ? unknown."""
+    if isinstance(kind, list):
+        return "".join(_words(each) for each in kind)
     if kind in ("double", "int64", "function"):
         return {"double": "d", "int64": "i", "function": "ppp"}[kind]
     return "ppiip" + "ii" * int(kind.split()[1]) if kind else "?"

@@ -17,7 +17,13 @@ from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.flows.ended_runs import EndedRuns
-from symderiv.integrate.flows.flat_run import REASONS, FlatResult, integrate_flat
+from symderiv.integrate.flows.flat_run import (
+    REASONS,
+    FlatProblem,
+    FlatResult,
+    StepLimits,
+    integrate_flat,
+)
 from symderiv.integrate.flows.lane_observables import observe_lanes
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
 from symderiv.integrate.flows.run_errors import worse_by
@@ -192,16 +198,10 @@ class _Runs:
         def run(number: int) -> FlatResult:
             if not plain:
                 return self._in_pieces(tolerances, states[number], self._points[number])
+            constants = self._points[number].constants
             found = integrate_flat(
-                right_hand_side,
-                states[number],
-                sizes,
-                self._points[number].constants,
-                alpha,
-                relative_tolerance=tolerances[0],
-                absolute_tolerance=tolerances[1],
-                cone_tolerance=0.0,
-                max_steps=self._wanted.max_steps,
+                FlatProblem(right_hand_side, states[number], sizes, constants, alpha),
+                StepLimits(*tolerances, max_steps=self._wanted.max_steps),
             )
             ended[0] += 1
             told(ended[0])

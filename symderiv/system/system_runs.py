@@ -13,7 +13,7 @@ import numpy as np
 from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readable
 
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.flat_run import FlatResult, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits, integrate_flat
 from symderiv.statement.register import Time
 from symderiv.storage.kernels import LANES, kept_module
 from symderiv.system.closed_motion import Closed
@@ -271,14 +271,14 @@ class Solver:
             asked = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
             held = layout.at_time(constants, (begin + end) / 2, parameters)
             result = integrate_flat(
-                self.right_hand_side,
-                state,
-                layout.sizes,
-                layout.begun(held, begin),
-                asked - begin,
-                relative_tolerance=tolerance,
-                absolute_tolerance=absolute_tolerance,
-                cone_tolerance=0.0,
+                FlatProblem(
+                    self.right_hand_side,
+                    state,
+                    layout.sizes,
+                    layout.begun(held, begin),
+                    asked - begin,
+                ),
+                StepLimits(tolerance, absolute_tolerance),
                 progress=_since(begin, progress),
             )
             found = result.results[: wanted.size]

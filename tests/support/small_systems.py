@@ -25,6 +25,13 @@ def oscillation(alpha, y, sizes, parameters, derivative):
     derivative[2] = 2.0 - y[0]
 
 
+@njit(_FLAT, cache=True)
+def decay(alpha, y, sizes, parameters, derivative):
+    """All numbers decay with the first constant as rate."""
+    for c in range(3):
+        derivative[c] = -parameters[0] * y[c]
+
+
 @njit(_FLAT, cache=True, error_model="numpy")
 def not_a_number_at_one(alpha, y, sizes, parameters, derivative):
     """Q' = sqrt(1 - alpha), which is real up to alpha = 1."""

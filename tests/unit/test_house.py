@@ -12,6 +12,7 @@ from benchmarks.additions import ADDITIONS, Addition, Copy
 from benchmarks.additions.addition import Edit
 from benchmarks.house import (
     classes,
+    compiled_steppers,
     evaluates,
     functions,
     main,
@@ -170,3 +171,30 @@ def test_trees_are_evaluated_and_nodes_made_in_the_places_that_are_named() -> No
         # as balls, for rules that prove
         "symderiv/gaussian/legendre_balls.py",
     }
+
+
+STEPPERS = """
+@compiled(SIGNATURE)
+def advance(rhs, y, end):
+    while y[0] < end:
+        rhs(y)
+
+@part_of_compiled
+def rate(rhs, y):
+    for _ in range(3):
+        rhs(y)
+
+@njit
+def fill(rhs, results):
+    rhs(results)
+    while results[0] < 1.0:
+        results[0] += 1.0
+
+def interpreted(rhs, y, end):
+    while y[0] < end:
+        rhs(y)
+"""
+
+
+def test_a_stepper_is_a_compiled_loop_over_a_right_hand_side_without_known_end() -> None:
+    assert list(compiled_steppers(ast.parse(STEPPERS))) == ["advance"]

@@ -19,43 +19,46 @@ from numba.np import arrayobj
 #: A number that changes with the text of this file.
 DIGEST = int(hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:15], 16)
 
-_FLOAT_BYTES = 8
+_NUMBER_BYTES = 8
 # A whole line of the cache, which is what the widest vector instructions want.
 _ALIGNMENT = 64
 _LANES = 8
 
 
-def _array_type(shape):
-    return types.Array(types.float64, len(shape), "C")
+def _array_type(shape, number=types.float64):
+    return types.Array(number, len(shape), "C")
 
 
-def _array_at(context, builder, address, shape, sizes):
-    """An array of floats that begins at an address, as compiled code has it."""
-    array = arrayobj.make_array(_array_type(shape))(context, builder)
+def _array_at(context, builder, address, shape, sizes, number=types.float64):
+    """An array that begins at an address, as compiled code has it."""
+    bytes_of = number.size if isinstance(number, types.Record) else _NUMBER_BYTES
+    item = context.get_constant(types.intp, bytes_of)
+    array = arrayobj.make_array(_array_type(shape, number))(context, builder)
     parts = cgutils.unpack_tuple(builder, sizes)
     lengths = [context.cast(builder, n, t, types.intp) for n, t in zip(parts, shape, strict=True)]
-    steps = [context.get_constant(types.intp, _FLOAT_BYTES)]
+    steps = [item]
     for length in lengths[:0:-1]:
         steps.insert(0, builder.mul(steps[0], length))
     arrayobj.populate_array(
-        array, data=address, shape=lengths, strides=steps, itemsize=steps[-1], meminfo=None
+        array, data=address, shape=lengths, strides=steps, itemsize=item, meminfo=None
     )
     return array._getvalue()
 
 
 @intrinsic
 def view(typing_context, vector, start, shape):
-    """The numbers of a vector from ``start`` on as an array of that shape, not copied.
+    """The numbers of an array from ``start`` on as an array of that shape, not copied.
 
-    Nothing is checked, and the vector must outlive the array.
+    Nothing is checked, and the array that is given must outlive the other.
     """
 
     def lowered(context, builder, signature, arguments):
         vector, start, sizes = arguments
         numbers = arrayobj.make_array(signature.args[0])(context, builder, vector).data
-        return _array_at(context, builder, builder.gep(numbers, [start]), shape, sizes)
+        place = builder.gep(numbers, [start])
+        return _array_at(context, builder, place, shape, sizes, signature.args[0].dtype)
 
-    return _array_type(shape)(vector, types.intp, shape), lowered
+    return _array_type(shape, vector.dtype)(vector, types.intp, shape), lowered
 
 
 @intrinsic(prefer_literal=True)
@@ -106,9 +109,9 @@ def _eight_inverse_roots(typing_context, values, first):
         place = builder.bitcast(builder.gep(array.data, [arguments[1]]), eight.as_pointer())
         kind = ir.FunctionType(eight, [eight])
         root = cgutils.get_or_insert_function(builder.module, kind, "llvm.sqrt.v8f64")
-        roots = builder.call(root, [builder.load(place, align=_FLOAT_BYTES)])
+        roots = builder.call(root, [builder.load(place, align=_NUMBER_BYTES)])
         inverse = builder.fdiv(ir.Constant(eight, [1.0] * _LANES), roots)
-        builder.store(inverse, place, align=_FLOAT_BYTES)
+        builder.store(inverse, place, align=_NUMBER_BYTES)
         return context.get_dummy_value()
 
     return types.none(values, types.intp), lowered

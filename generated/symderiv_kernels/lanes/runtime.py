@@ -285,14 +285,15 @@ def _copysign(context, builder, signature, arguments):
 
 @intrinsic
 def chosen(typing_context, condition, value, other):
-    """``value`` in the lanes in which the condition holds, ``other`` in the rest."""
-    if condition != FLAGS:
+    """``value`` in the lanes in which the condition holds, ``other`` in the rest; also of one run."""
+    if condition != FLAGS and not isinstance(condition, types.Boolean):
         return None
 
     def lowered(context, builder, signature, arguments):
         return builder.select(*arguments)
 
-    return LANES(FLAGS, LANES, LANES), lowered
+    kind = LANES if condition == FLAGS else types.float64
+    return kind(condition, kind, kind), lowered
 
 
 @intrinsic
@@ -308,23 +309,15 @@ def any_lane(typing_context, condition):
 
 @intrinsic
 def lane_bits(typing_context, condition):
-    """A condition as an integer: bit l is that of lane l."""
+    """A condition as an integer: bit l is that of lane l; of one run the lowest."""
 
     def lowered(context, builder, signature, arguments):
-        bits = builder.bitcast(arguments[0], cgutils.ir.IntType(WIDTH))
+        bits = arguments[0]
+        if signature.args[0] == FLAGS:
+            bits = builder.bitcast(bits, cgutils.ir.IntType(WIDTH))
         return builder.zext(bits, cgutils.ir.IntType(64))
 
-    return types.int64(FLAGS), lowered
-
-
-@intrinsic
-def not_a_lane(typing_context):
-    """No lane."""
-
-    def lowered(context, builder, signature, arguments):
-        return cgutils.ir.Constant(_FLAGS, None)
-
-    return FLAGS(), lowered
+    return types.int64(FLAGS if condition == FLAGS else types.boolean), lowered
 
 
 # Memory.
@@ -470,6 +463,32 @@ def _set(context, builder, signature, arguments):
     place = _element(context, builder, signature, arguments)
     builder.store(arguments[2], place, align=_FLOAT_BYTES)
     return context.get_dummy_value()
+
+
+# For text that is compiled for one run and for eight: how many there are, from a right-hand side,
+# whose time is a double or the lanes of a vector, and from a value.
+
+
+@intrinsic
+def zero_of(typing_context, right_hand_side):
+    """Zero for the runs of a right-hand side."""
+
+    def lowered(context, builder, signature, arguments):
+        return _constant(0.0) if kind == LANES else context.get_constant(kind, 0.0)
+
+    single = right_hand_side.signature.args[0] == types.float64
+    kind = types.float64 if single else LANES
+    return kind(right_hand_side), lowered
+
+
+@intrinsic
+def width_of(typing_context, like):
+    """How many runs there are at a time."""
+
+    def lowered(context, builder, signature, arguments):
+        return context.get_constant(types.intp, WIDTH if like == LANES else 1)
+
+    return types.intp(like), lowered
 
 
 @intrinsic

@@ -1,9 +1,8 @@
-"""The Python side of the compiled stepper: first step, slices of steps, progress, interrupts."""
+"""The Python side of the stepper for one run: slices of steps, progress, interrupts, methods."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.switching import (
     TRIED,
     change,
@@ -22,25 +22,26 @@ from symderiv.integrate.steppers.switching import (
     stays,
 )
 from symderiv.integrate.steppers.walk import (
+    CHANGED,
     CONE_LEFT,
     DONE,
-    ENDS,
+    EXPLICIT,
     INTERRUPTED,
-    LIMITS,
+    NEXT,
     NOT_A_NUMBER,
     RUNNING,
+    STABILISED,
+    STAGES,
     STEP_LIMIT,
     STEP_UNDERFLOW,
     STIFF,
-    WALK,
+    STOP,
+    VALUES,
+    VECTORS,
+    memory_of,
+    runs_of,
 )
-from symderiv.problem.flat_layout import places
 from symderiv.storage.checkpoint import Checkpoint
-
-EXPLICIT = "explicit"
-STABILISED = "stabilised"
-
-_NAMES = WALK.names or ()
 
 REASONS = {
     DONE: "done",
@@ -54,11 +55,46 @@ REASONS = {
 
 
 @dataclass(frozen=True)
+class FlatProblem:
+    """What is integrated from alpha = 0.
+
+    Args:
+        rhs: ``flat_right_hand_side`` of a generated module.
+        state: at alpha = 0, shape (n,); not changed.
+        sizes: K, M, L.
+        parameters: in the layout of the generated modules.
+        asked: ascending times, the first may be 0; shape (P,).
+    """
+
+    rhs: Callable[..., None]
+    state: np.ndarray
+    sizes: np.ndarray
+    parameters: np.ndarray
+    asked: np.ndarray
+
+
+@dataclass(frozen=True)
+class StepLimits:
+    """What a run keeps to.
+
+    Args:
+        relative, absolute: tolerances of the local error, in the root-mean-square norm.
+        cone: relative enlargement of the diagonal in the cone test.
+        max_steps: steps, accepted and rejected, after which to stop.
+    """
+
+    relative: float
+    absolute: float
+    cone: float = 0.0
+    max_steps: int = 100_000_000
+
+
+@dataclass(frozen=True)
 class FlatResult:
     """What the stepper computed.
 
     ``results`` (reached, n) are the states at the first ``reached`` asked times, ``last_state`` (n)
-    the state at ``last_alpha``, the last accepted step.``error_sum`` adds up the estimated local
+    the state at ``last_alpha``, the last accepted step. ``error_sum`` adds up the estimated local
     errors, relative; ``cause`` is one of the values of :data:`REASONS`.
     """
 
@@ -78,76 +114,141 @@ class FlatResult:
         return REASONS[self.code]
 
 
-class _Memory:
-    """All that the steps to come depend on, and the results so far.
+class SteppedRun:
+    """A run of the stepper: all that the steps to come depend on, and the results so far."""
 
-    ``walk`` is the one record in ``walks``; compiled code takes the array, Python reads the record
-    by the names of its fields (attributes of records would be ten times as slow).
-    Of the stages only the first matters between slices, the slope at ``y``; ``times`` and ``ends``
-    are those of the last steps.
-    """
+    def __init__(self, problem: FlatProblem, limits: StepLimits) -> None:
+        state, parameters, asked = problem.state, problem.parameters, problem.asked
+        size = state.size
+        self._problem, self._most = problem, limits.max_steps
+        tolerances = np.array([[limits.relative, limits.absolute, limits.cone]])
+        self._runs = runs_of(state[None], parameters[None], tolerances, asked, problem.sizes)
+        fields = int(problem.sizes[0] + problem.sizes[1])
+        self._memory = memory_of(1, size, parameters.size, fields)
+        # attributes of records would be ten times as slow as their fields by name
+        self.walk = self._memory.walks[0]
+        numbers = self._memory.numbers
+        self.y, self.slope = numbers[:size], numbers[size : 2 * size]
+        direction = size * (STAGES + 1)
+        self._direction = numbers[direction : direction + size]
+        values = size * VECTORS + VALUES
+        self._limits = numbers[values - 3 : values]
+        self._constants = numbers[values : values + parameters.size]
+        self._steppers: dict[str, Callable[..., Any] | None] = {}
+        self._rhs: Any = problem.rhs
 
-    def __init__(self, state: np.ndarray, asked: np.ndarray) -> None:
-        self.asked = np.ascontiguousarray(asked, dtype=np.float64)
-        self.y = np.array(state, dtype=np.float64)
-        self.results = np.empty((asked.size, state.size))
-        self.stages = np.zeros((12, state.size))
-        self.times, self.ends = np.zeros(ENDS + 1), np.zeros((ENDS + 1, 2, state.size))
-        self.walks, self.walk = _record(WALK)
-        #: where the search for the fastest mode goes on
-        self.direction = np.zeros(state.size)
-        self.code = RUNNING
+    @property
+    def code(self) -> int:
+        """How the run ended."""
+        if self._runs.queue[NEXT] == 0 or self.walk["run"] >= 0:
+            return RUNNING
+        return int(self.walk["code"])
 
     @property
     def taken(self) -> int:
         """Steps, accepted and rejected."""
         return int(self.walk["accepted"] + self.walk["rejected"])
 
+    def advance(self, steps: int) -> None:
+        """Make at most so many steps."""
+        walk, method = self.walk, STABILISED if self.walk["stabilised"] else EXPLICIT
+        stepper = self._stepper(method)
+        if stepper is None:
+            change(walk)
+            return self.advance(steps)
+        # the explicit steps that stabilised ones replace are held back by stability, and far more
+        # accurate than asked: on a plateau, where errors grow, that accuracy would be missed
+        self._limits[:] = self._runs.tolerances[0]
+        self._limits[:2] *= STRICTER if method == STABILISED else 1.0
+        stepper(self._rhs, self._runs, self._memory, steps, self._most)
+        return None
+
+    def _stepper(self, method: str) -> Callable[..., Any] | None:
+        if method not in self._steppers:
+            self._steppers[method], self._rhs = stepper_for(self._problem.rhs, method)
+        return self._steppers[method]
+
+    def stop(self, code: int) -> None:
+        """End the run, with all results before the time that is reached."""
+        self._runs.queue[STOP] = code
+        self.advance(1)
+
+    def decide(self) -> None:
+        """Change the kind of steps, where it is time for that."""
+        walk = self.walk
+        if walk["stabilised"]:
+            changes = not stays(walk)
+        else:
+            changes = (
+                due(walk, float(self._runs.asked[-1]))
+                # compiled code does that too, but first it must be there; what was tried before is
+                # known from the walk, so that a run that goes on decides as one undisturbed
+                and (walk["rate"] > 0.0 or limited(walk, self.y, self.slope, self._slope_at))
+                and self._stepper(STABILISED) is not None
+                and pays(walk, self._tried())
+            )
+        if changes:
+            self.stop(CHANGED)
+            self._runs.queue[STOP], walk["run"], walk["code"] = RUNNING, 0, RUNNING
+            change(walk)
+
+    def _slope_at(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
+        self._problem.rhs(alpha, y, self._problem.sizes, self._problem.parameters, slope)
+
+    def _tried(self) -> float:
+        """How long stabilised steps could be, from one that is tried."""
+        walk = self.walk
+        step = float(walk["step"])
+        walk["step"], walk["stabilised"], walk["rate"] = TRIED * step, 1, 0.0
+        self.advance(-1)
+        found = float(walk["step"])
+        walk["step"], walk["stabilised"] = step, 0
+        return found
+
     @property
-    def filled(self) -> np.ndarray:
-        """The results so far."""
-        return self.results[: self.walk["results"]]
+    def usual_step(self) -> float:
+        """The step of the explicit method that would cost as much."""
+        step, rate = float(self.walk["step"]), float(self.walk["rate"])
+        return 12.0 * step / stages_for(step, rate) if self.walk["stabilised"] else step
 
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
-        entry = {name: np.array(self.walk[name]) for name in _NAMES}
-        entry |= {"y": self.y, "slope": self.stages[0], "code": np.array(self.code)}
-        entry |= {"times": self.times, "ends": self.ends, "direction": self.direction}
-        alpha = float(self.walk["alpha"])
+        memory, runs = self._memory, self._runs
+        entry = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
+        entry |= {"slope": self.slope, "direction": self._direction}
+        entry |= {"times": memory.times, "ends": memory.ends}
         # results that lag behind may still be added to these
-        checkpoint.keep(key, {**entry, "filled": self.filled.copy()}, f"alpha = {alpha:.6g}")
+        entry["filled"] = runs.results[0, : self.walk["results"]].copy()
+        checkpoint.keep(key, entry, f"alpha = {float(self.walk['alpha']):.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
         if entry is None:
             return
-        for name in _NAMES:
-            self.walk[name] = entry[name]
-        self.y[:], self.stages[0] = entry["y"], entry["slope"]
-        self.times[:], self.ends[:] = entry["times"], entry["ends"]
-        self.direction[:] = entry["direction"]
-        self.results[: self.walk["results"]] = entry["filled"]
-        self.code = int(entry["code"])
+        memory, runs = self._memory, self._runs
+        memory.walks.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
+        self.y[:], self.slope[:], self._direction[:] = (
+            entry[name] for name in ("y", "slope", "direction")
+        )
+        memory.times[:], memory.ends[:] = entry["times"], entry["ends"]
+        runs.results[0, : self.walk["results"]] = entry["filled"]
+        self._constants[:] = runs.constants[0]
 
     def result(self) -> FlatResult:
+        walk = self.walk
+        since = float(walk["since"])
         return FlatResult(
-            results=self.filled,
-            reached=int(self.walk["results"]),
-            last_alpha=float(self.walk["alpha"]),
-            last_state=self.y,
-            code=self.code,
-            steps=int(self.walk["accepted"]),
-            rejected=int(self.walk["rejected"]),
-            rhs_evaluations=int(self.walk["evaluations"]),
-            error_sum=float(self.walk["error_sum"]),
+            results=self._runs.results[0, : walk["results"]],
+            reached=int(walk["results"]),
+            last_alpha=float(walk["alpha"]),
+            last_state=self.y if self._runs.queue[NEXT] else self._problem.state,
+            code=self.code or int(self._runs.queue[STOP]),
+            steps=int(walk["accepted"]),
+            rejected=int(walk["rejected"]),
+            rhs_evaluations=int(walk["evaluations"]),
+            error_sum=float(walk["error_sum"]),
             method=EXPLICIT
-            if self.walk["since"] == 0.0
-            else f"{EXPLICIT} to alpha = {self.walk['since']:.4g}, then {STABILISED}",
+            if since == 0.0
+            else f"{EXPLICIT} to alpha = {since:.4g}, then {STABILISED}",
         )
-
-
-def _record(fields: np.dtype) -> tuple[np.ndarray, Any]:
-    """One record of zeros: the array that holds it, and itself, with its fields by name."""
-    array = np.zeros(1, dtype=fields)
-    return array, array[0]
 
 
 def _key(*inputs: np.ndarray) -> str:
@@ -173,279 +274,89 @@ _STEPS_BETWEEN_WATCHES = 1000
 
 
 def integrate_flat(
-    rhs: Callable[..., None],
-    state: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
+    problem: FlatProblem,
+    limits: StepLimits,
     *,
-    relative_tolerance: float,
-    absolute_tolerance: float,
-    cone_tolerance: float,
-    max_steps: int = 100_000_000,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
     watch: Watch | None = None,
-    advance: Callable[..., int] | None = None,
     stabilise: bool = True,
 ) -> FlatResult:
-    """Integrate from alpha = 0 to the last asked time; never raises for a failed integration.
+    """Integrate to the last asked time; never raises for a failed integration.
 
     Args:
-        rhs: ``flat_right_hand_side`` of a generated module (see ``advance``).
-        state: shape (n,), the state at alpha = 0; not changed.
-        sizes: K, M, L.
-        parameters: in the layout of the generated modules.
-        asked: ascending times, the first may be 0; shape (P,).
-        relative_tolerance, absolute_tolerance: of the local error, in the root-mean-square norm.
-        cone_tolerance: relative enlargement of the diagonal in the cone test.
-        max_steps: steps, accepted and rejected, after which to stop.
+        problem: what is integrated.
+        limits: tolerances and number of steps.
         progress: called about ten times a second.
         checkpoint: where to go on from and to keep what is needed for it; an integration that it
             holds as finished is not made again.
         watch: asked every 1000 steps whether to stop, with the cause "stiff".
-        advance: the compiled stepper; numba's when left out.
         stabilise: make stabilised steps where they are cheaper.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
-    memory = _Memory(state, asked)
-    walk = memory.walk
-    tolerances = relative_tolerance, absolute_tolerance, cone_tolerance
+    run = SteppedRun(problem, limits)
     key = ""
     if checkpoint is not None:
-        watched = float(watch is not None)
-        given = np.array([*tolerances, max_steps, watched, stabilise], dtype=np.float64)
-        key = _key(state, sizes, parameters, asked, given)
-        memory.restore(checkpoint.entry(key))
-    limits, limit = _record(LIMITS)
-    advanced = _Slices(advance, rhs, sizes, parameters, memory, limits)
-    limit["relative"], limit["absolute"], limit["cone"] = tolerances
-    # an evaluation takes about a nanosecond for each entry of the state
-    pace = max(16.0, _FIRST_SLICE / state.size)
+        tolerances = limits.relative, limits.absolute, limits.cone
+        given = np.array([*tolerances, limits.max_steps, watch is not None, stabilise])
+        arrays = problem.state, problem.sizes, problem.parameters, problem.asked
+        key = _key(*arrays, given.astype(np.float64))
+        run.restore(checkpoint.entry(key))
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
         with listening:
-            if not walk["started"]:
-                memory.code = _begin(rhs, memory, sizes, parameters, *tolerances[:2])
-            while memory.code == RUNNING:
-                if checkpoint is not None and _stopped(memory, checkpoint, key):
-                    memory.code = INTERRUPTED
-                    break
-                started = time.perf_counter()
-                taken = memory.taken
-                if taken >= max_steps:
-                    memory.code = STEP_LIMIT
-                    break
-                most = max_steps - taken
-                if stabilise:
-                    # at counts of steps, not at times of the clock: runs are repeatable
-                    if taken >= walk["decide"]:
-                        advanced.decide()
-                    most = min(most, int(walk["decide"]) - taken)
-                if watch is not None:
-                    to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
-                    due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
-                    if due and watch(float(walk["alpha"]), advanced.usual_step, memory.y):
-                        memory.code = STIFF
-                        break
-                    most = min(most, to_watch)
-                limit["steps"] = min(int(pace), most)
-                memory.code = advanced()
-                elapsed = time.perf_counter() - started
-                factor = _SLICE_SECONDS / max(elapsed, 1e-6)
-                if factor < 1.0 or limit["steps"] == int(pace):
-                    pace = max(1.0, limit["steps"] * min(4.0, factor))
-                if progress is not None:
-                    progress(float(walk["alpha"]), int(walk["accepted"]))
+            _advance(run, progress, checkpoint, key, watch, stabilise)
     except KeyboardInterrupt:
-        memory.code = INTERRUPTED
-    if memory.code in (STEP_LIMIT, INTERRUPTED, STIFF):
-        # the results that lag behind
-        advanced.fill()
-    if checkpoint is not None and memory.code != INTERRUPTED:
-        memory.keep(checkpoint, key)
-    return memory.result()
+        run.stop(INTERRUPTED)
+    if checkpoint is not None and run.code not in (RUNNING, INTERRUPTED):
+        run.keep(checkpoint, key)
+    return run.result()
 
 
-def _with_compiler(rhs: Callable[..., None]) -> tuple[Callable[..., int], Callable[..., None]]:
-    """numba's stepper, and the right-hand side as an argument for it."""
-    # here, because a run whose code is kept does without numba
-    from symderiv.compiled_code.compiled import as_argument
-    from symderiv.integrate.steppers.stepper import advance
-
-    return advance, as_argument(rhs)
-
-
-class _Slices:
-    """Slices of steps of one problem, with the room that they work in."""
-
-    def __init__(
-        self,
-        advance: Callable[..., int] | None,
-        rhs: Callable[..., None],
-        sizes: np.ndarray,
-        parameters: np.ndarray,
-        memory: _Memory,
-        limits: np.ndarray,
-    ) -> None:
-        fields = int(sizes[0] + sizes[1])
-        self._memory, self._limits = memory, limits
-        self._rhs = rhs
-        self._advance, value = (advance, rhs) if advance is not None else _with_compiler(rhs)
-        self._problem = value, memory.y, sizes, places(sizes), parameters
-        self._kept = memory.asked, memory.results, memory.walks
-        self._steps = memory.stages, memory.times, memory.ends
-        between, order = np.zeros((5, ENDS)), np.zeros(ENDS, dtype=np.int64)
-        self._covariance = np.zeros((fields, fields))
-        self._work = np.zeros((3, memory.y.size)), between, order, self._covariance
-        self._room = np.zeros((0, 0))
-
-    def __call__(self) -> int:
-        """At most so many steps as the limits say."""
-        memory = self._memory
-        if not memory.walk["stabilised"]:
-            return self._advance(
-                *self._problem, *self._kept, *self._steps, *self._work, self._limits
-            )
-        advance_stabilised = self._stabilised()
-        if advance_stabilised is None:
-            change(memory.walk)
-            return self()
-        self._room[-1] = memory.direction
-        # the explicit steps that these replace are held back by stability, and far more accurate
-        # than asked: on a plateau, where errors grow, that accuracy would be missed
-        limits = self._limits.copy()
-        limits["relative"] *= STRICTER
-        limits["absolute"] *= STRICTER
-        code = advance_stabilised(
-            *self._problem, *self._kept, *self._steps, self._room, *self._work[1:], limits
-        )
-        memory.direction[:] = self._room[-1]
-        return int(code)
-
-    def _stabilised(self) -> Callable[..., int] | None:
-        # here, because most runs get along without it
-        from symderiv.integrate.steppers.stabilised_code import ROOM, stabilised_code
-
-        if not self._room.size:
-            self._room = np.zeros((ROOM, self._memory.y.size))
-        return stabilised_code(self._rhs)
-
-    def fill(self) -> None:
-        """The results that lag behind."""
-        self._limits[0]["steps"] = 0
-        self()
-
-    def decide(self) -> None:
-        """Change the kind of steps, where it is time for that."""
-        memory, walk = self._memory, self._memory.walk
-        slope = memory.stages[0]
-        if walk["stabilised"]:
-            changes = not stays(walk)
-        else:
-            changes = (
-                due(walk, float(memory.asked[-1]))
-                # compiled code does that too, but first it must be there; what was tried before is
-                # known from the walk, so that a run that goes on decides as one undisturbed
-                and (walk["rate"] > 0.0 or limited(walk, memory.y, slope, self._slope))
-                and self._stabilised() is not None
-                and pays(walk, self._tried())
-            )
-        if changes:
-            self.fill()
-            change(walk)
-
-    def _slope(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
-        _, _, sizes, _, parameters = self._problem
-        self._rhs(alpha, y, sizes, parameters, slope)
-
-    def _tried(self) -> float:
-        """How long stabilised steps could be, from one that is tried."""
-        walk = self._memory.walk
-        step = float(walk["step"])
-        walk["step"], walk["stabilised"], self._limits[0]["steps"] = TRIED * step, 1, -1
-        walk["rate"] = 0.0
-        self()
-        found = float(walk["step"])
-        walk["step"], walk["stabilised"] = step, 0
-        return found
-
-    @property
-    def usual_step(self) -> float:
-        """The step of the explicit method that would cost as much."""
-        step, rate = float(self._memory.walk["step"]), float(self._memory.walk["rate"])
-        if not self._memory.walk["stabilised"]:
-            return step
-        return 12.0 * step / stages_for(step, rate)
+def _advance(
+    run: SteppedRun,
+    progress: Progress | None,
+    checkpoint: Checkpoint | None,
+    key: str,
+    watch: Watch | None,
+    stabilise: bool,
+) -> None:
+    """Slices of steps up to the end."""
+    walk = run.walk
+    # an evaluation takes about a nanosecond for each entry of the state
+    pace = max(16.0, _FIRST_SLICE / run.y.size)
+    while run.code == RUNNING:
+        if checkpoint is not None and _stopped(run, checkpoint, key):
+            return run.stop(INTERRUPTED)
+        started, taken, most = time.perf_counter(), run.taken, int(pace)
+        if stabilise:
+            # at counts of steps, not at times of the clock: runs are repeatable
+            if taken >= walk["decide"]:
+                run.decide()
+            most = min(most, int(walk["decide"]) - taken)
+        if watch is not None:
+            to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
+            is_due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
+            if is_due and watch(float(walk["alpha"]), run.usual_step, run.y):
+                return run.stop(STIFF)
+            most = min(most, to_watch)
+        run.advance(most)
+        factor = _SLICE_SECONDS / max(time.perf_counter() - started, 1e-6)
+        if factor < 1.0 or most == int(pace):
+            pace = max(1.0, most * min(4.0, factor))
+        if progress is not None:
+            progress(float(walk["alpha"]), int(walk["accepted"]))
+    return None
 
 
-def _stopped(memory: _Memory, checkpoint: Checkpoint, key: str) -> bool:
+def _stopped(run: SteppedRun, checkpoint: Checkpoint, key: str) -> bool:
     """Keep the state where that is due; tell whether to stop."""
     if checkpoint.stop_asked:
-        memory.keep(checkpoint, key)
+        run.keep(checkpoint, key)
         checkpoint.stop()
         return True
     if checkpoint.due:
-        memory.keep(checkpoint, key)
+        run.keep(checkpoint, key)
         checkpoint.write()
     return False
-
-
-def _begin(
-    rhs: Callable[..., None],
-    memory: _Memory,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    rtol: float,
-    atol: float,
-) -> int:
-    """The results at alpha = 0, the slope there and the first step; returns how that went."""
-    y, slope, asked, walk = memory.y, memory.stages[0], memory.asked, memory.walk
-    walk["started"] = 1
-    walk["results"] = np.count_nonzero(asked <= 0.0)
-    memory.filled[:] = y
-    rhs(0.0, y, sizes, parameters, slope)
-    walk["evaluations"] += 1
-    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(slope))):
-        return NOT_A_NUMBER
-    if walk["results"] == asked.size:
-        return DONE
-    memory.ends[0] = y, slope
-    with np.errstate(all="ignore"):
-        walk["step"] = _first_step(rhs, y, slope, sizes, parameters, float(asked[-1]), rtol, atol)
-    walk["evaluations"] += 1
-    walk["last_error"] = 1e-4
-    return RUNNING
-
-
-def _first_step(
-    rhs: Callable[..., None],
-    y: np.ndarray,
-    slope: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    end: float,
-    rtol: float,
-    atol: float,
-) -> float:
-    """A first step from the sizes of the solution, its slope and its curvature.
-
-    Source: :cite:`HairerNorsettWanner1993`, II.4.
-    """
-    scale = atol + rtol * np.abs(y)
-    counted = scale > 0.0
-
-    def norm(values: np.ndarray) -> float:
-        squares = np.square(values[counted] / scale[counted])
-        return math.sqrt(float(np.sum(squares)) / y.size)
-
-    d0, d1 = norm(y), norm(slope)
-    step = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, end)
-    moved = np.empty_like(y)
-    rhs(step, y + step * slope, sizes, parameters, moved)
-    largest = max(d1, norm((moved - slope) / step))
-    if not math.isfinite(largest):
-        return step
-    guess = max(1e-6, 1e-3 * step) if largest <= 1e-15 else (0.01 / largest) ** 0.125
-    return min(100.0 * step, guess, end)

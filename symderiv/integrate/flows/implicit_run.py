@@ -11,15 +11,21 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.flows.flat_run import EXPLICIT, FlatResult, Progress, integrate_flat
+from symderiv.integrate.flows.flat_run import (
+    FlatProblem,
+    FlatResult,
+    Progress,
+    StepLimits,
+    integrate_flat,
+)
 from symderiv.integrate.steppers.walk import (
     CONE_LEFT,
     DONE,
+    EXPLICIT,
     INTERRUPTED,
     NOT_A_NUMBER,
     RUNNING,
@@ -27,7 +33,6 @@ from symderiv.integrate.steppers.walk import (
     STEP_UNDERFLOW,
     STIFF,
 )
-from symderiv.problem.flat_layout import places
 from symderiv.storage.checkpoint import Checkpoint
 
 IMPLICIT = "implicit"
@@ -49,77 +54,41 @@ _PROGRESS_SECONDS = 0.1
 
 def integrate(
     method: str,
-    rhs: Callable[..., None],
-    state: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
+    problem: FlatProblem,
+    limits: StepLimits,
     *,
-    relative_tolerance: float,
-    absolute_tolerance: float,
-    cone_tolerance: float,
-    max_steps: int = 100_000_000,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
-    advance: Callable[..., int] | None = None,
 ) -> FlatResult:
     """As :func:`~symderiv.integrate.flows.flat_run.integrate_flat`, by the method asked for.
 
     Args:
         method: "explicit", "implicit", or "auto": explicit steps until the problem is found to be
             stiff and the rest of the way long enough for implicit ones to be faster.
+        problem, limits, progress, checkpoint: see there.
 
     Raises:
         InputError: an implicit method was asked for and needs too much memory.
     """
-    limits: dict[str, Any] = {
-        "relative_tolerance": relative_tolerance,
-        "absolute_tolerance": absolute_tolerance,
-        "cone_tolerance": cone_tolerance,
-    }
-    told: dict[str, Any] = {
-        "max_steps": max_steps,
-        "progress": progress,
-        "checkpoint": checkpoint,
-    }
-    explicit = partial(
-        integrate_flat, rhs, state, sizes, parameters, asked, **limits, **told, advance=advance
-    )
-    K, M, L = (int(size) for size in sizes)
-    size = K * (K + 1) // 2 + K * M
+    explicit = partial(integrate_flat, problem, limits, progress=progress, checkpoint=checkpoint)
+    K, _, L = (int(each) for each in problem.sizes)
+    size = _size_of_mode(problem)
     fits = L * size * size <= _MOST_ENTRIES and L * size * (K + size) <= _MOST_ENTRIES
-    first = FlatResult(
-        results=np.empty((0, state.size)),
-        reached=0,
-        last_alpha=0.0,
-        last_state=np.array(state, dtype=np.float64),
-        code=STIFF,
-        steps=0,
-        rejected=0,
-        rhs_evaluations=0,
-        error_sum=0.0,
-        method=IMPLICIT,
-    )
     if method == "implicit" and not fits:
         raise InputError(
             f"the implicit method keeps {L} matrices of {size} x {size} numbers, "
             'which is too much; use "auto", or compression = "on"',
             argument="time.method",
         )
-    if method != "implicit":
-        watch = None
-        if method == "auto" and fits:
-            watch = _Watch(rhs, sizes, parameters, float(asked[-1]), relative_tolerance)
-        first = explicit(watch=watch, stabilise=method == "auto")
-        if first.code != STIFF:
-            return first
-        first = replace(
-            first, method=f"{EXPLICIT} to alpha = {first.last_alpha:.4g}, then {IMPLICIT}"
-        )
-    result = _continue(
-        first, rhs, sizes, parameters, asked, limits, max_steps, progress, checkpoint
-    )
-    if method == "implicit" or result.code in (DONE, STEP_LIMIT, INTERRUPTED):
+    if method == "implicit":
+        return _continue(_nothing_done(problem), problem, limits, progress, checkpoint)
+    watch = _Watch(problem, limits.relative) if method == "auto" and fits else None
+    first = explicit(watch=watch, stabilise=method == "auto")
+    if first.code != STIFF:
+        return first
+    first = replace(first, method=f"{EXPLICIT} to alpha = {first.last_alpha:.4g}, then {IMPLICIT}")
+    result = _continue(first, problem, limits, progress, checkpoint)
+    if result.code in (DONE, STEP_LIMIT, INTERRUPTED):
         return result
     # what implicit steps fail at, explicit ones may still do
     slow = explicit(stabilise=False)
@@ -131,21 +100,25 @@ def integrate(
     )
 
 
+def _size_of_mode(problem: FlatProblem) -> int:
+    """How many numbers of Q and r belong to one eigenvalue."""
+    K, M, _ = (int(each) for each in problem.sizes)
+    return K * (K + 1) // 2 + K * M
+
+
+def _nothing_done(problem: FlatProblem) -> FlatResult:
+    """What implicit steps go on from at alpha = 0."""
+    state = np.array(problem.state, dtype=np.float64)
+    return FlatResult(np.empty((0, state.size)), 0, 0.0, state, STIFF, 0, 0, 0, 0.0, IMPLICIT)
+
+
 class _Watch:
     """Tells, from time to time, whether to leave the explicit steps."""
 
-    def __init__(
-        self,
-        rhs: Callable[..., None],
-        sizes: np.ndarray,
-        parameters: np.ndarray,
-        end: float,
-        tolerance: float,
-    ) -> None:
-        self._problem = rhs, sizes, parameters
-        self._end = end
-        K, M, L = (int(size) for size in sizes)
-        size = K * (K + 1) // 2 + K * M
+    def __init__(self, problem: FlatProblem, tolerance: float) -> None:
+        self._problem = problem.rhs, problem.sizes, problem.parameters
+        self._end = float(problem.asked[-1])
+        L, size = int(problem.sizes[2]), _size_of_mode(problem)
         evaluation = 0.35 + 0.0006 * L * size
         # formulas of order 5 at most, so tight tolerances cost many steps
         steps = 300.0 * max(1.0, 1e-9 / tolerance) ** 0.5
@@ -164,17 +137,13 @@ class _Watch:
 
 def _continue(
     first: FlatResult,
-    rhs: Callable[..., None],
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
-    limits: dict[str, Any],
-    max_steps: int,
+    problem: FlatProblem,
+    limits: StepLimits,
     progress: Progress | None,
     checkpoint: Checkpoint | None,
 ) -> FlatResult:
     """Implicit steps from where ``first`` ended; a run that is resumed makes them again."""
-    run = _Implicit(first, rhs, sizes, parameters, asked, limits)
+    run = _Implicit(first, problem, limits)
     reported = time.perf_counter()
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
@@ -186,7 +155,7 @@ def _continue(
                     checkpoint.stop()
                     run.code = INTERRUPTED
                     break
-                if first.steps + first.rejected + run.steps >= max_steps:
+                if first.steps + first.rejected + run.steps >= limits.max_steps:
                     run.code = STEP_LIMIT
                     break
                 if not run.step():
@@ -203,29 +172,21 @@ def _continue(
 class _Implicit:
     """A run of implicit steps: where it is, and the results so far."""
 
-    def __init__(
-        self,
-        first: FlatResult,
-        rhs: Callable[..., None],
-        sizes: np.ndarray,
-        parameters: np.ndarray,
-        asked: np.ndarray,
-        limits: dict[str, Any],
-    ) -> None:
+    def __init__(self, first: FlatResult, problem: FlatProblem, limits: StepLimits) -> None:
         from symderiv.integrate.steppers.stiff import StiffEquations
 
-        self.equations = StiffEquations(rhs, sizes, parameters)
-        self.first, self.asked, self.limits = first, asked, limits
+        sizes, parameters = problem.sizes, problem.parameters
+        self.equations = StiffEquations(problem.rhs, sizes, parameters)
+        self.first, self.asked, self.limits = first, problem.asked, limits
         self.flat, self.alpha = first.last_state, first.last_alpha
-        self.results = np.empty((asked.size, self.flat.size))
+        self.results = np.empty((self.asked.size, self.flat.size))
         self.results[: first.reached] = first.results
         self.reached, self.steps, self.code = first.reached, 0, RUNNING
         self._fill(lambda alpha: self.flat)
         self._start = self.equations.pack(self.flat)
         self._scale = self.equations.scale(self._start)
-        self._relative = max(_TIGHTER * limits["relative_tolerance"], _LEAST_RELATIVE)
-        self._covariance = np.zeros((int(sizes[0] + sizes[1]),) * 2)
-        self._layout = sizes, places(sizes), parameters
+        self._relative = max(_TIGHTER * limits.relative, _LEAST_RELATIVE)
+        self._layout = sizes, parameters
 
     def begin(self) -> None:
         """Make the solver, where there is anything to solve."""
@@ -243,9 +204,7 @@ class _Implicit:
                 start,
                 float(self.asked[-1]),
                 rtol=relative,
-                atol=np.maximum(
-                    _TIGHTER * self.limits["absolute_tolerance"], _unseen(relative) * self._scale
-                ),
+                atol=np.maximum(_TIGHTER * self.limits.absolute, _unseen(relative) * self._scale),
                 # the blocks of a single mode cannot be told from the effect of its sums
                 jac=equations.jacobian if equations.separable else None,
             )
@@ -283,7 +242,7 @@ class _Implicit:
         return True
 
     def result(self) -> FlatResult:
-        first, relative = self.first, self.limits["relative_tolerance"]
+        first, relative = self.first, self.limits.relative
         return replace(
             first,
             results=self.results[: self.reached],
@@ -304,15 +263,12 @@ class _Implicit:
             self.reached += 1
 
     def _outside(self, state: np.ndarray) -> bool:
-        from symderiv.integrate.steppers.stepper import field_covariance, outside_cone
+        from symderiv.integrate.steppers.cone import is_outside
 
-        covariance = self._covariance
-        field_covariance(state, *self._layout, covariance)
         # what the tolerances leave of a student that dies out may be below zero
-        largest = np.max(self._scale[-self.equations.size :])
-        students = np.arange(self.equations.K)
-        covariance[students, students] += 10.0 * self._relative * largest
-        return outside_cone(covariance, self.limits["cone_tolerance"])
+        largest = float(np.max(self._scale[-self.equations.size :]))
+        slack = 10.0 * self._relative * largest
+        return is_outside(state, *self._layout, self.limits.cone, slack)
 
 
 def _unseen(relative_tolerance: float) -> float:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
-from symderiv.integrate.steppers.walk import INTERRUPTED
-from symderiv.problem.flat_layout import places
+from symderiv.integrate.steppers.walk import ENDED, INTERRUPTED, STOP, memory_of, runs_of
 
 __all__ = ["LARGEST_STATE", "LaneResults", "LaneTask", "Told", "integrate_lanes"]
 
@@ -22,7 +21,12 @@ LARGEST_STATE = 1000
 #: Called with the number of runs that have ended.
 Told = Callable[[int], None]
 
+#: Runs at a time.
+WIDTH = 8
+
 _POLL_SECONDS = 0.1
+# Steps of all runs together: no slices are made.
+_ALL = 2**62
 
 
 @dataclass(frozen=True)
@@ -96,64 +100,43 @@ def integrate_lanes(
         InputError: the states at all times do not fit into memory.
     """
     # compiled code is loaded by whoever needs it
-    from symderiv.integrate.steppers import lane_stepper as lanes
+    from symderiv.compiled_code.compiled import as_argument
+    from symderiv.integrate.steppers.stepper import LANE_RIGHT_HAND_SIDE, stepper
 
     asked, sizes = task.asked, task.sizes
     n, size = task.starts.shape
     check_memory(
         8.0 * n * size * (asked.size + 2), f"{n} runs with {asked.size} points", argument="points"
     )
-    results = np.empty((n, asked.size, size))
-    last, ended = np.empty((n, size)), np.zeros((n, lanes.COLUMNS))
-    ended[:, lanes.CODE] = INTERRUPTED
-    last[:] = task.starts
-    queue = np.zeros(3, dtype=np.int64)
-    seconds = [0.0] * threads
+    runs = runs_of(task.starts, task.constants, task.tolerances, asked, sizes)
+    advance, seconds = stepper(WIDTH), [0.0] * threads
+    right_hand_side = as_argument(task.right_hand_side, LANE_RIGHT_HAND_SIDE)
 
     def work(thread: int) -> None:
         started = time.perf_counter()
-        lanes.run_lanes(
-            task.right_hand_side,
-            queue,
-            task.starts,
-            task.constants,
-            task.tolerances,
-            sizes,
-            places(sizes),
-            asked,
-            results,
-            last,
-            ended,
-            max_steps,
-            *lanes.workspace(size, task.constants.shape[1], int(sizes[0] + sizes[1])),
-        )
+        memory = memory_of(WIDTH, size, task.constants.shape[1], int(sizes[0] + sizes[1]))
+        advance(right_hand_side, runs, memory, _ALL, max_steps)
         seconds[thread] = time.perf_counter() - started
 
     with ThreadPoolExecutor(threads) as pool:
-        working = [pool.submit(work, thread) for thread in range(threads)]
-        _watched(working, queue, lanes.STOP, lanes.ENDED, progress)
+        _watched([pool.submit(work, thread) for thread in range(threads)], runs.queue, progress)
+    ended = runs.ended
     return LaneResults(
-        states=results,
-        reached=ended[:, lanes.RESULTS].astype(np.int64),
-        last_states=last,
+        states=runs.results,
+        reached=ended["results"].copy(),
+        last_states=runs.last,
         errors=np.full((n, asked.size), np.nan),
-        codes=ended[:, lanes.CODE].astype(np.int64),
-        alpha_end=ended[:, lanes.ALPHA].copy(),
-        error_sum=ended[:, lanes.ERROR_SUM].copy(),
-        steps=ended[:, lanes.ACCEPTED].astype(np.int64),
-        rejected=ended[:, lanes.REJECTED].astype(np.int64),
-        evaluations=ended[:, lanes.EVALUATIONS].astype(np.int64),
+        codes=ended["code"].copy(),
+        alpha_end=ended["alpha"].copy(),
+        error_sum=ended["error_sum"].copy(),
+        steps=ended["accepted"].copy(),
+        rejected=ended["rejected"].copy(),
+        evaluations=ended["evaluations"].copy(),
         seconds=sum(seconds),
     )
 
 
-def _watched(
-    working: Sequence[Future[None]],
-    queue: np.ndarray,
-    stop: int,
-    ended: int,
-    progress: Told | None,
-) -> None:
+def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:
     """Wait for all threads; an interrupt makes them end."""
     left = set(working)
     while left:
@@ -162,6 +145,6 @@ def _watched(
             for each in done:
                 each.result()
             if progress is not None:
-                progress(int(queue[ended]))
+                progress(int(queue[ENDED]))
         except KeyboardInterrupt:
-            queue[stop] = 1
+            queue[STOP] = INTERRUPTED

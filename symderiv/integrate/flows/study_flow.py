@@ -12,7 +12,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.compression import Mode
-from symderiv.integrate.flows.flat_run import FlatResult, Progress
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
 from symderiv.integrate.flows.implicit_run import IMPLICIT, LEAST_TOLERANCE, integrate
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
@@ -103,25 +103,22 @@ class Flow:
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
-        asked = self.study.time
-        start = self.begin
         self.check_memory()
+        rhs, start, asked = self.code.right_hand_side, self.begin, self.study.alpha
         return integrate(
-            asked.method,
-            self.code.right_hand_side,
-            start,
-            self.sizes,
-            self.parameters,
-            self.study.alpha,
-            relative_tolerance=tolerance,
-            absolute_tolerance=asked.absolute_tolerance * tolerance / asked.relative_tolerance,
-            # rounding and the tolerance may put a matrix on the edge of the cone just outside
-            cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
-            max_steps=most,
+            self.study.time.method,
+            FlatProblem(rhs, start, self.sizes, self.parameters, asked),
+            self.step_limits(tolerance, most),
             progress=progress,
             checkpoint=self.checkpoint,
-            advance=self.code.advance,
         )
+
+    def step_limits(self, tolerance: float, most: int) -> StepLimits:
+        """Tolerances of steps, the absolute one with the relative one, and their number."""
+        asked = self.study.time
+        absolute = asked.absolute_tolerance * tolerance / asked.relative_tolerance
+        # rounding and the tolerance may put a matrix on the edge of the cone just outside
+        return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most)
 
     def keep_code(self) -> None:
         """Keep the compiled code for the next process."""

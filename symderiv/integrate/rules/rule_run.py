@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.flows.flat_run import FlatResult, Progress, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, integrate_flat
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -131,19 +131,10 @@ class RuleFlow(Flow):
             progress: called about ten times a second with the time since its begin.
             right_hand_side: the module's own when left out.
         """
-        asked_for = self.study.time
+        rhs = right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M)
         return integrate_flat(
-            right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M),
-            begin,
-            self.sizes,
-            parameters,
-            asked,
-            relative_tolerance=tolerance,
-            absolute_tolerance=asked_for.absolute_tolerance
-            * tolerance
-            / asked_for.relative_tolerance,
-            cone_tolerance=min(1e-2, 1e-10 + 1e3 * tolerance),
-            max_steps=most,
+            FlatProblem(rhs, begin, self.sizes, parameters, asked),
+            self.step_limits(tolerance, most),
             progress=progress,
             checkpoint=self.checkpoint,
         )

@@ -10,15 +10,7 @@ from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.rules.phases import RATES
 from symderiv.integrate.rules.rule_functions import schedule_of
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.steppers.stepper import (
-    CONE_LEFT,
-    DONE,
-    NOT_A_NUMBER,
-    STEP_LIMIT,
-    field_covariance,
-    outside_cone,
-)
-from symderiv.problem.flat_layout import places
+from symderiv.integrate.steppers.walk import CONE_LEFT, DONE, NOT_A_NUMBER, STEP_LIMIT
 
 
 class StepsFlow(RuleFlow):
@@ -73,10 +65,10 @@ class StepsFlow(RuleFlow):
         """Whether a state can be gone on from."""
         if not np.isfinite(state).all():
             return NOT_A_NUMBER
-        size = self.state.K + self.state.M
-        covariance = np.empty((size, size))
-        field_covariance(state, self.sizes, places(self.sizes), self.parameters, covariance)
-        if outside_cone(covariance, 1e-10 + 1e3 * min(tolerance, 1e-5)):
+        # here, because numba is loaded by what computes with it
+        from symderiv.integrate.steppers.cone import is_outside
+
+        if is_outside(state, self.sizes, self.parameters, 1e-10 + 1e3 * min(tolerance, 1e-5)):
             return CONE_LEFT
         return STEP_LIMIT if enough else DONE
 

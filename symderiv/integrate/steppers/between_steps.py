@@ -17,16 +17,15 @@ less accurate one, see :func:`hermite_weights`.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
-from symderiv.compiled_code.compiled import compiled
-from symderiv.integrate.steppers.walk import ENDS
+from symderiv.compiled_code.compiled import compiled, part_of_compiled
+from symderiv.integrate.steppers.walk import ENDS, RUNNING
 
-__all__ = ["BETWEEN", "ENDS", "hermite_constants", "hermite_weights"]
-
-#: The largest estimated error of a result between steps, in the tolerance of a step. It is a mean
-#: over the entries of a state at one place; errors elsewhere and of single entries are larger.
-BETWEEN = 0.1
+__all__ = ["ENDS", "Ends", "fill_results", "hermite_constants", "hermite_weights"]
 
 
 @compiled()
@@ -69,3 +68,151 @@ def hermite_weights(
         squared = basis * basis
         weights[0, i] += squared * (1.0 - 2.0 * away * constants[1, i])
         weights[1, i] += squared * away
+
+
+class Ends(NamedTuple):
+    """The ends of the last steps of one run, with the room for what goes through them.
+
+    Args:
+        times, states: see :class:`~symderiv.integrate.steppers.walk.Memory`; those of one run.
+        there, order: times of the ends that are used, ascending, and where they stand.
+        constants, weights: shape (2, ENDS).
+        scratch: room for a state.
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+    there: np.ndarray
+    order: np.ndarray
+    constants: np.ndarray
+    weights: np.ndarray
+    scratch: np.ndarray
+
+
+@part_of_compiled
+def fill_results(walk, asked, results, ends, tolerances, control):  # type: ignore[no-untyped-def]
+    """Fill the results of a run up to two steps before the last one, or all if it has ended.
+
+    Where a shorter step is needed for that, ``walk.inside`` says from which end, and
+    ``walk.halving`` whether it goes to the middle of the step there, not to the next result.
+
+    Args:
+        walk: a record of :data:`~symderiv.integrate.steppers.walk.WALK`.
+        asked, results: shapes (A,) and (A, S).
+        ends: see :class:`Ends`.
+        tolerances: relative and absolute.
+        control: of the steps, see :class:`~symderiv.integrate.flows.control.Control`.
+    """
+    walk.inside, walk.halving = -1, 0
+    newest, last = walk.accepted, walk.code != RUNNING
+    if newest < ENDS - 1 and not last:
+        return
+    # the step that begins at end number e
+    for e in range(max(0, newest - ENDS + 1), newest if last else newest - 2):
+        stop = ends.times[(e + 1) % ENDS]
+        count = 0
+        while walk.results < asked.size and asked[walk.results] <= stop:
+            alpha = asked[walk.results]
+            result = results[walk.results]
+            if alpha == stop:
+                state = ends.states[(e + 1) % ENDS, 0]
+                for c in range(result.size):
+                    result[c] = state[c]
+            else:
+                if count == 0 and alpha > walk.own_until:
+                    count = _prepared(walk, e, ends, tolerances, control)
+                if count == 0:
+                    walk.inside = e
+                    return
+                _clear(ends.weights)
+                hermite_weights(
+                    alpha, ends.there[:count], ends.constants[:, :count], ends.weights[:, :count]
+                )
+                _through(ends, count, result)
+            walk.results += 1
+
+
+@part_of_compiled
+def _prepared(walk, e, ends, tolerances, control):  # type: ignore[no-untyped-def]
+    """How many ends to go through for results in the step after end ``e``; 0 for shorter steps."""
+    newest = walk.accepted
+    oldest = max(0, newest - ENDS + 1)
+    count = newest - oldest + 1
+    for i in range(count):
+        ends.order[i] = (oldest + i) % ENDS
+        ends.there[i] = ends.times[ends.order[i]]
+    if walk.halved == e:
+        count = _with_middle(ends, count, e - oldest)
+    begin, end = e % ENDS, (e + 1) % ENDS
+    # the difference that leaving out the end farthest from here makes
+    at = ends.times[begin] + 0.75 * (ends.times[end] - ends.times[begin])
+    _clear(ends.weights)
+    hermite_constants(ends.there[:count], ends.constants[:, :count])
+    hermite_weights(at, ends.there[:count], ends.constants[:, :count], ends.weights[:, :count])
+    for i in range(count):
+        ends.weights[0, i] *= -1.0
+        ends.weights[1, i] *= -1.0
+    first = 1 if at - ends.there[0] > ends.there[count - 1] - at else 0
+    fewer = slice(first, first + count - 1)
+    hermite_constants(ends.there[fewer], ends.constants[:, fewer])
+    hermite_weights(at, ends.there[fewer], ends.constants[:, fewer], ends.weights[:, fewer])
+    _through(ends, count, ends.scratch)
+    error = _norm(ends.scratch, ends.states[begin, 0], ends.states[end, 0], tolerances)
+    if error <= control.between:
+        hermite_constants(ends.there[:count], ends.constants[:, :count])
+        return count
+    if control.halves and walk.halved != e:
+        walk.halving = 1
+    else:
+        walk.own_until = ends.times[end]
+    return 0
+
+
+@part_of_compiled
+def _with_middle(ends, count, place):  # type: ignore[no-untyped-def]
+    """Put the middle of the step after ``place`` among the ends, and leave one out if need be."""
+    there, order, middle = ends.there, ends.order, ends.times[ENDS]
+    if count == ENDS and middle - there[0] > there[count - 1] - middle:
+        for i in range(place):
+            there[i], order[i] = there[i + 1], order[i + 1]
+        place -= 1
+        count -= 1
+    elif count == ENDS:
+        count -= 1
+    for i in range(count, place + 1, -1):
+        there[i], order[i] = there[i - 1], order[i - 1]
+    there[place + 1], order[place + 1] = middle, ENDS
+    return count + 1
+
+
+@part_of_compiled
+def _clear(weights):  # type: ignore[no-untyped-def]
+    # an assignment to a slice would compile the texts of its errors, which takes seconds
+    for row in range(weights.shape[0]):
+        for i in range(weights.shape[1]):
+            weights[row, i] = 0.0
+
+
+@part_of_compiled
+def _through(ends, count, out):  # type: ignore[no-untyped-def]
+    """The weighted sum of values and slopes at the ends that are used."""
+    for i in range(count):
+        value, slope = ends.weights[0, i], ends.weights[1, i]
+        end = ends.states[ends.order[i]]
+        if i == 0:
+            for c in range(out.size):
+                out[c] = value * end[0, c] + slope * end[1, c]
+        else:
+            for c in range(out.size):
+                out[c] += value * end[0, c] + slope * end[1, c]
+
+
+@part_of_compiled
+def _norm(error, first, second, tolerances):  # type: ignore[no-untyped-def]
+    """The root mean square of an error in units of the tolerance at two states."""
+    relative, absolute = tolerances
+    total = 0.0
+    for c in range(error.size):
+        scale = absolute + relative * max(abs(first[c]), abs(second[c]))
+        total += (error[c] / max(scale, 1e-300)) ** 2
+    return math.sqrt(total / error.size)

@@ -2,6 +2,7 @@
 
 Rounded to doubles: ``NODES`` (12) and ``STAGES`` (12, 12), ``SOLUTION`` (12) the weights of order
 8, ``ERROR_5`` and ``ERROR_3`` (12) the differences to the embedded solutions of order 5 and 3.
+``CONTROL``: how long steps are.
 
 ``ERROR_6`` (12) is this project's: for y' = z y / h the two differences almost vanish at z = -5.4
 and z = -4.7, so that a step which nears the limit of stability at z = -6.1 is accepted with an
@@ -17,6 +18,21 @@ conditions and SciPy's copy of the table are checked in ``tests/unit/dynamics``.
 from __future__ import annotations
 
 import numpy as np
+
+from symderiv.integrate.steppers.walk import Control
+
+CONTROL = Control(
+    safety=0.9,
+    proportional=1.0 / 8.0 - 0.2 * 0.04,
+    integral=0.04,
+    least_growth=1.0 / 3.0,
+    largest_growth=6.0,
+    retry=1.0 / 8.0 - 0.2 * 0.04,
+    largest_shrink=1.0 / 3.0,
+    outside=0.0,
+    between=0.1,
+    halves=1.0,
+)
 
 # Rows as {column: coefficient}; what is not named is zero.
 _NODES = (

@@ -1,31 +1,21 @@
 """The compiled code of a run: from the file that an earlier run left, or from numba.
 
-The file (:mod:`symderiv.compiled_code.machine_code`) belongs to one solver module and one pair (K,
-M); numba and the solver module are not imported where it is there.
+A file (:mod:`symderiv.compiled_code.machine_code`) belongs to one solver module and one pair
+(K, M), another to the stepper of a method; numba and the solver module are not imported where they
+are there.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import symderiv_kernels.layout
-
-import symderiv
 from symderiv.compiled_code.machine_code import MachineCode, code_path, is_possible, load
+from symderiv.integrate.steppers.stepper_sources import stepper_digest
+from symderiv.integrate.steppers.walk import EXPLICIT
 from symderiv.storage.kernels import Kernel
-
-#: All that ``advance`` is compiled from, beside what a solver module brings.
-_SOURCES = (
-    "compiled_code/compiled.py",
-    "integrate/steppers",
-    "integrate/flows",
-    "problem/flat_layout.py",
-)
 
 
 @dataclass(frozen=True)
@@ -35,55 +25,81 @@ class RunCode:
     Attributes:
         right_hand_side: on flat vectors, for K students and M teachers.
         generalization_error: of Q, R, T, v and the teacher's weights.
-        advance: the stepper; None for numba's.
     """
 
     right_hand_side: Callable[..., None]
     generalization_error: Callable[..., float]
-    advance: Callable[..., int] | None = None
 
 
 # Files that were read or written in this process, and those that could not be written.
-_known: dict[Path, RunCode | None] = {}
+_known: dict[Path, dict[str, MachineCode] | None] = {}
+_ADVANCE = "advance"
 
 
 def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
     """The compiled code of a run, without numba where an earlier one left it."""
     path = _path(kernel, K, M)
-    if path is not None:
-        found = _known.get(path) or _read(path)
-        if found is not None:
-            _known[path] = found
-            return found
+    found = path and _read(path)
+    if found and _read(_stepper_path(EXPLICIT)):
+        return RunCode(**found)
     return RunCode(kernel.right_hand_side_for(K, M), kernel.module.generalization_error)
 
 
 def keep_code(kernel: Kernel, K: int, M: int, code: RunCode) -> None:
     """Keep the code of a run that was made, for the next process; once in each."""
     path = _path(kernel, K, M)
-    if path is None or path in _known or code.advance is not None:
+    if path is None or path in _known or isinstance(code.right_hand_side, MachineCode):
         return
-    from symderiv.compiled_code import object_code
-    from symderiv.integrate.steppers.stepper import advance
-
     _known[path] = None
-    object_code.keep(
-        path,
-        {
-            "advance": advance,
-            "right_hand_side": code.right_hand_side,
-            "generalization_error": code.generalization_error,
-        },
-    )
+    if not _stepper_path(EXPLICIT).exists():
+        _keep_stepper(EXPLICIT)
+    _keep(path, vars(code))
 
 
-def _read(path: Path) -> RunCode | None:
-    found: dict[str, MachineCode] | None = load(path)
-    if found is None:
-        return None
-    names = ("right_hand_side", "generalization_error", "advance")
-    parts: list[Any] = [found.get(name) for name in names]
-    return None if None in parts else RunCode(*parts)
+def stepper_for(
+    right_hand_side: Callable[..., None], method: str
+) -> tuple[Callable[..., None] | None, Any]:
+    """The stepper of a method for a right-hand side of numba's or of the kept code.
+
+    A right-hand side that came without its compiler can be called by such code only; where the
+    stepper is not kept numba makes it.
+
+    Returns:
+        The stepper, None where it cannot be kept; and the right-hand side as an argument for it.
+    """
+    if not isinstance(right_hand_side, MachineCode):
+        # here, because a run whose code is kept does without numba
+        from symderiv.compiled_code.compiled import as_argument
+        from symderiv.integrate.steppers.stepper import stepper
+
+        return stepper(1, method), as_argument(right_hand_side)
+    path = _stepper_path(method)
+    found = _read(path)
+    if found is None and path not in _known:
+        _known[path] = None
+        _keep_stepper(method)
+        _known.pop(path)
+        found = _known[path] = _read(path)
+    return (found or {}).get(_ADVANCE), right_hand_side
+
+
+def _keep_stepper(method: str) -> None:
+    from symderiv.integrate.steppers.stepper import stepper
+
+    _keep(_stepper_path(method), {_ADVANCE: stepper(1, method)})
+
+
+def _keep(path: Path, functions: Mapping[str, Any]) -> None:
+    from symderiv.compiled_code import object_code
+
+    object_code.keep(path, functions)
+
+
+def _read(path: Path) -> dict[str, MachineCode] | None:
+    found = _known.get(path) or load(path)
+    if found is not None:
+        _known[path] = found
+    return found
 
 
 def _path(kernel: Kernel, K: int, M: int) -> Path | None:
@@ -93,12 +109,5 @@ def _path(kernel: Kernel, K: int, M: int) -> Path | None:
     return code_path(f"run {K} {M}", (kernel.digests, stepper_digest()))
 
 
-@cache
-def stepper_digest() -> str:
-    digest = hashlib.sha256(Path(str(symderiv_kernels.layout.__file__)).read_bytes())
-    engine = Path(str(symderiv.__file__)).parent
-    for source in _SOURCES:
-        place = engine / source
-        for path in sorted(place.glob("*.py")) if place.is_dir() else [place]:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _stepper_path(method: str) -> Path:
+    return code_path(f"{method} steps", (stepper_digest(),))

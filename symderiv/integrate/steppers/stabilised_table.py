@@ -17,6 +17,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from symderiv.integrate.steppers.walk import Control
+
+CONTROL = Control(
+    safety=0.8,
+    proportional=0.2,
+    integral=0.08,
+    least_growth=0.3,
+    largest_growth=2.0,
+    retry=0.25,
+    largest_shrink=0.2,
+    # the error of a long step may leave the cone
+    outside=6.0,
+    between=1.0,
+    halves=0.0,
+)
+
 # Degree: recurrence, stages, solution, second solution.
 # fmt: off
 _METHODS: dict[int, tuple[tuple[float, ...], ...]] = {

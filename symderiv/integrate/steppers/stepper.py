@@ -1,28 +1,39 @@
-"""Adaptive Dormand-Prince 8(5,3) steps in compiled code, for any generated right-hand side.
+"""The time stepper, compiled: adaptive steps of one run, or of eight at a time, one in each lane.
 
-The compiled function :func:`advance` takes the right-hand side as a value, so it is compiled once
-for all solver modules. It works in slices: it makes at most a given number of steps, leaves its
-whole state in the arrays it was given and returns, so that Python can show progress or be stopped.
-What happens once, the first step, is plain Python in :mod:`symderiv.integrate.flows.flat_run`:
-the first run on a machine waits for all that is here to be compiled.
+What differs from method to method is one call, which makes a step from a table (explicit ones of
+order 8(5,3), :mod:`~symderiv.integrate.steppers.explicit_steps`; stabilised ones of order 4,
+:mod:`~symderiv.integrate.steppers.stabilised`), and the numbers of its
+:class:`~symderiv.integrate.steppers.walk.Control`. The choice of steps, results between them, the
+cone and the ways to end are the same, and so is the text for one run and eight: its values are
+doubles or lane values of ``symderiv_kernels.lanes.runtime``.
+
+The right-hand side is a value, so that the stepper is compiled once for all solver modules, and
+only for the method and the number of runs that is asked for. It works in slices: it makes at most a
+given number of steps, leaves its whole state in the memory it was given and returns, so that Python
+can show progress or be stopped. Nothing is allocated here and nothing is raised: the code for one
+run also runs without its compiler (:mod:`symderiv.compiled_code.machine_code`).
+
+Each lane has its own time, step, tolerances, constants and events; lanes differ in what they
+accept, and a lane whose run has ended takes the next one from the queue at once. No operation mixes
+lanes, so the numbers of a run depend neither on its neighbours nor on the number of threads.
 
 Results between steps come from the ends of six of them, by
 :mod:`symderiv.integrate.steppers.between_steps`, and so lag behind by two steps. Where the
 estimated error of that is above the tolerance a step of half the length gives one more end to go
 through, and where that does not do either each result is a shorter step of its own.
 
-Source: :cite:`HairerNorsettWanner1993`, II.4 (step control), II.10 (error norm of
-the 8(5,3) pair).
+Source: :cite:`HairerNorsettWanner1993`, II.4 (step control).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from symderiv_kernels.layout import LAYOUT
+from numba import from_dtype, types
 
 from symderiv.compiled_code.compiled import (
     CUBE,
@@ -31,510 +42,556 @@ from symderiv.compiled_code.compiled import (
     RIGHT_HAND_SIDE,
     VECTOR,
     compiled,
-    records,
+    part_of_compiled,
 )
-from symderiv.integrate.steppers import dop853_table as table
-from symderiv.integrate.steppers.between_steps import BETWEEN, hermite_constants, hermite_weights
+from symderiv.integrate.steppers import dop853_table, stabilised_table
+from symderiv.integrate.steppers.between_steps import Ends, fill_results
+from symderiv.integrate.steppers.cone import field_covariance, outside_cone
+from symderiv.integrate.steppers.explicit_steps import explicit_step
+from symderiv.integrate.steppers.one_or_eight import (
+    chosen,
+    evaluate,
+    lane_bits,
+    next_of,
+    one_view,
+    put_value,
+    value_at,
+    values_of,
+    width_of,
+    zero_of,
+)
+from symderiv.integrate.steppers.stabilised import limit_step, stabilised_step, tried_step
+from symderiv.integrate.steppers.stepper_sources import stepper_digest
 from symderiv.integrate.steppers.walk import (
     CONE_LEFT,
     DONE,
+    ENDED,
     ENDS,
-    INTERRUPTED,
-    LIMITS,
+    EXPLICIT,
+    NEXT,
     NOT_A_NUMBER,
     RUNNING,
+    STABILISED,
+    STAGES,
     STEP_LIMIT,
     STEP_UNDERFLOW,
-    STIFF,
+    STOP,
+    VALUES,
+    VECTORS,
     WALK,
+    Control,
+    Memory,
+    Runs,
 )
-from symderiv.problem.flat_layout import place_of
 
-__all__ = [
-    "CONE_LEFT",
-    "DONE",
-    "INTERRUPTED",
-    "LIMITS",
-    "NOT_A_NUMBER",
-    "RUNNING",
-    "STEP_LIMIT",
-    "STEP_UNDERFLOW",
-    "STIFF",
-    "WALK",
-    "advance",
-    "field_covariance",
-    "outside_cone",
-]
+#: A lane module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
+LANE_RIGHT_HAND_SIDE = types.FunctionType(types.void(VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR))
 
-_K, _M, _L = (LAYOUT["sizes"].index(name) for name in ("K", "M", "L"))
-_STUDENTS, _CROSS = place_of("student_overlap"), place_of("cross_overlap")
-_EIGENVALUE, _WEIGHT, _TEACHER = place_of("eigenvalue"), place_of("weight"), place_of("T")
-
-_NODES = table.NODES
-# The solution is one more stage at which the equations are not evaluated.
-_WEIGHTS = np.vstack([table.STAGES, table.SOLUTION])
-_ERROR_5 = table.ERROR_5
-_ERROR_3 = table.ERROR_3
-_ERROR_6 = table.ERROR_6
-
-_SAFETY = 0.9
-_LARGEST_SHRINK = 1.0 / 3.0
-_LARGEST_GROWTH = 6.0
-# Proportional-integral control: the integral part keeps the step from oscillating where stability,
-# not accuracy, limits it, which is the long end of every learning curve.
-_INTEGRAL = 0.04
-_EXPONENT = 1.0 / 8.0 - 0.2 * _INTEGRAL
+_CONTROLS = {EXPLICIT: dop853_table.CONTROL, STABILISED: stabilised_table.CONTROL}
 _REJECTIONS_IN_A_ROW = 60
-
-# Sums may be made in any order, which is what vector instructions need; infinities and what is not
-# a number are kept.
-_ANY_ORDER = {"reassoc", "contract"}
-
-
-@compiled(fastmath=_ANY_ORDER)
-def field_covariance(
-    state: np.ndarray,
-    sizes: np.ndarray,
-    places: np.ndarray,
-    parameters: np.ndarray,
-    covariance: np.ndarray,
-) -> None:
-    """Fill ``covariance`` (K+M, K+M) with [[Q, R], [R^T, T]] of a flat state.
-
-    ``places`` are those of :func:`symderiv.problem.flat_layout.places`.
-    """
-    K, M, L = sizes[_K], sizes[_M], sizes[_L]
-    # no reshaped views: they bring exceptions into code that is to run without its compiler
-    students, cross, teacher = places[_STUDENTS], places[_CROSS], places[_TEACHER]
-    eigenvalue = parameters[places[_EIGENVALUE] : places[_EIGENVALUE + 1]]
-    weight = parameters[places[_WEIGHT] : places[_WEIGHT + 1]]
-    for i in range(K):
-        for j in range(i, K):
-            total = 0.0
-            for k in range(L):
-                total += weight[k] * eigenvalue[k] * state[students + (i * K + j) * L + k]
-            covariance[i, j] = total
-            covariance[j, i] = total
-        for n in range(M):
-            total = 0.0
-            for k in range(L):
-                total += weight[k] * state[cross + (i * M + n) * L + k]
-            covariance[i, K + n] = total
-            covariance[K + n, i] = total
-    for n in range(M):
-        for m in range(M):
-            covariance[K + n, K + m] = parameters[teacher + n * M + m]
+_LEAST_LOG = math.log(1e-4)
+_LARGEST = np.finfo(float).max
+_ROUNDING = 4.0 * 2.2e-16
 
 
-@compiled()
-def outside_cone(covariance: np.ndarray, tolerance: float) -> bool:
-    """Tell whether a symmetric matrix has an eigenvalue clearly below zero.
-
-    "Clearly" means that the matrix with its diagonal enlarged by the relative ``tolerance`` still
-    has no Cholesky factor. Overwrites the lower triangle.
-    """
-    size = covariance.shape[0]
-    for a in range(size):
-        for b in range(a + 1):
-            total = covariance[b, a]
-            if a == b:
-                total += tolerance * abs(total)
-            for c in range(b):
-                total -= covariance[a, c] * covariance[b, c]
-            if a == b:
-                # A field of variance exactly zero is on the edge of the cone, not outside.
-                if not total >= 0.0:
-                    return True
-                covariance[a, a] = math.sqrt(total)
-            elif covariance[b, b] > 0.0:
-                covariance[a, b] = total / covariance[b, b]
-            elif total == 0.0:
-                covariance[a, b] = 0.0
-            else:
-                return True
-    return False
-
-
-@compiled(fastmath=_ANY_ORDER)
-def _combine(
-    weights: np.ndarray, stages: np.ndarray, last: int, scale: float, y: np.ndarray, out: np.ndarray
-) -> None:
-    """out = y + scale * sum_j weights[j] stages[j] over the first ``last`` stages."""
-    first = scale * weights[0]
-    for c in range(out.size):
-        out[c] = y[c] + first * stages[0, c]
-    # Two stages in one pass; most weights of the first ones are zero.
-    waiting = -1
-    for j in range(1, last):
-        if weights[j] == 0.0:
-            continue
-        if waiting < 0:
-            waiting = j
-            continue
-        one, two = scale * weights[waiting], scale * weights[j]
-        for c in range(out.size):
-            out[c] += one * stages[waiting, c] + two * stages[j, c]
-        waiting = -1
-    if waiting > 0:
-        one = scale * weights[waiting]
-        for c in range(out.size):
-            out[c] += one * stages[waiting, c]
-
-
-@compiled(fastmath=_ANY_ORDER)
-def _error_norm(
-    stages: np.ndarray, step: float, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
-) -> float:
-    """The estimated local error in units of the tolerance; not a number if anything is not."""
-    fifth = 0.0
-    third = 0.0
-    sixth = 0.0
-    for c in range(y.size):
-        e5 = 0.0
-        e3 = 0.0
-        e6 = 0.0
-        for j in range(12):
-            e5 += _ERROR_5[j] * stages[j, c]
-            e3 += _ERROR_3[j] * stages[j, c]
-            e6 += _ERROR_6[j] * stages[j, c]
-        scale = atol + rtol * max(abs(y[c]), abs(y_new[c]))
-        if not scale > 0.0:
-            # Tolerance zero for a component that is exactly zero: no error is no error.
-            scale = 1e-300
-        fifth += (e5 / scale) ** 2
-        third += (e3 / scale) ** 2
-        sixth += (e6 / scale) ** 2
-    usual = 0.0
-    denominator = fifth + 0.01 * third
-    if denominator > 0.0:
-        usual = fifth / math.sqrt(denominator)
-    # near the limit of stability the usual estimate is blind (see the table)
-    blind = math.sqrt(sixth)
-    return abs(step) / math.sqrt(y.size) * (usual if usual > blind else blind)
-
-
-@compiled(fastmath=_ANY_ORDER)
-def norm(
-    error: np.ndarray, first: np.ndarray, second: np.ndarray, rtol: float, atol: float
-) -> float:
-    """The root mean square of an error in units of the tolerance at two states."""
-    total = 0.0
-    for c in range(error.size):
-        scale = atol + rtol * max(abs(first[c]), abs(second[c]))
-        total += (error[c] / max(scale, 1e-300)) ** 2
-    return math.sqrt(total / error.size)
-
-
-@compiled()
-def _diverges(y: np.ndarray, slope: np.ndarray, step: float) -> bool:
-    """Even a step as short as rounding allows changes the state by more than a thousandth."""
-    largest, change = 0.0, 0.0
-    for c in range(y.size):
-        largest = max(largest, abs(y[c]))
-        change = max(change, abs(step * slope[c]))
-    return change > 1e-3 * largest
-
-
-@compiled()
-def _step(
-    rhs: Callable[..., None],
-    alpha: float,
-    length: float,
-    y: np.ndarray,
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    stages: np.ndarray,
-    scratch: np.ndarray,
-    target: np.ndarray,
-) -> None:
-    """One step of order 8 from y, whose slope is stages[0], into ``target``; 11 evaluations."""
-    for s in range(1, 12):
-        _combine(_WEIGHTS[s], stages, s, length, y, scratch)
-        rhs(alpha + _NODES[s] * length, scratch, sizes, parameters, stages[s])
-    _combine(_WEIGHTS[12], stages, 12, length, y, target)
-
-
-@compiled(fastmath=_ANY_ORDER)
-def through(weights: np.ndarray, order: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
-    """The weighted sum of values and slopes at some ends of steps.
+class Room(NamedTuple):
+    """The numbers of :class:`~symderiv.integrate.steppers.walk.Memory`, each a vector of doubles.
 
     Args:
-        weights: of values and slopes, shape (2, p).
-        order: where the ends stand among those that are kept, shape (p,) or longer.
-        ends: the kept values and slopes, shape (E, 2, n).
-        out: shape (n,).
+        y, stages, direction: see there; ``y`` is the last accepted state, or where a shorter step
+            goes from.
+        new, slope: the end of the step that is made.
+        scratch: of the size of a state.
+        time, start, length, error: of steps, one value for each run; ``time`` is where the
+            equations are evaluated.
+        mark: which runs something is done for.
+        limits: relative and absolute tolerance, that of the cone.
+        parameters, covariance: of each run; (K + M)^2 values.
     """
-    for i in range(weights.shape[1]):
-        value, slope = weights[0, i], weights[1, i]
-        end = ends[order[i]]
-        if i == 0:
-            for c in range(out.size):
-                out[c] = value * end[0, c] + slope * end[1, c]
-        else:
-            for c in range(out.size):
-                out[c] += value * end[0, c] + slope * end[1, c]
+
+    y: np.ndarray
+    stages: np.ndarray
+    direction: np.ndarray
+    new: np.ndarray
+    slope: np.ndarray
+    scratch: np.ndarray
+    time: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    error: np.ndarray
+    mark: np.ndarray
+    limits: np.ndarray
+    parameters: np.ndarray
+    covariance: np.ndarray
 
 
-@compiled()
-def scale(weights: np.ndarray, factor: float) -> None:
-    """Multiply by a number; 0 also clears what is not finite."""
-    for row in range(weights.shape[0]):
-        for i in range(weights.shape[1]):
-            weights[row, i] = factor * weights[row, i] if factor != 0.0 else 0.0
+@part_of_compiled
+def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
+    """Take the numbers apart, see :func:`~symderiv.integrate.steppers.walk.memory_of`."""
+    width, size = width_of(zero_of(rhs)), runs.starts.shape[1]
+    each, constants = width * size, width * runs.constants.shape[1]
+    fields = runs.sizes[0] + runs.sizes[1]
+    at = each * VECTORS
+    # parts of what has no owner are taken without counting who refers to it
+    return Room(
+        one_view(numbers, 0, (each,)),
+        one_view(numbers, each, (STAGES * each,)),
+        one_view(numbers, each * (STAGES + 1), (each,)),
+        one_view(numbers, each * (STAGES + 2), (each,)),
+        one_view(numbers, each * (STAGES + 3), (each,)),
+        one_view(numbers, each * (STAGES + 4), (each,)),
+        one_view(numbers, at, (width,)),
+        one_view(numbers, at + width, (width,)),
+        one_view(numbers, at + 2 * width, (width,)),
+        one_view(numbers, at + 3 * width, (width,)),
+        one_view(numbers, at + 4 * width, (width,)),
+        one_view(numbers, at + 5 * width, (3 * width,)),
+        one_view(numbers, at + VALUES * width, (constants,)),
+        one_view(numbers, at + VALUES * width + constants, (fields * fields * width,)),
+    )
 
 
-@compiled()
-def estimate(
-    alpha: float,
-    times: np.ndarray,
-    order: np.ndarray,
-    ends: np.ndarray,
-    constants: np.ndarray,
-    weights: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """The difference at ``alpha`` that leaving out the end farthest from it makes."""
-    count = times.size
-    scale(weights, 0.0)
-    hermite_constants(times, constants)
-    hermite_weights(alpha, times, constants, weights)
-    first = 1 if alpha - times[0] > times[count - 1] - alpha else 0
-    fewer = slice(first, first + count - 1)
-    scale(weights, -1.0)
-    hermite_constants(times[fewer], constants[:, fewer])
-    hermite_weights(alpha, times[fewer], constants[:, fewer], weights[:, fewer])
-    through(weights, order, ends, out)
+@part_of_compiled
+def _unowned(runs):  # type: ignore[no-untyped-def]
+    """The runs as arrays without owners."""
+    n, size = runs.starts.shape
+    count, constants = runs.asked.size, runs.constants.shape[1]
+    return Runs(
+        one_view(runs.queue, 0, (3,)),
+        one_view(runs.starts, 0, (n, size)),
+        one_view(runs.constants, 0, (n, constants)),
+        one_view(runs.tolerances, 0, (n, 3)),
+        one_view(runs.asked, 0, (count,)),
+        one_view(runs.results, 0, (n, count, size)),
+        one_view(runs.last, 0, (n, size)),
+        one_view(runs.ended, 0, (n,)),
+        one_view(runs.sizes, 0, (runs.sizes.size,)),
+        one_view(runs.places, 0, (runs.places.size,)),
+    )
 
 
-@compiled()
-def _fill(
-    rhs: Callable[..., None],
-    sizes: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
-    results: np.ndarray,
-    walk: Any,
-    times: np.ndarray,
-    ends: np.ndarray,
-    stages: np.ndarray,
-    work: np.ndarray,
-    between: np.ndarray,
-    order: np.ndarray,
-    limit: Any,
-    last: bool,
-) -> None:
-    """Fill the results up to two steps before the last one, or all of them up to it.
+@part_of_compiled
+def _memory(memory):  # type: ignore[no-untyped-def]
+    """The memory as arrays without owners."""
+    width, size = memory.walks.size, memory.ends.shape[3]
+    return Memory(
+        one_view(memory.walks, 0, (width,)),
+        one_view(memory.numbers, 0, (memory.numbers.size,)),
+        one_view(memory.times, 0, (width, ENDS + 1)),
+        one_view(memory.ends, 0, (width, ENDS + 1, 2, size)),
+        one_view(memory.between, 0, (5, ENDS)),
+        one_view(memory.order, 0, (ENDS,)),
+    )
 
-    Args:
-        times: of the ends that are kept, shape (ENDS + 1,): end number e stands at e % ENDS, and
-            the middle of a step behind them.
-        ends: their values and slopes, shape (ENDS + 1, 2, n).
-        last: up to the last end.
 
-    The other arguments are those of :func:`advance`; stages are overwritten, but for the first.
-    """
-    newest = walk.accepted
-    oldest = max(0, newest - ENDS + 1)
-    ready = newest if last else newest - 2
-    if (newest < ENDS - 1 and not last) or walk.results == asked.size:
-        return
-    if asked[walk.results] > times[ready % ENDS]:
-        return
-    there, constants, weights = between[0], between[1:3], between[3:5]
-    # the step that begins at end number e
-    for e in range(oldest, ready):
-        begin, end = e % ENDS, (e + 1) % ENDS
-        start, stop = times[begin], times[end]
-        if walk.results == asked.size or asked[walk.results] > stop:
+@part_of_compiled
+def _take(runs, walk, lane, width, room):  # type: ignore[no-untyped-def]
+    """Put the next run of the queue into an idle lane, if there is one."""
+    if runs.queue[STOP] != RUNNING or runs.queue[NEXT] >= runs.starts.shape[0]:
+        return False
+    number = next_of(runs.queue)
+    if number >= runs.starts.shape[0]:
+        return False
+    for c in range(runs.starts.shape[1]):
+        room.y[c * width + lane] = runs.starts[number, c]
+    for c in range(runs.constants.shape[1]):
+        room.parameters[c * width + lane] = runs.constants[number, c]
+    for c in range(3):
+        room.limits[c * width + lane] = runs.tolerances[number, c]
+    walk.run, walk.code, walk.alpha = number, RUNNING, 0.0
+    walk.accepted, walk.rejected, walk.in_a_row, walk.results = 0, 0, 0, 0
+    walk.inside, walk.halving, walk.halved, walk.own_until = -1, 0, -1, -1.0
+    walk.last_log, walk.error_sum, walk.evaluations = _LEAST_LOG, 0.0, 1
+    return True
+
+
+@part_of_compiled
+def _begin(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
+    """Slopes, first steps and results at alpha = 0 of marked runs; others keep theirs."""
+    zero, size, sizes = zero_of(rhs), runs.starts.shape[1], runs.sizes
+    width, count = width_of(zero), runs.asked.size
+    put_value(room.time, 0, zero)
+    evaluate(rhs, room.time, room.y, sizes, room.parameters, room.slope)
+    fresh = value_at(zero, room.mark, 0) != 0.0
+    y, moving = values_of(zero, room.y, 0, (size,)), values_of(zero, room.slope, 0, (size,))
+    begin = values_of(zero, room.stages, 0, (size,))
+    largest = 0.0 * zero
+    for c in range(size):
+        begin[c] = chosen(fresh, moving[c], begin[c])
+        largest += abs(moving[c]) + abs(y[c])
+    put_value(room.error, 0, largest)
+    wanted = False
+    for lane in range(memory.walks.size):
+        walk = memory.walks[lane]
+        if room.mark[lane] == 0.0:
             continue
-        prepared, own_steps = False, False
-        count = 0
-        while walk.results < asked.size and asked[walk.results] <= stop:
-            alpha = float(asked[walk.results])
-            result = results[walk.results]
+        _keep_end(memory.ends[lane, 0], room.y, room.slope, lane, width)
+        memory.times[lane, 0] = 0.0
+        while walk.results < count and runs.asked[walk.results] <= 0.0:
+            for c in range(size):
+                runs.results[walk.run, walk.results, c] = room.y[c * width + lane]
             walk.results += 1
-            if alpha == stop:
-                for c in range(result.size):
-                    result[c] = ends[end, 0, c]
-                continue
-            if not prepared:
-                prepared = True
-                count = newest - oldest + 1
-                for i in range(count):
-                    order[i] = (oldest + i) % ENDS
-                    there[i] = times[order[i]]
-                for refined in range(2):
-                    if refined == 1:
-                        # the middle of the step takes the place of the end farthest from it
-                        middle = start + 0.5 * (stop - start)
-                        for c in range(result.size):
-                            stages[0, c] = ends[begin, 1, c]
-                        _step(
-                            rhs, start, middle - start, ends[begin, 0], sizes, parameters, stages,
-                            work[0], ends[ENDS, 0],
-                        )  # fmt: skip
-                        rhs(middle, ends[ENDS, 0], sizes, parameters, ends[ENDS, 1])
-                        walk.evaluations += 12
-                        times[ENDS] = middle
-                        count = _with_middle(there, order, count, e - oldest, middle)
-                    used = slice(0, count)
-                    estimate(
-                        start + 0.75 * (stop - start), there[used], order, ends,
-                        constants[:, used], weights[:, used], work[0],
-                    )  # fmt: skip
-                    error = norm(work[0], ends[begin, 0], ends[end, 0], limit.relative,
-                                  limit.absolute)  # fmt: skip
-                    own_steps = not error <= BETWEEN
-                    if not own_steps:
-                        break
-                hermite_constants(there[:count], constants[:, :count])
-            if own_steps:
-                for c in range(result.size):
-                    stages[0, c] = ends[begin, 1, c]
-                _step(
-                    rhs, start, alpha - start, ends[begin, 0], sizes, parameters, stages, work[0],
-                    result,
-                )  # fmt: skip
-                walk.evaluations += 11
+        if not room.error[lane] <= _LARGEST:
+            walk.code = NOT_A_NUMBER
+        elif walk.results == count:
+            walk.code = DONE
+        else:
+            wanted = True
+            walk.evaluations += 1
+    if wanted:
+        put_value(room.length, 0, _first_step(rhs, runs, room))
+        for lane in range(memory.walks.size):
+            if room.mark[lane] != 0.0:
+                memory.walks[lane].step = room.length[lane]
+
+
+@part_of_compiled
+def _first_step(rhs, runs, room):  # type: ignore[no-untyped-def]
+    """A first step from the sizes of the solution, its slope and its curvature."""
+    zero, size = zero_of(rhs), runs.starts.shape[1]
+    relative, absolute = value_at(zero, room.limits, 0), value_at(zero, room.limits, 1)
+    end = runs.asked[runs.asked.size - 1] + zero
+    d0 = _scaled_norm(room.y, room.y, size, relative, absolute)
+    d1 = _scaled_norm(room.slope, room.y, size, relative, absolute)
+    step = chosen((d0 < 1e-5) | (d1 < 1e-5), 1e-6 + zero, 0.01 * d0 / d1)
+    step = min(step, end)
+    at, y = values_of(zero, room.scratch, 0, (size,)), values_of(zero, room.y, 0, (size,))
+    moving = values_of(zero, room.slope, 0, (size,))
+    moved = values_of(zero, room.new, 0, (size,))
+    for c in range(size):
+        at[c] = y[c] + step * moving[c]
+    put_value(room.time, 0, step)
+    evaluate(rhs, room.time, room.scratch, runs.sizes, room.parameters, room.new)
+    for c in range(size):
+        moved[c] = (moved[c] - moving[c]) / step
+    d2 = _scaled_norm(room.new, room.y, size, relative, absolute)
+    largest = max(d1, d2)
+    root = math.sqrt(math.sqrt(math.sqrt(0.01 / largest)))
+    guess = chosen(largest <= 1e-15, max(1e-3 * step, 1e-6 + zero), root)
+    found = min(min(100.0 * step, guess), end)
+    return chosen(abs(d1) + abs(d2) <= _LARGEST, found, step)
+
+
+@part_of_compiled
+def _scaled_norm(values, y, size, relative, absolute):  # type: ignore[no-untyped-def]
+    """Root-mean-square norm in units of the tolerance; what has tolerance zero does not count."""
+    values, y = values_of(relative, values, 0, (size,)), values_of(relative, y, 0, (size,))
+    total = 0.0 * relative
+    for c in range(size):
+        scale = absolute + relative * abs(y[c])
+        counted = scale > 0.0
+        part = chosen(counted, values[c], 0.0) / chosen(counted, scale, 1.0)
+        total += part * part
+    return math.sqrt(total / size)
+
+
+@part_of_compiled
+def _lengths(runs, memory, room, most):  # type: ignore[no-untyped-def]
+    """How far each run goes in the next step.
+
+    Returns:
+        The lanes, as bits, that go on from their last step; that go on from an end before it; and
+        those of the latter that go to the middle of a step.
+    """
+    end, ordinary, shorter, halving = runs.asked[runs.asked.size - 1], 0, 0, 0
+    for lane in range(memory.walks.size):
+        walk = memory.walks[lane]
+        room.length[lane], room.start[lane] = 0.0, walk.alpha
+        if walk.run < 0:
+            continue
+        if walk.code == RUNNING and runs.queue[STOP] != RUNNING:
+            walk.code, walk.inside = runs.queue[STOP], -1
+        if walk.inside >= 0:
+            start = memory.times[lane, walk.inside % ENDS]
+            if walk.halving != 0:
+                stop = memory.times[lane, (walk.inside + 1) % ENDS]
+                stop = start + 0.5 * (stop - start)
+                halving |= 1 << lane
             else:
-                scale(weights, 0.0)
-                hermite_weights(alpha, there[:count], constants[:, :count], weights[:, :count])
-                through(weights[:, :count], order, ends, result)
-    kept = ends[newest % ENDS, 1]
-    for c in range(kept.size):
-        stages[0, c] = kept[c]
+                stop = runs.asked[walk.results]
+            room.start[lane], room.length[lane] = start, stop - start
+            shorter |= 1 << lane
+        elif walk.code == RUNNING and walk.accepted + walk.rejected >= most:
+            walk.code = STEP_LIMIT
+        elif walk.code == RUNNING:
+            if walk.alpha + 1.01 * walk.step >= end:
+                walk.step = end - walk.alpha
+            room.length[lane] = walk.step
+            ordinary |= 1 << lane
+    return ordinary, shorter, halving
 
 
-@compiled()
-def _with_middle(
-    there: np.ndarray, order: np.ndarray, count: int, place: int, middle: float
-) -> int:
-    """Put the middle of the step after ``place`` among the ends, and leave one out if need be."""
-    if count == ENDS and middle - there[0] > there[count - 1] - middle:
-        for i in range(place):
-            there[i], order[i] = there[i + 1], order[i + 1]
-        place -= 1
-        count -= 1
-    elif count == ENDS:
-        count -= 1
-    for i in range(count, place + 1, -1):
-        there[i], order[i] = there[i - 1], order[i - 1]
-    there[place + 1], order[place + 1] = middle, ENDS
-    return count + 1
+@part_of_compiled
+def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
+    """In which lanes, as bits, the end of the step is outside the cone."""
+    zero, sizes, covariance = zero_of(rhs), runs.sizes, room.covariance
+    field_covariance(zero, room.new, sizes, runs.places, room.parameters, covariance)
+    return lane_bits(
+        outside_cone(zero, covariance, sizes[0] + sizes[1], value_at(zero, room.limits, 2))
+    )
 
 
-#: The types of what :func:`advance` takes, and steps of another kind.
-ADVANCE = (
-    *(RIGHT_HAND_SIDE, VECTOR, INTEGERS, INTEGERS, VECTOR, VECTOR, MATRIX, records(WALK)),
-    *(MATRIX, VECTOR, CUBE, MATRIX, MATRIX, INTEGERS, MATRIX, records(LIMITS)),
+@part_of_compiled
+def _accepted(rhs, room, size, sloped):  # type: ignore[no-untyped-def]
+    """The lanes, as bits, whose error is small and whose slope, where there is one, is finite."""
+    zero = zero_of(rhs)
+    error = value_at(zero, room.error, 0)
+    if sloped != 0:
+        slope = values_of(zero, room.slope, 0, (size,))
+        missing = 0.0 * zero
+        for c in range(size):
+            missing += chosen(abs(slope[c]) <= _LARGEST, zero, 1.0 + zero)
+        error = chosen((missing == 0.0) | (error > 1.0), error, math.nan + zero)
+        put_value(room.error, 0, error)
+    return lane_bits(error <= 1.0)
+
+
+@part_of_compiled
+def _rejected(walk, lane, room, size, control):  # type: ignore[no-untyped-def]
+    """Make the step shorter, or end the run."""
+    error, width = room.error[lane], room.length.size
+    walk.rejected += 1
+    walk.in_a_row += 1
+    known = abs(error) <= _LARGEST
+    factor = 0.25
+    if known:
+        factor = control.safety * math.exp(-control.retry * math.log(error))
+        factor = max(control.largest_shrink, factor)
+    walk.step *= factor
+    if walk.in_a_row > _REJECTIONS_IN_A_ROW or walk.step <= _ROUNDING * walk.alpha:
+        # even such a step changes the state by more than a thousandth
+        largest, change = 0.0, 0.0
+        for c in range(size):
+            largest = max(largest, abs(room.y[c * width + lane]))
+            change = max(change, abs(walk.step * room.stages[c * width + lane]))
+        walk.code = STEP_UNDERFLOW if known or change > 1e-3 * largest else NOT_A_NUMBER
+
+
+@part_of_compiled
+def _left_cone(walk, control):  # type: ignore[no-untyped-def]
+    """Make the step shorter where its error may have done that, or end the run."""
+    if control.outside > 0.0:
+        walk.rejected += 1
+        walk.in_a_row += 1
+        walk.step *= 0.5
+    if (
+        walk.in_a_row > control.outside
+        or control.outside == 0.0
+        or (walk.step <= 1e-9 * walk.alpha)
+    ):
+        walk.code = CONE_LEFT
+
+
+@part_of_compiled
+def _went_on(walk, error, relative, end, control):  # type: ignore[no-untyped-def]
+    """An accepted step: the time that is reached, and the next step."""
+    walk.alpha = end if walk.step == end - walk.alpha else walk.alpha + walk.step
+    growth, own = control.largest_growth, _LEAST_LOG
+    if error > 0.0:
+        own = math.log(error)
+        growth = math.exp(control.integral * walk.last_log - control.proportional * own)
+        growth *= control.safety
+        growth = min(control.largest_growth, max(control.least_growth, growth))
+    if walk.in_a_row > 0:
+        growth = min(growth, 1.0)
+    walk.step *= growth
+    walk.last_log = max(own, _LEAST_LOG)
+    walk.in_a_row = 0
+    walk.error_sum += error * relative
+    walk.accepted += 1
+    if walk.alpha == end:
+        walk.code = DONE
+
+
+@part_of_compiled
+def _keep_end(end, state, slope, lane, width):  # type: ignore[no-untyped-def]
+    """Put a lane's state and its slope among the ends."""
+    for c in range(end.shape[1]):
+        end[0, c] = state[c * width + lane]
+        end[1, c] = slope[c * width + lane]
+
+
+@part_of_compiled
+def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped-def]
+    """What becomes of a lane's step; marks a run that goes on from its end.
+
+    ``bits`` are the lanes whose steps are shorter ones, accepted, and outside of the cone.
+    """
+    shorter, accepted, outside = bits
+    walk, size, width = memory.walks[lane], runs.starts.shape[1], room.length.size
+    if shorter >> lane & 1 != 0:
+        if walk.halving != 0:
+            _keep_end(memory.ends[lane, ENDS], room.new, room.slope, lane, width)
+            memory.times[lane, ENDS] = room.start[lane] + room.length[lane]
+            walk.halved = walk.inside
+        else:
+            result = runs.results[walk.run, walk.results]
+            for c in range(size):
+                result[c] = room.new[c * width + lane]
+            walk.results += 1
+    elif accepted >> lane & 1 == 0:
+        _rejected(walk, lane, room, size, control)
+    elif outside >> lane & 1 != 0:
+        _left_cone(walk, control)
+    else:
+        room.mark[lane] = 1.0
+        end = runs.asked[runs.asked.size - 1]
+        _went_on(walk, room.error[lane], room.limits[lane], end, control)
+        slot = walk.accepted % ENDS
+        _keep_end(memory.ends[lane, slot], room.new, room.slope, lane, width)
+        memory.times[lane, slot] = walk.alpha
+
+
+@part_of_compiled
+def _go_on(rhs, room, size):  # type: ignore[no-untyped-def]
+    """Marked runs go on from the end of their step."""
+    zero = zero_of(rhs)
+    kept = value_at(zero, room.mark, 0) != 0.0
+    y, begin = values_of(zero, room.y, 0, (size,)), values_of(zero, room.stages, 0, (size,))
+    coming, moving = values_of(zero, room.new, 0, (size,)), values_of(zero, room.slope, 0, (size,))
+    for c in range(size):
+        y[c] = chosen(kept, coming[c], y[c])
+        begin[c] = chosen(kept, moving[c], begin[c])
+
+
+@part_of_compiled
+def _fill(runs, memory, lane, room, control):  # type: ignore[no-untyped-def]
+    """Fill the results of a run behind its step, and end it where that was the last one."""
+    walk, width = memory.walks[lane], room.length.size
+    was, number = walk.inside, walk.run
+    if walk.results < runs.asked.size and runs.asked[walk.results] <= walk.alpha:
+        scratch = one_view(room.scratch, 0, (runs.starts.shape[1],))
+        ends = Ends(
+            memory.times[lane], memory.ends[lane], memory.between[0], memory.order,
+            memory.between[1:3], memory.between[3:5], scratch,
+        )  # fmt: skip
+        tolerances = room.limits[lane], room.limits[width + lane]
+        fill_results(walk, runs.asked, runs.results[number], ends, tolerances, control)
+    else:
+        walk.inside, walk.halving = -1, 0
+    if walk.inside >= 0 or was >= 0:
+        # where the lane goes on from: an end in front of a result, or the last one
+        slot = (walk.inside if walk.inside >= 0 else walk.accepted) % ENDS
+        end = memory.ends[lane, slot]
+        for c in range(end.shape[1]):
+            room.y[c * width + lane] = end[0, c]
+            room.stages[c * width + lane] = end[1, c]
+    if walk.code == RUNNING or walk.inside >= 0:
+        return
+    for c in range(runs.last.shape[1]):
+        runs.last[number, c] = room.y[c * width + lane]
+    runs.ended[number] = walk
+    walk.run = -1
+    next_of(runs.queue[ENDED:])
+
+
+@part_of_compiled
+def _taken(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
+    """Whether there is any run, after idle lanes have taken theirs."""
+    width = width_of(zero_of(rhs))
+    active, begun = False, False
+    for lane in range(memory.walks.size):
+        walk = memory.walks[lane]
+        room.mark[lane] = 0.0
+        if walk.run < 0 and _take(runs, walk, lane, width, room):
+            room.mark[lane] = 1.0
+            begun = True
+        active = active or walk.run >= 0
+    if begun:
+        _begin(rhs, runs, memory, room)
+    return active
+
+
+@part_of_compiled
+def _moved(rhs, runs, memory, room, moved, control):  # type: ignore[no-untyped-def]
+    """What becomes of a step: the ways on, the results behind it, the runs that end.
+
+    ``moved`` are the lanes, as bits, of ordinary steps and of shorter ones, and those whose slope
+    was needed; and the other evaluations of each.
+    """
+    ordinary, shorter, sloped, cost = moved
+    size, walks, accepted, outside = runs.starts.shape[1], memory.walks, 0, 0
+    if ordinary != 0:
+        accepted = _accepted(rhs, room, size, sloped)
+    if accepted & ordinary != 0:
+        outside = _outside(rhs, runs, room)
+    for lane in range(walks.size):
+        room.mark[lane] = 0.0
+        if (ordinary | shorter) >> lane & 1 != 0:
+            evaluations = cost + (sloped >> lane & 1)
+            walks[lane].evaluations += evaluations
+            _settle(runs, memory, lane, room, (shorter, accepted, outside), control)
+            if room.mark[lane] != 0.0:
+                walks[lane].made += evaluations
+    if accepted & ordinary != 0:
+        _go_on(rhs, room, size)
+    for lane in range(walks.size):
+        walk = walks[lane]
+        if walk.run >= 0 and (room.mark[lane] != 0.0 or walk.code != RUNNING or walk.inside >= 0):
+            _fill(runs, memory, lane, room, control)
+
+
+_WALKS = from_dtype(WALK)[::1]
+_RUNS = types.NamedTuple(
+    (INTEGERS, MATRIX, MATRIX, MATRIX, VECTOR, CUBE, MATRIX, _WALKS, INTEGERS, INTEGERS), Runs
+)
+_MEMORY = types.NamedTuple(
+    (_WALKS, VECTOR, MATRIX, types.float64[:, :, :, ::1], MATRIX, INTEGERS), Memory
 )
 
 
-@compiled(ADVANCE)
-def advance(
-    rhs: Callable[..., None],
-    y: np.ndarray,
-    sizes: np.ndarray,
-    places: np.ndarray,
-    parameters: np.ndarray,
-    asked: np.ndarray,
-    results: np.ndarray,
-    walks: np.ndarray,
-    stages: np.ndarray,
-    times: np.ndarray,
-    ends: np.ndarray,
-    work: np.ndarray,
-    between: np.ndarray,
-    order: np.ndarray,
-    covariance: np.ndarray,
-    limits: np.ndarray,
-) -> int:
-    """Make at most ``limits[0].steps`` steps and return how the slice ended.
+@cache
+def stepper(width: int = 1, method: str = EXPLICIT) -> Callable[..., None]:
+    """The compiled stepper for so many runs at a time, 1 or 8, and a method.
 
-    A slice of no steps fills the results that lag behind; so does one that ends with a failure.
-
-    Args:
-        rhs: ``flat_right_hand_side`` of a generated module.
-        y: the state, shape (n,), overwritten by the last accepted one.
-        sizes, parameters: handed to ``rhs``; their layout is that of the generated modules.
-        places: where fields lie in them, see ``field_covariance``.
-        asked: ascending times of the results, shape (P,).
-        results: shape (P, n), filled row by row.
-        walks, stages (12, n), times (ENDS + 1,), ends (ENDS + 1, 2, n), work (3, n): the stepper's
-            own memory between slices; the first is one record of :data:`WALK`.
-        between, order: room for what is filled between steps, (5, ENDS) and (ENDS,). Nothing is
-            allocated here: the code also runs without its compiler
-            (:mod:`symderiv.compiled_code.machine_code`).
-        covariance: K + M rows and columns, room for the cone test.
-        limits: one record of :data:`LIMITS`.
+    Stabilised steps are made of one run at a time.
     """
-    walk, limit = walks[0], limits[0]
-    rtol, atol, cone_tolerance = limit.relative, limit.absolute, limit.cone
-    end = asked[asked.size - 1]
-    scratch, new, slope = work[0], work[1], work[2]
-    code = RUNNING
-    made = 0
-    while code == RUNNING and made < limit.steps:
-        alpha, step = walk.alpha, walk.step
-        if alpha + 1.01 * step >= end:
-            step = end - alpha
-        _step(rhs, alpha, step, y, sizes, parameters, stages, scratch, new)
-        walk.evaluations += 11
-        made += 1
-        error = _error_norm(stages, step, y, new, rtol, atol)
-        accepted = error <= 1.0
-        if accepted:
-            rhs(alpha + step, new, sizes, parameters, slope)
-            walk.evaluations += 1
-            for c in range(y.size):
-                if not math.isfinite(slope[c]):
-                    accepted = False
-                    error = math.nan
-        if not accepted:
-            walk.rejected += 1
-            walk.in_a_row += 1
-            if math.isfinite(error):
-                step *= max(_LARGEST_SHRINK, _SAFETY / error**_EXPONENT)
-            else:
-                step *= 0.25
-            walk.step = step
-            if walk.in_a_row > _REJECTIONS_IN_A_ROW or step <= 4.0 * 2.2e-16 * alpha:
-                underflow = math.isfinite(error) or _diverges(y, stages[0], step)
-                code = STEP_UNDERFLOW if underflow else NOT_A_NUMBER
-            continue
-        field_covariance(new, sizes, places, parameters, covariance)
-        if outside_cone(covariance, cone_tolerance):
-            code = CONE_LEFT
-            continue
-        growth = _LARGEST_GROWTH
-        if error > 0.0:
-            growth = _SAFETY * walk.last_error**_INTEGRAL / error**_EXPONENT
-            growth = min(_LARGEST_GROWTH, max(_LARGEST_SHRINK, growth))
-        if walk.in_a_row > 0:
-            growth = min(growth, 1.0)
-        walk.last_error = max(error, 1e-4)
-        walk.error_sum += error * rtol
-        walk.in_a_row = 0
-        walk.accepted += 1
-        walk.step = step * growth
-        walk.alpha = end if step == end - alpha else alpha + step
-        newest = walk.accepted % ENDS
-        times[newest] = walk.alpha
-        for c in range(y.size):
-            y[c] = new[c]
-            stages[0, c] = slope[c]
-            ends[newest, 0, c] = new[c]
-            ends[newest, 1, c] = slope[c]
-        if walk.alpha == end:
-            code = DONE
-        else:
-            _fill(
-                rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, between,
-                order, limit, False,
-            )  # fmt: skip
-    if code != RUNNING or limit.steps == 0:
-        _fill(
-            rhs, sizes, parameters, asked, results, walk, times, ends, stages, work, between, order,
-            limit, True,
-        )  # fmt: skip
-    return code
+    return _kept_with(
+        int(stepper_digest()[:15], 16), width, method == STABILISED, _CONTROLS[method]
+    )
+
+
+def _kept_with(digest: int, width: int, stabilised: bool, control: Control) -> Callable[..., None]:
+    right_hand_side = RIGHT_HAND_SIDE if width == 1 else LANE_RIGHT_HAND_SIDE
+
+    @compiled(
+        (right_hand_side, _RUNS, _MEMORY, types.int64, types.int64),
+        fastmath={"reassoc", "contract"},
+    )
+    def advance(
+        rhs: Callable[..., None], runs: Runs, memory: Memory, steps: int, most: int
+    ) -> None:
+        """Make steps; several threads may share the runs.
+
+        Args:
+            rhs: ``flat_right_hand_side`` of a generated module, or of a lane module.
+            runs, memory: see :mod:`symderiv.integrate.steppers.walk`.
+            steps: accepted and rejected, after which to return; of stabilised ones -1 tries one,
+                and all that comes of it is the next ``step``.
+            most: steps of a run after which it is given up.
+        """
+        digest  # noqa: B018 - compiled code is kept by what the function mentions
+        runs, memory, size = _unowned(runs), _memory(memory), runs.starts.shape[1]
+        room, made = room_of(rhs, runs, memory.numbers), 0
+        while _taken(rhs, runs, memory, room):
+            first = memory.walks[0]
+            if 0 <= steps <= made and first.inside < 0 and runs.queue[STOP] == RUNNING:
+                return
+            if stabilised and first.inside < 0 and first.code == RUNNING:
+                limit_step(rhs, runs.sizes, room, size, first)
+            ordinary, shorter, halving = _lengths(runs, memory, room, most)
+            cost, sloped = 0, 0
+            if ordinary | shorter != 0:
+                if stabilised:
+                    cost, sloped = stabilised_step(rhs, runs.sizes, room, size, ordinary, first)
+                else:
+                    cost, sloped = explicit_step(rhs, runs.sizes, room, size, ordinary, halving)
+            if stabilised and steps < 0:
+                first.evaluations += cost + 1
+                first.step = tried_step(room.length[0], room.error[0])
+                return
+            _moved(rhs, runs, memory, room, (ordinary, shorter, sloped, cost), control)
+            made += ordinary != 0
+
+    made: Callable[..., None] = advance
+    return made

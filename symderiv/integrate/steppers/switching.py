@@ -109,10 +109,10 @@ def change(walk: Any) -> None:
     if walk["stabilised"]:
         walk["stabilised"] = 0
         walk["step"] = min(float(walk["step"]), 5.0 / float(walk["rate"]))
-        walk["last_error"], walk["in_a_row"] = 1e-4, 0
+        walk["last_log"], walk["in_a_row"] = math.log(1e-4), 0
         return
     walk["stabilised"] = 1
     walk["made"], walk["from_alpha"], walk["in_a_row"] = 0, walk["alpha"], 0
-    walk["last_error"] = 1.0
+    walk["last_log"] = 0.0
     if walk["since"] == 0.0:
         walk["since"] = walk["alpha"]

@@ -1,34 +1,188 @@
-"""What the compiled stepper and its Python side share: how a slice ended, and the stepper's memory.
+"""What the compiled stepper and its Python side share: how runs end, and the stepper's memory.
 
 Nothing here needs the compiler.
 """
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 import numpy as np
 
+from symderiv.problem.flat_layout import places
+
 RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
+#: How a piece of a run ends whose next steps are of another kind.
+CHANGED: Final = 8
 
-#: What the steps to come depend on beside the state and its slope: the time reached, the next step
-#: and the last error; the errors added up; numbers of steps, of evaluations, of results that are
-#: filled and of rejected steps since the last accepted one; whether the first step is known.
-#: Then, for stabilised steps: the fastest rate, the first time and the last that they began at,
-#: whether they are being made, their evaluations, and after how many steps to decide anew.
-WALK = np.dtype(
-    [
-        (name, np.float64)
-        for name in ("alpha", "step", "last_error", "error_sum", "rate", "since", "from_alpha")
-    ]
-    + [
-        (name, np.int64)
-        for name in ("accepted", "rejected", "evaluations", "results", "in_a_row", "started")
-    ]
-    + [(name, np.int64) for name in ("stabilised", "made", "decide")]
-)
-#: Tolerances of the local error and of the cone test, and after how many steps to return.
-LIMITS = np.dtype(
-    [(name, np.float64) for name in ("relative", "absolute", "cone")] + [("steps", np.int64)]
-)
+#: The methods that steps are made by; see :mod:`symderiv.integrate.steppers.stepper`.
+EXPLICIT, STABILISED = "explicit", "stabilised"
 
-#: So many ends of steps results between steps are made from, where there are as many.
-ENDS = 6
+#: So many ends of steps results between steps are made from, where there are as many; one more is
+#: the middle of a step.
+ENDS: Final = 6
+#: The stages of a step that are kept at once.
+STAGES: Final = 12
+
+_REALS = (
+    # the time reached, the next step, the logarithm of the last error, and the errors added up
+    *("alpha", "step", "last_log", "error_sum"),
+    # up to which time results are steps of their own
+    "own_until",
+    # of stabilised steps: the fastest rate, the first time and the last that they began at
+    *("rate", "since", "from_alpha"),
+)
+_WHOLE = (
+    # the run in the queue, or -1; how it ended
+    *("run", "code"),
+    # numbers of steps, of evaluations, and of results that are filled
+    *("accepted", "rejected", "evaluations", "results"),
+    # rejected steps since the last accepted one
+    "in_a_row",
+    # the end of a step from which a shorter one goes, or -1; whether that goes to the middle, and
+    # the end behind which there is a middle
+    *("inside", "halving", "halved"),
+    # of stabilised steps: whether they are being made, their evaluations, and after how many steps
+    # to decide anew
+    *("stabilised", "made", "decide"),
+)
+#: What the steps to come of a run depend on beside states and slopes.
+WALK = np.dtype([(name, np.float64) for name in _REALS] + [(name, np.int64) for name in _WHOLE])
+
+
+class Control(NamedTuple):
+    """How the steps of a method are chosen; all numbers are doubles.
+
+    Args:
+        safety: part of the step that the error would allow.
+        proportional, integral: powers of the error of an accepted step and of the one before:
+            proportional-integral control keeps steps from oscillating where stability limits them.
+        least_growth, largest_growth: of an accepted step.
+        retry, largest_shrink: power of the error of a rejected step, and the least part that is
+            left of it.
+        outside: how often in a row a step may leave the cone and is halved.
+        between: largest estimated error of a result between steps, in the tolerance of a step. It
+            is a mean over the entries of a state at one place; errors elsewhere and of single
+            entries are larger.
+        halves: 1 if a step in which that is larger is halved, for one more end to go through.
+    """
+
+    safety: float
+    proportional: float
+    integral: float
+    least_growth: float
+    largest_growth: float
+    retry: float
+    largest_shrink: float
+    outside: float
+    between: float
+    halves: float
+
+
+#: Places in the queue: the next run, how many have ended, and the code with which all are to end.
+NEXT, ENDED, STOP = range(3)
+
+
+class Runs(NamedTuple):
+    """Runs of one problem that wait in a queue, and what becomes of them.
+
+    Args:
+        queue: ``NEXT``, ``ENDED``, ``STOP``; shape (3,).
+        starts: states at alpha = 0, shape (n, S).
+        constants: in the layout of the modules, shape (n, P).
+        tolerances: relative, absolute, of the cone test; shape (n, 3).
+        asked: ascending times of the results, shape (A,).
+        results: shape (n, A, S), filled row by row.
+        last: states of the last accepted steps, shape (n, S).
+        ended: records of :data:`WALK`, shape (n,).
+        sizes, places: K, M, L; where fields lie
+            (:func:`symderiv.problem.flat_layout.places`).
+    """
+
+    queue: np.ndarray
+    starts: np.ndarray
+    constants: np.ndarray
+    tolerances: np.ndarray
+    asked: np.ndarray
+    results: np.ndarray
+    last: np.ndarray
+    ended: np.ndarray
+    sizes: np.ndarray
+    places: np.ndarray
+
+
+class Memory(NamedTuple):
+    """All that the steps to come depend on, and room; W runs at a time.
+
+    Args:
+        walks: records of :data:`WALK`, shape (W,).
+        numbers: values of the runs and room, taken apart by ``stepper.room_of``; the first are the
+            states, the slopes there (as first stage) and, after the other stages, the directions
+            in which stabilised steps look for the fastest mode.
+        times, ends: of the last steps, their values and slopes; shapes (W, ENDS + 1) and
+            (W, ENDS + 1, 2, S). End number e stands at e % ENDS, the middle of a step behind them.
+        between: room for times and weights of the ends, shape (5, ENDS).
+        order: room for which ends these are, shape (ENDS,).
+    """
+
+    walks: np.ndarray
+    numbers: np.ndarray
+    times: np.ndarray
+    ends: np.ndarray
+    between: np.ndarray
+    order: np.ndarray
+
+
+#: Values of each run, beside vectors of the state's size, that a stepper works with: time, start
+#: and length of a step, its error, a mark, three tolerances.
+VALUES: Final = 8
+#: Vectors of the state's size: state, stages, direction, and three for the step.
+VECTORS: Final = STAGES + 5
+
+
+def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
+    """The memory of one thread, values in whole lines of the cache.
+
+    Args:
+        width: runs at a time.
+        size: numbers of a state.
+        constants: of a run.
+        fields: K + M.
+    """
+    whole = np.zeros(width * (VECTORS * size + constants + fields * fields + VALUES) + 8)
+    first = (-whole.ctypes.data // 8) % 8
+    walks = np.zeros(width, dtype=WALK)
+    walks["run"] = walks["inside"] = walks["halved"] = -1
+    return Memory(
+        walks,
+        whole[first:],
+        np.zeros((width, ENDS + 1)),
+        np.zeros((width, ENDS + 1, 2, size)),
+        np.zeros((5, ENDS)),
+        np.zeros(ENDS, dtype=np.int64),
+    )
+
+
+def runs_of(
+    starts: np.ndarray,
+    constants: np.ndarray,
+    tolerances: np.ndarray,
+    asked: np.ndarray,
+    sizes: np.ndarray,
+) -> Runs:
+    """Runs that are to be made, see :class:`Runs`."""
+    n, size = starts.shape
+    ended = np.zeros(n, dtype=WALK)
+    ended["code"] = INTERRUPTED
+    return Runs(
+        np.zeros(3, dtype=np.int64),
+        np.ascontiguousarray(starts, dtype=np.float64),
+        np.ascontiguousarray(constants, dtype=np.float64),
+        tolerances,
+        np.ascontiguousarray(asked, dtype=np.float64),
+        np.empty((n, asked.size, size)),
+        np.array(starts, dtype=np.float64),
+        ended,
+        sizes,
+        places(sizes),
+    )

@@ -14,7 +14,7 @@ from support import small_systems as systems
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.foundation.errors import StoppedError
 from symderiv.integrate.flows import flat_run
-from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.rules.whichever import solve
 from symderiv.problem.study import load_study, parse_study
 from symderiv.storage.checkpoint import Checkpoint, difference
@@ -60,17 +60,14 @@ class Stops:
 
 
 def flat(checkpoint: Checkpoint | None = None):
-    return integrate_flat(
+    problem = FlatProblem(
         systems.oscillation,
         np.array([2.0, 0.0, 1.0]),
         np.ones(3, dtype=np.int64),
         np.ones(11),
         np.array([0.0, 1.0, 7.7, 40.0]),
-        relative_tolerance=1e-10,
-        absolute_tolerance=1e-12,
-        cone_tolerance=1e-8,
-        checkpoint=checkpoint,
     )
+    return integrate_flat(problem, StepLimits(1e-10, 1e-12, 1e-8), checkpoint=checkpoint)
 
 
 def assert_equal(first, second) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import symderiv.problem.flat_layout as flat_layout
-from symderiv.integrate.steppers import stepper
-from symderiv.integrate.steppers.stepper import field_covariance
+from symderiv.integrate.steppers import cone
+from symderiv.integrate.steppers.cone import field_covariance
 from symderiv.problem.flat_layout import (
     pack_parameters,
     pack_state,
@@ -49,12 +49,13 @@ def covariances(function):
     T = np.diag([1.0, 2.0, 3.0]) + 0.1
     t = random.normal(size=(L, M, M))
     parameters = pack_parameters(rho, weight, t, T, np.ones(M), {"weight_decay": 0.1})
-    found = np.empty((K + M, K + M))
+    found = np.zeros((K + M, K + M))
     sizes = sizes_of(K, M, L)
-    function(pack_state(students, cross, v), sizes, places(sizes), parameters, found)
+    state = pack_state(students, cross, v)
+    function(0.0, state, sizes, places(sizes), parameters, found.ravel())
     R = np.einsum("k,kin->in", weight, cross)
     Q = np.einsum("k,kij->ij", weight * rho, students)
-    return found, np.block([[Q, R], [R.T, T]])
+    return found, np.tril(np.block([[Q, R], [R.T, T]]))
 
 
 def test_the_covariance_of_the_fields_is_read_from_the_flat_vectors():
@@ -70,9 +71,9 @@ def test_vectors_follow_the_layout_wherever_it_puts_their_fields(monkeypatch):
     fields = "student_overlap", "cross_overlap", "eigenvalue", "weight", "T"
     names = "_STUDENTS", "_CROSS", "_EIGENVALUE", "_WEIGHT", "_TEACHER"
     for name, field in zip(names, fields, strict=True):
-        monkeypatch.setattr(stepper, name, flat_layout.place_of(field))
+        monkeypatch.setattr(cone, name, flat_layout.place_of(field))
     for name in "KML":
-        monkeypatch.setattr(stepper, f"_{name}", layout["sizes"].index(name))
+        monkeypatch.setattr(cone, f"_{name}", layout["sizes"].index(name))
     assert list(sizes_of(K, M, L)) == [L, M, K]
     assert pack_state(*parts(4))[:K] == pytest.approx(parts(4)[2])
     np.testing.assert_allclose(*covariances(field_covariance.py_func), rtol=1e-13)

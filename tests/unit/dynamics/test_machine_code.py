@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +17,8 @@ from symderiv.api.problem import Problem
 from symderiv.compiled_code import machine_code, object_code
 from symderiv.compiled_code.linked import Linked
 from symderiv.foundation.seals import sealed
-from symderiv.integrate.steppers import run_code
-from symderiv.integrate.steppers.stepper import advance
+from symderiv.integrate.steppers import run_code, stepper_sources
+from symderiv.integrate.steppers.stepper import stepper
 from symderiv.problem.input_models import Isotropic
 from symderiv.storage.kernels import load_kernel
 
@@ -34,23 +37,20 @@ def kept(tmp_path_factory) -> Path:
     """The code of a run, as one leaves it."""
     path = tmp_path_factory.mktemp("code") / "run.bin"
     kernel = load_kernel("erf")
-    code = run_code.RunCode(
-        kernel.right_hand_side_for(2, 2), kernel.module.generalization_error, None
-    )
+    code = run_code.RunCode(kernel.right_hand_side_for(2, 2), kernel.module.generalization_error)
     one = np.eye(2)
     # what was called in another way before is compiled twice; the one that can be kept is
     code.generalization_error(one, one, one, one[:, 0], one[1].copy())
     code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
-    functions = {
-        "advance": advance,
-        "right_hand_side": code.right_hand_side,
-        "generalization_error": code.generalization_error,
-    }
-    if not object_code.keep(path, functions):
-        # another process wrote the index of the cache at the same moment: compile once more
-        for function in functions.values():
-            function.recompile()
-        assert object_code.keep(path, functions)
+    for file, functions in (
+        (path, vars(code)),
+        (path.with_name("steps.bin"), {"advance": stepper()}),
+    ):
+        if not object_code.keep(file, functions):
+            # another process wrote the index of the cache at the same moment: compile once more
+            for function in functions.values():
+                function.recompile()
+            assert object_code.keep(file, functions)
     return path
 
 
@@ -60,11 +60,15 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     trajectories = []
     for path in (kept, kept.with_name("none")):
         monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
+        monkeypatch.setattr(
+            run_code, "_stepper_path", lambda method, path=path: path.with_name("steps.bin")
+        )
         monkeypatch.setattr(run_code, "_known", {})
         monkeypatch.setattr(object_code, "keep", lambda *_: False)
         trajectories.append(problem.solve(end=30.0, points=40))
     linked, compiled = trajectories
-    assert run_code._read(kept).advance is not None
+    for file in (kept, kept.with_name("steps.bin")):
+        assert machine_code.load(file) is not None
     assert linked.steps == compiled.steps
     for name in ("Q", "R", "v", "generalization_error"):
         np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
@@ -141,3 +145,22 @@ def test_a_function_of_a_module_is_linked_the_second_time(tmp_path, monkeypatch)
     origin, offset = found[0][:2]
     sums = (strength / (pole - (origin + offset)[:, None])).sum(axis=1)
     np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
+
+
+def test_the_stepper_is_named_by_all_that_it_is_compiled_from():
+    """Every module of these rooms that the stepper's modules import is a source of it."""
+    rooms = "symderiv.integrate", "symderiv.problem", "symderiv_kernels"
+    sources = {path.resolve() for path in stepper_sources.SOURCES}
+    for path in sources:
+        assert path.is_file()
+    names_them = Path(stepper_sources.__file__).resolve()
+    for path in sources:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.ImportFrom) and str(node.module).startswith(rooms)):
+                continue
+            for name in (node.module, *(f"{node.module}.{each.name}" for each in node.names)):
+                with suppress(ModuleNotFoundError):
+                    found = find_spec(name)
+                    if found and found.origin and not found.origin.endswith("__init__.py"):
+                        own = Path(found.origin).resolve()
+                        assert own in {*sources, names_them}, name

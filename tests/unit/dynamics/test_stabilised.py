@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from symderiv_kernels.fast import erf
 
-from symderiv.integrate.flows.flat_run import integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import stabilised_table as table
 from symderiv.integrate.steppers import switching
 from symderiv.integrate.steppers.walk import WALK
@@ -91,10 +91,9 @@ def test_a_long_run_with_modes_that_died_out_takes_fewer_evaluations_to_the_same
     asked = np.geomspace(1e-2, 1e4, 60)
 
     def run(tolerance: float, stabilise: bool):
-        return integrate_flat(
-            erf.specialised(1, 1), state, sizes, parameters, asked, relative_tolerance=tolerance,
-            absolute_tolerance=1e-4 * tolerance, cone_tolerance=1e-6, stabilise=stabilise,
-        )  # fmt: skip
+        problem = FlatProblem(erf.specialised(1, 1), state, sizes, parameters, asked)
+        limits = StepLimits(tolerance, 1e-4 * tolerance, 1e-6)
+        return integrate_flat(problem, limits, stabilise=stabilise)
 
     exact, plain, found = run(1e-12, False), run(1e-8, False), run(1e-8, True)
     assert found.cause == "done"

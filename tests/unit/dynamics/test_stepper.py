@@ -7,23 +7,22 @@ import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipy_table
 from support import small_systems as systems
 
-from symderiv.integrate.flows.flat_run import _first_step, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, SteppedRun, integrate_flat
 from symderiv.integrate.steppers import dop853_table as table
-from symderiv.integrate.steppers.stepper import _step, outside_cone
+from symderiv.integrate.steppers.cone import outside_cone
 
 
-def run(rhs, state, asked, rtol=1e-10, atol=1e-14, **options):
+def run(rhs, state, asked, rtol=1e-10, atol=1e-14, max_steps=10**8, **options):
+    asked = np.array(asked, dtype=float)
     return integrate_flat(
-        rhs,
-        np.array(state),
-        systems.SIZES,
-        systems.PARAMETERS,
-        np.array(asked, dtype=float),
-        relative_tolerance=rtol,
-        absolute_tolerance=atol,
-        cone_tolerance=1e-7,
+        FlatProblem(rhs, np.array(state), systems.SIZES, systems.PARAMETERS, asked),
+        StepLimits(rtol, atol, 1e-7, max_steps),
         **options,
     )
+
+
+def is_outside(matrix: np.ndarray, tolerance: float) -> bool:
+    return outside_cone(0.0, matrix.copy().ravel(), len(matrix), tolerance)
 
 
 def test_the_table_is_scipys():
@@ -86,27 +85,40 @@ def test_results_meet_the_tolerance_also_between_steps(rtol):
     assert result.error_sum < 100 * rtol
 
 
+def first_end(rhs, state, length: float) -> np.ndarray:
+    """The end of a first step of a length."""
+    problem = FlatProblem(
+        rhs, np.array(state), systems.SIZES, systems.PARAMETERS, np.array([0.0, 100.0])
+    )
+    run = SteppedRun(problem, StepLimits(1e300, 1e300, 1e-7))
+    run.advance(0)
+    run.walk["step"] = length
+    run.advance(1)
+    assert run.walk["alpha"] == length
+    return run.y.copy()
+
+
 def test_halving_the_step_divides_the_error_by_two_to_the_eighth():
     errors = []
     for length in (0.8, 0.4):
-        y, target, stages = np.array([2.0, 0.0, 1.0]), np.empty(3), np.zeros((12, 3))
-        systems.oscillation(0.0, y, systems.SIZES, systems.PARAMETERS, stages[0])
-        problem = systems.SIZES, systems.PARAMETERS, stages, np.empty(3), target
-        _step.py_func(systems.oscillation, 0.0, length, y, *problem)
         exact = np.array([2 + np.sin(length), 0.0, np.cos(length)])
-        errors.append(np.max(np.abs(target - exact)))
+        found = first_end(systems.oscillation, [2.0, 0.0, 1.0], length)
+        errors.append(np.max(np.abs(found - exact)))
     # the local error is of order 9; pure ninth order would give 512
     assert 350 < errors[0] / errors[1] < 700
 
 
 @pytest.mark.parametrize("rate", [1.0, 30.0, 1e3, 1e5])
 def test_the_first_step_is_short_against_the_time_in_which_the_solution_changes(rate):
-    def decay(_, y, sizes, parameters, slope):
-        slope[:] = -rate * y
-
-    y = np.array([0.7, 2.0])
+    parameters = np.full(11, rate)
     for end in (100.0, 1e-7 / rate):
-        step = _first_step(decay, y, -rate * y, None, None, end, 1e-10, 1e-14)
+        asked = np.array([end])
+        state = np.array([0.7, 0.3, 2.0])
+        problem = FlatProblem(systems.decay, state, systems.SIZES, parameters, asked)
+        run = SteppedRun(problem, StepLimits(1e-10, 1e-14))
+        run.advance(0)
+        step = float(run.walk["step"])
+        assert run.taken == 0
         assert step <= end
         if end == 100.0:
             assert 1e-3 < step * rate <= 1.0
@@ -215,7 +227,7 @@ def test_the_cone_test_agrees_with_eigenvalues():
             values[0] = random.choice([-1.0, 1.0]) * 10.0 ** random.uniform(-6, 0)
             matrix = axes @ np.diag(values) @ axes.T
             matrix = 0.5 * (matrix + matrix.T)
-            assert outside_cone(matrix.copy(), 1e-9) == (values[0] < 0)
+            assert is_outside(matrix, 1e-9) == (values[0] < 0)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +243,7 @@ def test_the_cone_test_agrees_with_eigenvalues():
     ],
 )
 def test_the_edge_of_the_cone_belongs_to_it(matrix, outside):
-    assert outside_cone(np.array(matrix), 1e-9) == outside
+    assert is_outside(np.array(matrix), 1e-9) == outside
 
 
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-3])
@@ -241,10 +253,10 @@ def test_the_cone_is_widened_by_the_relative_tolerance_of_the_variances(toleranc
         for correlation, outside in ((1 + 0.8 * tolerance, False), (1 + 1.2 * tolerance, True)):
             matrix = np.outer(lengths, lengths)
             matrix[0, 1] = matrix[1, 0] = correlation * matrix[0, 1]
-            assert outside_cone(matrix, tolerance) == outside
+            assert is_outside(matrix, tolerance) == outside
     # three fields: outside if the smallest eigenvalue of the correlations is below -t
     for least, outside in ((-0.8 * tolerance, False), (-1.2 * tolerance, True)):
         matrix = np.full((3, 3), 0.5 * (least - 1.0))
         np.fill_diagonal(matrix, 1.0)
         assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(least, rel=1e-5)
-        assert outside_cone(matrix, tolerance) == outside
+        assert is_outside(matrix, tolerance) == outside
