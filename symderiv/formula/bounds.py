@@ -24,7 +24,7 @@ from symderiv.formula.reader import Apply, Node, Number, quoted, to_text
 from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["Bound", "Constant", "measure"]
+__all__ = ["Constant", "FormulaBound", "measure"]
 
 Constant = Fraction | float
 
@@ -36,7 +36,7 @@ MAX_CONSTANT_EXPONENT: Final = 700.0
 
 
 @dataclass(frozen=True)
-class Bound:
+class FormulaBound:
     """What is known of a piece of a formula.
 
     Attributes:
@@ -52,7 +52,7 @@ class Bound:
     logarithm: bool = False
 
 
-def measure(node: Node, names: Mapping[str, Constant | None]) -> Bound:
+def measure(node: Node, names: Mapping[str, Constant | None]) -> FormulaBound:
     """Bounds on a formula, and its value if every name has one.
 
     Args:
@@ -63,7 +63,7 @@ def measure(node: Node, names: Mapping[str, Constant | None]) -> Bound:
         FormulaError: The formula has no finite real value or could become too large to handle.
     """
     try:
-        return cast("Bound", value_of(node, _Bounds(names), {}))
+        return cast("FormulaBound", value_of(node, _Bounds(names), {}))
     except RecursionError:
         raise FormulaError("the formula is nested too deeply") from None
 
@@ -77,18 +77,18 @@ class _Bounds:
     def meaning(self, node: Node) -> Meaning:
         """Return how a piece's bound follows from those of its arguments."""
         if isinstance(node, Number):
-            return constant(Bound(node.value, _bits(node.value)))
+            return constant(FormulaBound(node.value, _bits(node.value)))
         if isinstance(node, Apply):
             return partial(_applied, node), node.arguments
         if node.name not in self.names:
-            return constant(Bound(CONSTANTS[node.name], 1))
+            return constant(FormulaBound(CONSTANTS[node.name], 1))
         value = self.names[node.name]
         if value is None:
-            return constant(Bound(None, 1, degree=1))
-        return constant(Bound(value, _bits(value) if isinstance(value, Fraction) else 1))
+            return constant(FormulaBound(None, 1, degree=1))
+        return constant(FormulaBound(value, _bits(value) if isinstance(value, Fraction) else 1))
 
 
-def _applied(node: Apply, *arguments: Bound) -> Bound:
+def _applied(node: Apply, *arguments: FormulaBound) -> FormulaBound:
     bound = _RULES.get(node.operation, _function)(node, list(arguments))
     if bound.bits > MAX_BITS:
         raise FormulaError(f"the numbers in {_shown(node)} can grow beyond {MAX_BITS} bits")
@@ -105,21 +105,21 @@ def _bits(value: Fraction) -> int:
     return value.numerator.bit_length() + value.denominator.bit_length()
 
 
-def _sum(node: Apply, terms: list[Bound]) -> Bound:
+def _sum(node: Apply, terms: list[FormulaBound]) -> FormulaBound:
     bits = sum(term.bits for term in terms) + len(terms)
     # the limit comes before the arithmetic, here and below
     value = _folded(node, terms, sum) if bits <= MAX_BITS else None
-    return Bound(value, bits, max(term.degree for term in terms), _logarithm(terms))
+    return FormulaBound(value, bits, max(term.degree for term in terms), _logarithm(terms))
 
 
-def _product(node: Apply, factors: list[Bound]) -> Bound:
+def _product(node: Apply, factors: list[FormulaBound]) -> FormulaBound:
     bits = sum(factor.bits for factor in factors)
     value = _folded(node, factors, math.prod) if bits <= MAX_BITS else None
-    return Bound(value, bits, sum(factor.degree for factor in factors), _logarithm(factors))
+    return FormulaBound(value, bits, sum(factor.degree for factor in factors), _logarithm(factors))
 
 
 def _folded(
-    node: Apply, bounds: list[Bound], fold: Callable[[list[Constant]], Constant]
+    node: Apply, bounds: list[FormulaBound], fold: Callable[[list[Constant]], Constant]
 ) -> Constant | None:
     values = [bound.value for bound in bounds if bound.value is not None]
     if len(values) < len(bounds):
@@ -129,19 +129,19 @@ def _folded(
     return _finite(fold(values), node)
 
 
-def _negative(node: Apply, arguments: list[Bound]) -> Bound:
+def _negative(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
     (argument,) = arguments
     value = None if argument.value is None else -argument.value
-    return Bound(value, argument.bits, argument.degree, argument.logarithm)
+    return FormulaBound(value, argument.bits, argument.degree, argument.logarithm)
 
 
-def _inverse(node: Apply, arguments: list[Bound]) -> Bound:
+def _inverse(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
     (argument,) = arguments
     value = None if argument.value is None else _power_value(node, argument.value, Fraction(-1))
-    return Bound(value, argument.bits, argument.degree, argument.logarithm)
+    return FormulaBound(value, argument.bits, argument.degree, argument.logarithm)
 
 
-def _power(node: Apply, arguments: list[Bound]) -> Bound:
+def _power(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
     base, exponent = arguments
     if exponent.value is None:
         # The variables of the exponent may cancel and leave a number of so many bits.
@@ -154,10 +154,10 @@ def _power(node: Apply, arguments: list[Bound]) -> Bound:
     value = None
     if base.value is not None and exponent.value is not None and bits <= MAX_BITS:
         value = _power_value(node, base.value, exponent.value)
-    return Bound(value, bits, base.degree * growth, base.logarithm or exponent.logarithm)
+    return FormulaBound(value, bits, base.degree * growth, base.logarithm or exponent.logarithm)
 
 
-def _growth(node: Apply, base: Bound, exponent: Constant) -> int:
+def _growth(node: Apply, base: FormulaBound, exponent: Constant) -> int:
     """The exponent's modulus rounded up, when it is within the limits."""
     if isinstance(exponent, Fraction) and isinstance(base.value, Fraction):
         largest = MAX_BITS  # bits of the result are what counts
@@ -175,7 +175,7 @@ def _growth(node: Apply, base: Bound, exponent: Constant) -> int:
     return max(math.ceil(abs(float(exponent))), 1)
 
 
-def _function(node: Apply, arguments: list[Bound]) -> Bound:
+def _function(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
     function = node.operation
     bits = sum(argument.bits for argument in arguments) + 2
     degree = min(sum(argument.degree for argument in arguments), 1)
@@ -199,10 +199,10 @@ def _function(node: Apply, arguments: list[Bound]) -> Bound:
             raise FormulaError(f"the argument of {_shown(node)} has too many digits for a root")
     if function in ("Max", "Min"):
         degree = max(argument.degree for argument in arguments)
-    return Bound(value, bits, degree, logarithm or function == "log")
+    return FormulaBound(value, bits, degree, logarithm or function == "log")
 
 
-_RULES: Final[Mapping[str, Callable[[Apply, list[Bound]], Bound]]] = {
+_RULES: Final[Mapping[str, Callable[[Apply, list[FormulaBound]], FormulaBound]]] = {
     "+": _sum,
     "*": _product,
     "negative": _negative,
@@ -211,7 +211,7 @@ _RULES: Final[Mapping[str, Callable[[Apply, list[Bound]], Bound]]] = {
 }
 
 
-def _logarithm(bounds: list[Bound]) -> bool:
+def _logarithm(bounds: list[FormulaBound]) -> bool:
     return any(bound.logarithm for bound in bounds)
 
 

@@ -26,7 +26,7 @@ from symderiv.formula.known_functions import ALIASES, CONSTANTS, FUNCTIONS
 from symderiv.formula.reader import MAX_DIGITS, quoted
 from symderiv.foundation.errors import FormulaError, InexactError, InputError
 
-__all__ = ["FIRST_FIELDS", "Reader", "field_number", "names_in", "without_floats"]
+__all__ = ["FIRST_FIELDS", "EntryReader", "field_number", "names_in", "without_floats"]
 
 #: Other names of the fields x1, ..., x4.
 FIRST_FIELDS: Final = ("x", "y", "z", "w")
@@ -51,7 +51,7 @@ _TAKEN: Final = frozenset(
 )
 
 
-class Reader:
+class EntryReader:
     """Reads the entries of one question; symbols of one name are one symbol.
 
     Attributes:

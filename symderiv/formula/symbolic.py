@@ -44,7 +44,7 @@ def build(
         FormulaError: The expression is infinite, undefined or not real wherever it is defined.
     """
     try:
-        expression = value_of(node, _Expressions(tuple(variables), functions), {})
+        expression = value_of(node, _SymPyExpressions(tuple(variables), functions), {})
         if expression.has(sp.I) or expression.is_extended_real is False:
             raise FormulaError(f"the formula {_shown(node)} is not real")
         if expression.has(*_UNDEFINED):
@@ -59,7 +59,7 @@ def build(
 
 
 @dataclass(frozen=True)
-class _Expressions:
+class _SymPyExpressions:
     """SymPy's expressions as the values of formulas."""
 
     variables: tuple[str, ...]

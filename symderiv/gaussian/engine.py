@@ -16,13 +16,13 @@ from symderiv.gaussian.folded import Folded
 from symderiv.gaussian.functions import SignMean4
 from symderiv.gaussian.narrate import Narrator
 from symderiv.gaussian.rules import Moments
-from symderiv.gaussian.setup import PreparedTerm, Problem, check_tilts, prepare
+from symderiv.gaussian.setup import GaussianProblem, PreparedTerm, check_tilts, prepare
 from symderiv.gaussian.signs import FormUses, SignMeans
 from symderiv.gaussian.tidy import tidied
 from symderiv.gaussian.unfolded import Unfolded
 from symderiv.gaussian.views import View
 from symderiv.gaussian.weights import Weight
-from symderiv.gaussian.working_terms import Reader, Terms, restricted, sign_of
+from symderiv.gaussian.working_terms import TermReader, Terms, restricted, sign_of
 
 _Leaf = tuple[Conditions, tuple[int, ...]]  # conditions S, signs
 _Sum = dict[_Leaf, dict[sp.Expr, Weight]]
@@ -106,7 +106,7 @@ def expectation(
     integrand = sp.sympify(integrand)
     entries, means = validated(covariance, mean, len(fields))
     _check_names(fields, entries, means)
-    used, terms = restricted(Reader(fields).read(integrand), fields)
+    used, terms = restricted(TermReader(fields).read(integrand), fields)
     kept = [fields[i] for i in used]
     block = [[entries[i][j] for j in used] for i in used]
 
@@ -142,7 +142,7 @@ class _Engine:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: GaussianProblem,
         integrand: sp.Expr,
         terms: Terms,
         folded: bool,

@@ -25,7 +25,7 @@ from flint import arb, arb_mat, arb_series
 
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["Mixture", "TanhForm", "mixture", "tanh_form"]
+__all__ = ["ErfMixture", "TanhForm", "mixture", "tanh_form"]
 
 _MOST_TERMS = 14
 _BITS = 200
@@ -49,7 +49,7 @@ class TanhForm:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class ErfMixture:
     """height·tanh(rate·x) ≈ Σ_k weights[k] erf(scales[k] x).
 
     Attributes:
@@ -109,7 +109,7 @@ def tanh_form(g: sp.Expr) -> TanhForm | None:
 
 
 @lru_cache(maxsize=8)
-def mixture(form: TanhForm, tolerance: float) -> Mixture:
+def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
     """The shortest mixture whose errors, of the function and its derivative, are proved.
 
     Args:
@@ -131,7 +131,7 @@ def mixture(form: TanhForm, tolerance: float) -> Mixture:
             error, derivative_error = _proved(height, rate, weights, scales)
             best = min(best, max(error, derivative_error))
             if best <= tolerance:
-                return Mixture(form, weights, scales, error, derivative_error)
+                return ErfMixture(form, weights, scales, error, derivative_error)
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best mixture of {_MOST_TERMS} error functions for "
         f"{form.height * sp.tanh(form.rate * X)} has the error {best:.1e}; ask for that or more"

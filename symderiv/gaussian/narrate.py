@@ -12,10 +12,10 @@ import sympy as sp
 from symderiv.foundation.written_derivation import Step
 from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.rules import Moment, Witness
-from symderiv.gaussian.setup import Problem
+from symderiv.gaussian.setup import GaussianProblem
 from symderiv.gaussian.signs import FormUse, FormUses
 from symderiv.gaussian.weights import IMAGINARY, Entry, Weight
-from symderiv.gaussian.working_terms import Key, Terms, write_term
+from symderiv.gaussian.working_terms import TermKey, Terms, write_term
 
 _SHOWN_TERMS = 6
 _SHOWN_PARTS = 3
@@ -107,7 +107,7 @@ class Narrator:
         terms: Its normal form.
     """
 
-    def __init__(self, problem: Problem, integrand: sp.Expr, terms: Terms) -> None:
+    def __init__(self, problem: GaussianProblem, integrand: sp.Expr, terms: Terms) -> None:
         self.problem = problem
         self.integrand = integrand
         self.terms = terms
@@ -182,7 +182,7 @@ class Narrator:
         return [Step("normal form", text, sp.latex(e), after or "0")]
 
     @staticmethod
-    def _term(key: Key, coefficient: sp.Expr, fields: tuple[sp.Symbol, ...]) -> str:
+    def _term(key: TermKey, coefficient: sp.Expr, fields: tuple[sp.Symbol, ...]) -> str:
         return str(sp.latex(write_term(key, coefficient, fields)))
 
     def _variables(self) -> list[Step]:

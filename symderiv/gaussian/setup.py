@@ -17,7 +17,7 @@ import sympy as sp
 from symderiv.foundation.errors import DivergentError, InputError
 from symderiv.gaussian.algebra import Algebra
 from symderiv.gaussian.covariance import Gaussian, Shift, Variable
-from symderiv.gaussian.working_terms import Affine, Key, Terms, sign_of
+from symderiv.gaussian.working_terms import Affine, TermKey, Terms, sign_of
 
 _MAX_DEGREE = 400
 
@@ -35,7 +35,7 @@ class PreparedTerm:
 
 
 @dataclass
-class Problem:
+class GaussianProblem:
     """All terms, their variables, and the common domain."""
 
     fields: tuple[sp.Symbol, ...]
@@ -177,7 +177,7 @@ def prepare(
     covariance: list[list[sp.Expr]],
     mean: list[sp.Expr],
     opaque_roots: bool = False,
-) -> Problem:
+) -> GaussianProblem:
     """Variables, domain and terms of a problem.
 
     Raises:
@@ -204,7 +204,7 @@ def prepare(
                 tuple(sorted((index[k], order) for k, order in draft.deltas)),
             )
         )
-    return Problem(tuple(fields), listed, prepared, algebra, covariance, mean)
+    return GaussianProblem(tuple(fields), listed, prepared, algebra, covariance, mean)
 
 
 @dataclass
@@ -218,7 +218,7 @@ class _Draft:
 
 
 def _draft(
-    key: Key, coefficient: sp.Expr, fields: Sequence[sp.Symbol], variables: _Variables
+    key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol], variables: _Variables
 ) -> _Draft:
     matrix, shift = _split_exponent(key.exponent, fields)
     tilts: list[object] = []
@@ -280,7 +280,7 @@ def _algebra(
     return algebra
 
 
-def check_tilts(problem: Problem) -> None:
+def check_tilts(problem: GaussianProblem) -> None:
     """Refuse growing exponentials whose expectation does not exist.
 
     With a numeric covariance all successive variances decide; with symbols the condition is

@@ -51,7 +51,7 @@ class Affine:
 
 
 @dataclass(frozen=True)
-class Key:
+class TermKey:
     """What a term consists of apart from its coefficient; equal keys are added."""
 
     powers: tuple[int, ...]
@@ -61,7 +61,7 @@ class Key:
     deltas: tuple[tuple[Affine, int], ...] = ()
 
 
-Terms = dict[Key, sp.Expr]
+Terms = dict[TermKey, sp.Expr]
 
 
 def sign_of(value: sp.Expr) -> int | None:
@@ -93,9 +93,9 @@ def _merge_erfs(
     return tuple(sorted(count.items(), key=lambda item: item[0].order()))
 
 
-def multiply_keys(a: Key, b: Key) -> Key:
+def multiply_keys(a: TermKey, b: TermKey) -> TermKey:
     """The key of the product of two terms."""
-    return Key(
+    return TermKey(
         tuple(p + q for p, q in zip(a.powers, b.powers, strict=True)),
         sp.expand(a.exponent + b.exponent),
         _merge_signs(a.signs, b.signs),
@@ -149,7 +149,7 @@ def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
     return ends == [0, 0]
 
 
-class Reader:
+class TermReader:
     """Reads an integrand into its normal form.
 
     Args:
@@ -159,7 +159,7 @@ class Reader:
     def __init__(self, fields: Sequence[sp.Symbol]) -> None:
         self.fields = tuple(fields)
         self._set = set(fields)
-        self._unit = Key((0,) * len(fields))
+        self._unit = TermKey((0,) * len(fields))
         self._memo: dict[sp.Expr, Terms] = {}
 
     def read(self, expression: sp.Expr) -> Terms:
@@ -204,7 +204,7 @@ class Reader:
         if e in self._set:
             index = self.fields.index(e)
             powers = tuple(int(i == index) for i in range(len(self.fields)))
-            return {Key(powers): sp.S.One}
+            return {TermKey(powers): sp.S.One}
         if isinstance(e, sp.Add | sp.Mul):
             try:
                 return self._combined(e)
@@ -237,7 +237,7 @@ class Reader:
             if base in self._set:
                 index = self.fields.index(base)
                 powers = tuple(int(exponent) * (i == index) for i in range(len(self.fields)))
-                return {Key(powers): sp.S.One}
+                return {TermKey(powers): sp.S.One}
             factor = self.read(base)
             total = {self._unit: sp.S.One}
             for _ in range(int(exponent)):
@@ -270,10 +270,10 @@ class Reader:
         for value in poly.coeffs():
             self.constant(value)
         if imaginary:
-            return {Key(self._unit.powers, sp.expand(sp.I * argument)): sp.S.One}
+            return {TermKey(self._unit.powers, sp.expand(sp.I * argument)): sp.S.One}
         outside = poly.coeff_monomial(sp.S.One)
         inside = sp.expand(argument - outside)
-        return {Key(self._unit.powers, inside): sp.exp(outside)}
+        return {TermKey(self._unit.powers, inside): sp.exp(outside)}
 
     def _function(self, e: sp.Expr) -> Terms:
         name, args = type(e), e.args
@@ -281,7 +281,7 @@ class Reader:
             forward = self._oscillation(args[0], e)
             if forward is None:
                 return self._on_pieces(e)
-            backward = {Key(k.powers, sp.expand(-k.exponent)): v for k, v in forward.items()}
+            backward = {TermKey(k.powers, sp.expand(-k.exponent)): v for k, v in forward.items()}
             i = sp.I if name is sp.sin else sp.S.One
             return add_terms(
                 {k: v / (2 * i) for k, v in forward.items()},
@@ -352,18 +352,18 @@ class Reader:
         sign = sign_of(lead)
         if isinstance(e, sp.erf):
             flip = -1 if sign == -1 else 1
-            return {Key(self._unit.powers, erfs=((form.scaled(sp.Integer(flip)), 1),)): flip}
+            return {TermKey(self._unit.powers, erfs=((form.scaled(sp.Integer(flip)), 1),)): flip}
         size = sp.Abs(lead) if sign is not None else lead
         if sign is None and isinstance(e, sp.DiracDelta):
             raise InputError(f"the sign of {lead} in {e} must be known; declare it positive")
         if sign is None:
-            return {Key(self._unit.powers, signs=(form,)): sp.S.One}
+            return {TermKey(self._unit.powers, signs=(form,)): sp.S.One}
         unit = form.scaled(1 / lead)
         if isinstance(e, sp.sign):
-            return {Key(self._unit.powers, signs=(unit,)): sp.Integer(sign)}
+            return {TermKey(self._unit.powers, signs=(unit,)): sp.Integer(sign)}
         order = int(e.args[1]) if len(e.args) > 1 else 0
         weight = sp.Integer(sign) ** order / size ** (order + 1)
-        return {Key(self._unit.powers, deltas=((unit, order),)): weight}
+        return {TermKey(self._unit.powers, deltas=((unit, order),)): weight}
 
     def _on_pieces(self, e: sp.Expr) -> Terms:
         """f(p) for p polynomial on the pieces cut by signs: Σ_ε ∏ (1 + ε σ)/2 · f(p_ε)."""
@@ -386,13 +386,13 @@ class Reader:
             part = self.read(e.func(sp.expand(value), *e.args[1:]))
             for form, s in side.items():
                 half = sp.Rational(1, 2)
-                indicator = {self._unit: half, Key(self._unit.powers, signs=(form,)): s * half}
+                indicator = {self._unit: half, TermKey(self._unit.powers, signs=(form,)): s * half}
                 part = multiply_terms(part, indicator)
             total = add_terms(total, part)
         return total
 
 
-def write_term(key: Key, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
+def write_term(key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
     """The term as an ordinary expression in the fields."""
     factors: list[sp.Expr] = [coefficient, sp.exp(key.exponent)]
     factors += [x**p for x, p in zip(fields, key.powers, strict=True)]
@@ -415,7 +415,7 @@ def restricted(terms: Terms, fields: Sequence[sp.Symbol]) -> tuple[list[int], Te
         return Affine(tuple(f.coefficients[i] for i in used), f.constant)
 
     return used, {
-        Key(
+        TermKey(
             tuple(key.powers[i] for i in used),
             key.exponent,
             tuple(form(f) for f in key.signs),
@@ -426,7 +426,7 @@ def restricted(terms: Terms, fields: Sequence[sp.Symbol]) -> tuple[list[int], Te
     }
 
 
-def _depends(key: Key, index: int, field: sp.Symbol) -> bool:
+def _depends(key: TermKey, index: int, field: sp.Symbol) -> bool:
     forms = [*key.signs, *(f for f, _ in key.erfs), *(f for f, _ in key.deltas)]
     return (
         key.powers[index] > 0

@@ -15,7 +15,7 @@ import sympy as sp
 from symderiv.formula import Activation, activation, parse_formula
 from symderiv.formula.exact_entries import (
     FIRST_FIELDS,
-    Reader,
+    EntryReader,
     field_number,
     names_in,
     without_floats,
@@ -58,7 +58,7 @@ def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> Law:
         ShapeError: Not square, not of the wanted size, too large.
         InputError: An entry that cannot be read, not symmetric.
     """
-    reader = Reader()
+    reader = EntryReader()
     rows = _array(covariance, "covariance")
     n = len(rows)
     if size is not None and n != size:

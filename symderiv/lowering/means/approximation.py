@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from symderiv_codegen import Constant
 
-from symderiv.gaussian.erf_mixture import Mixture, mixture, tanh_form
+from symderiv.gaussian.erf_mixture import ErfMixture, mixture, tanh_form
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.mixture_integrals import MixtureTables, Tables
 from symderiv.lowering.means.numeric_activation import NumericActivation
@@ -94,7 +94,7 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
     Raises:
         ToleranceError: The tolerance cannot be reached; the message says what can.
     """
-    found: dict[bool, Mixture] = {}
+    found: dict[bool, ErfMixture] = {}
     activations = {False: problem.student}
     if not problem.same_activation:
         activations[True] = problem.teacher

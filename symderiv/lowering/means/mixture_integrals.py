@@ -16,7 +16,7 @@ import sympy as sp
 from symderiv_codegen import Row, TableTerm
 
 from symderiv.gaussian import covariance_symbols, derivative, expectation
-from symderiv.gaussian.erf_mixture import Mixture
+from symderiv.gaussian.erf_mixture import ErfMixture
 from symderiv.lowering.means.patterns import Kind, Pattern, upper_triangle
 from symderiv.lowering.means.stable import stable
 
@@ -27,7 +27,7 @@ X = sp.Symbol("x", real=True)
 class MixtureTables:
     """A mixture and the names of its tables in the module."""
 
-    mixture: Mixture
+    mixture: ErfMixture
     prefix: str
 
     @property

@@ -21,33 +21,33 @@ from symderiv.formula.known_functions import KNOWN
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.expression_balls import arcsine
 
-__all__ = ["BACKENDS", "Number", "Numbers", "numbers"]
+__all__ = ["BACKENDS", "Numbers", "RealNumber", "numbers"]
 
 #: Names of the back ends: "arb", "mpmath", "float64".
 BACKENDS: Final = ("arb", "mpmath", "float64")
 
 
-class Number(Protocol):
+class RealNumber(Protocol):
     """What numbers of all kinds can do; those of different kinds are not mixed."""
 
-    def __add__(self, other: Any, /) -> Number: ...
-    def __radd__(self, other: Any, /) -> Number: ...
-    def __sub__(self, other: Any, /) -> Number: ...
-    def __rsub__(self, other: Any, /) -> Number: ...
-    def __mul__(self, other: Any, /) -> Number: ...
-    def __rmul__(self, other: Any, /) -> Number: ...
-    def __truediv__(self, other: Any, /) -> Number: ...
-    def __rtruediv__(self, other: Any, /) -> Number: ...
-    def __pow__(self, other: Any, /) -> Number: ...
-    def __neg__(self) -> Number: ...
-    def __abs__(self) -> Number: ...
+    def __add__(self, other: Any, /) -> RealNumber: ...
+    def __radd__(self, other: Any, /) -> RealNumber: ...
+    def __sub__(self, other: Any, /) -> RealNumber: ...
+    def __rsub__(self, other: Any, /) -> RealNumber: ...
+    def __mul__(self, other: Any, /) -> RealNumber: ...
+    def __rmul__(self, other: Any, /) -> RealNumber: ...
+    def __truediv__(self, other: Any, /) -> RealNumber: ...
+    def __rtruediv__(self, other: Any, /) -> RealNumber: ...
+    def __pow__(self, other: Any, /) -> RealNumber: ...
+    def __neg__(self) -> RealNumber: ...
+    def __abs__(self) -> RealNumber: ...
     def __lt__(self, other: Any, /) -> bool: ...
     def __gt__(self, other: Any, /) -> bool: ...
     def __float__(self) -> float: ...
 
 
 #: A function of one number.
-Function = Callable[[Any], Number]
+Function = Callable[[Any], RealNumber]
 
 
 class Numbers(Protocol):
@@ -59,9 +59,9 @@ class Numbers(Protocol):
 
     prec: int
     """Working precision in bits."""
-    zero: Number
-    one: Number
-    pi: Number
+    zero: RealNumber
+    one: RealNumber
+    pi: RealNumber
     mpf: Function
     """A number from an int, a float (exactly) or a decimal text."""
     sqrt: Function
@@ -82,12 +82,12 @@ class Numbers(Protocol):
     sinh: Function
     tan: Function
     tanh: Function
-    atan2: Callable[[Any, Any], Number]
+    atan2: Callable[[Any, Any], RealNumber]
     sign: Function
     ceil: Function
-    fsum: Callable[[Iterable[Any]], Number]
+    fsum: Callable[[Iterable[Any]], RealNumber]
 
-    def point(self, value: Any) -> Number:
+    def point(self, value: Any) -> RealNumber:
         """The number itself; of a ball its middle, exactly."""
 
     def as_mpf(self, value: Any) -> Any:
@@ -118,11 +118,11 @@ def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
         before = ctx.prec
         try:
             ctx.prec = math.ceil(digits * math.log2(10)) + 4
-            yield _Balls()
+            yield _BallNumbers()
         finally:
             ctx.prec = before
     elif backend == "float64":
-        yield _Doubles()
+        yield _DoubleNumbers()
     else:
         raise InputError(f"backend: {backend!r} is not one of {', '.join(BACKENDS)}")
 
@@ -149,7 +149,7 @@ class _Reference(mpmath.MPContext):  # type: ignore[misc]
         return mpmath.mp.make_mpf(self.mpf(value)._mpf_)
 
 
-class _Balls:
+class _BallNumbers:
     """Arb's balls at the precision of the thread."""
 
     zero = arb(0)
@@ -195,7 +195,7 @@ class _Balls:
         return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(exponent)))
 
 
-class _Doubles:
+class _DoubleNumbers:
     """Python's floats."""
 
     prec = 53
@@ -229,7 +229,7 @@ def _nan_outside(function: Callable[..., float]) -> Callable[[object, float], fl
 
 
 for _name, _known in KNOWN.items():
-    if _known.ball and not hasattr(_Balls, _name):
-        setattr(_Balls, _name, _of_balls(_known.ball))
+    if _known.ball and not hasattr(_BallNumbers, _name):
+        setattr(_BallNumbers, _name, _of_balls(_known.ball))
     if _known.ball:
-        setattr(_Doubles, _name, _nan_outside(_known.numeric))
+        setattr(_DoubleNumbers, _name, _nan_outside(_known.numeric))

@@ -66,7 +66,7 @@ _Number = TypeVar("_Number", fmpq, arb)
 
 
 @dataclass(frozen=True)
-class _Partner(Generic[_Number]):
+class _ExactPartner(Generic[_Number]):
     """What one partner of the scaled field contributes; exact numbers as balls."""
 
     r: _Number
@@ -76,10 +76,10 @@ class _Partner(Generic[_Number]):
 
 
 @dataclass(frozen=True)
-class _Path(Generic[_Number]):
+class _ExactPath(Generic[_Number]):
     """The integrand when one field's correlations are scaled."""
 
-    partners: tuple[_Partner[_Number], ...]
+    partners: tuple[_ExactPartner[_Number], ...]
     d3: _Number
     d4: _Number
     halvings: int  # δ = 2**-halvings, δ² at most p, d4/d3 and the ratios of the variances
@@ -100,8 +100,10 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
         matrix, change = _nearby(r, bits)
     path = _shortest(matrix)
     with working_bits(bits + 20):
-        enclosed = _Path(
-            tuple(_Partner(arb(p.r), arb(p.p), arb(p.start), arb(p.end)) for p in path.partners),
+        enclosed = _ExactPath(
+            tuple(
+                _ExactPartner(arb(p.r), arb(p.p), arb(p.start), arb(p.end)) for p in path.partners
+            ),
             arb(path.d3),
             arb(path.d4),
             path.halvings,
@@ -136,7 +138,7 @@ def _exact(ball: arb) -> fmpq:
     return fmpq(mantissa) * scale
 
 
-def _shortest(matrix: _Matrix) -> _Path[fmpq]:
+def _shortest(matrix: _Matrix) -> _ExactPath[fmpq]:
     """The exact path that scales the field least determined by the others."""
     paths = [_path(matrix, row) for row in range(4)]
     path = min(paths, key=lambda found: found.d3)
@@ -145,14 +147,14 @@ def _shortest(matrix: _Matrix) -> _Path[fmpq]:
     return path
 
 
-def _path(m: _Matrix, row: int) -> _Path[fmpq]:
+def _path(m: _Matrix, row: int) -> _ExactPath[fmpq]:
     rest = [a for a in range(4) if a != row]
     partners = []
     for j in rest:
         k, l = (a for a in rest if a != j)
         start = m[k][l] - m[k][j] * m[l][j]
         end = _minor(m, (row, j, k), (row, j, l))
-        partners.append(_Partner(m[row][j], 1 - m[row][j] ** 2, start, end))
+        partners.append(_ExactPartner(m[row][j], 1 - m[row][j] ** 2, start, end))
     d3 = _minor(m, rest, rest)
     first = partners[0]
     v, w = (_minor(m, (row, rest[0], k), (row, rest[0], k)) for k in rest[1:])
@@ -164,7 +166,7 @@ def _path(m: _Matrix, row: int) -> _Path[fmpq]:
         for k in rest:
             if k != j:
                 ratios.append(_minor(m, (row, j, k), (row, j, k)) / (1 - m[j][k] ** 2))
-    return _Path(tuple(partners), d3, d4, _halvings(min(ratios)))
+    return _ExactPath(tuple(partners), d3, d4, _halvings(min(ratios)))
 
 
 def _halvings(ratio: fmpq) -> int:
@@ -184,7 +186,7 @@ def _minor(m: _Matrix, rows: Sequence[int], columns: Sequence[int]) -> fmpq:
     )
 
 
-def _integral(path: _Path[arb], bits: int) -> arb:
+def _integral(path: _ExactPath[arb], bits: int) -> arb:
     """The integral over sigma, its radius about 2**-bits."""
     half_pi = arb.pi() / 2
     weight = sum((abs(q.r) for q in path.partners), arb(0))
@@ -254,7 +256,7 @@ def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb,
     return total
 
 
-def _integrand(path: _Path[arb], s: arb, c: arb) -> arb:
+def _integrand(path: _ExactPath[arb], s: arb, c: arb) -> arb:
     """The integrand at sigma = s/c, one of s and c being 1.
 
     With respect to sigma for c = 1, with respect to 1/sigma for s = 1.

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.precision.balls.contexts import Number
+from symderiv.precision.balls.contexts import RealNumber
 
 __all__ = ["Steps", "trajectory"]
 
-Vector = list[Number]
+Vector = list[RealNumber]
 
 _FEWEST: Final = 3
 _MOST: Final = 24
@@ -46,12 +46,12 @@ class Steps:
 
 def trajectory(
     right_hand_side: Callable[[Vector], Vector],
-    start: Sequence[Number],
+    start: Sequence[RealNumber],
     times: Sequence[float],
     tolerance: float,
     *,
     size: Callable[[Vector, Vector], float],
-    point: Callable[[Any], Number] = lambda value: value,
+    point: Callable[[Any], RealNumber] = lambda value: value,
     first_step: float | None = None,
     max_evaluations: int = 10_000_000,
     steps: Steps | None = None,
@@ -152,7 +152,7 @@ class _Control:
         self._steps.evaluations += 1
         return self._f(y)
 
-    def step(self, y: Vector, slope: Vector, h: Number) -> tuple[Vector | None, float]:
+    def step(self, y: Vector, slope: Vector, h: RealNumber) -> tuple[Vector | None, float]:
         """The state after a step of ``h``, or None when it is refused.
 
         And the length of the next step, or of the next attempt, as a multiple of this one.
@@ -197,7 +197,7 @@ class _Control:
         self._columns = max(_FEWEST, best)
         return factors[min(self._columns, reached)]
 
-    def _midpoint(self, y: Vector, slope: Vector, h: Number, substeps: int) -> Vector:
+    def _midpoint(self, y: Vector, slope: Vector, h: RealNumber, substeps: int) -> Vector:
         part = h / substeps
         double = 2 * part
         before, now = y, [a + part * b for a, b in zip(y, slope, strict=True)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
-from symderiv.precision.balls.contexts import Number, Numbers
+from symderiv.precision.balls.contexts import Numbers, RealNumber
 
 __all__ = ["MomentSystem", "Overlaps", "Rates", "moment_module"]
 
@@ -57,8 +57,8 @@ class Rates:
     full_order: bool = True
 
 
-_Rows = list[list[Number]]
-_Blocks = list[list[list[Number]]]
+_Rows = list[list[RealNumber]]
+_Blocks = list[list[list[RealNumber]]]
 
 
 @lru_cache(maxsize=8)
@@ -136,7 +136,7 @@ class MomentSystem:
             max(abs(x) for x in lower[l * self.M : (l + 1) * self.M]) for l in range(self.L)
         ]
 
-    def _moments(self, values: _Rows, power: int) -> list[Number]:
+    def _moments(self, values: _Rows, power: int) -> list[RealNumber]:
         """Sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
         c = self._context
         columns = range(len(values[0]))
@@ -149,7 +149,7 @@ class MomentSystem:
             factors = [f * rho for f, rho in zip(factors, self._rho, strict=True)]
         return result
 
-    def split(self, y: Sequence[Number]) -> tuple[_Blocks, _Blocks, list[Number]]:
+    def split(self, y: Sequence[RealNumber]) -> tuple[_Blocks, _Blocks, list[RealNumber]]:
         """Q^(l), R^(l) as nested lists (L, K, K), (L, K, M), and v."""
         K, M, L = self.K, self.M, self.L
         place = self._packing.slices
@@ -159,14 +159,16 @@ class MomentSystem:
             list(y[place["v"]]),
         )
 
-    def _packed(self, student: list[Number], cross: list[Number], v: list[Number]) -> list[Number]:
+    def _packed(
+        self, student: list[RealNumber], cross: list[RealNumber], v: list[RealNumber]
+    ) -> list[RealNumber]:
         """The reverse, from the entries of each in their order."""
-        y: list[Number] = [self._context.zero] * self._packing.size
+        y: list[RealNumber] = [self._context.zero] * self._packing.size
         for name, entries in (("student_moment", student), ("cross_moment", cross), ("v", v)):
             y[self._packing.slices[name]] = entries
         return y
 
-    def right_hand_side(self, y: list[Number]) -> list[Number]:
+    def right_hand_side(self, y: list[RealNumber]) -> list[RealNumber]:
         """dy/dα for y as ``start``."""
         c = self._context
         d_student, d_cross, d_v = self.split([c.zero] * len(y))
@@ -185,7 +187,7 @@ class MomentSystem:
         )
         return self._packed(_entries(d_student), _entries(d_cross), d_v)
 
-    def observables(self, y: list[Number]) -> tuple[_Rows, _Rows, list[Number], Number]:
+    def observables(self, y: list[RealNumber]) -> tuple[_Rows, _Rows, list[RealNumber], RealNumber]:
         """Q, R as nested lists, v, and the generalisation error."""
         c = self._context
         student, cross, v = self.split(y)
@@ -195,7 +197,7 @@ class MomentSystem:
         )
         return Q, R, v, error
 
-    def size(self, error: list[Number], y: list[Number]) -> float:
+    def size(self, error: list[RealNumber], y: list[RealNumber]) -> float:
         """The largest error of a moment relative to the scale of its order, or not a number."""
         c = self._context
         # comparisons pass over what is not a number
@@ -203,7 +205,7 @@ class MomentSystem:
             return math.nan
         d_student, d_cross, d_v = self.split(error)
         student, _, v = self.split(y)
-        worst: Number = c.zero
+        worst: RealNumber = c.zero
         for l in range(self.L):
             scale = max(abs(student[l][i][i]) for i in range(self.K))
             off = max(abs(x) for row in d_student[l] for x in row)
@@ -233,14 +235,14 @@ def mapped(function: Any, values: Any) -> Any:
     return function(values)
 
 
-def _nested(flat: Sequence[Number], first: int, rows: int, columns: int) -> _Blocks:
+def _nested(flat: Sequence[RealNumber], first: int, rows: int, columns: int) -> _Blocks:
     return [
         [list(flat[(l * rows + i) * columns : (l * rows + i + 1) * columns]) for i in range(rows)]
         for l in range(first)
     ]
 
 
-def _entries(blocks: _Blocks) -> list[Number]:
+def _entries(blocks: _Blocks) -> list[RealNumber]:
     """The reverse of :func:`_nested`."""
     return [x for rows in blocks for row in rows for x in row]
 
@@ -249,13 +251,13 @@ def _zeros(context: Numbers, rows: int, columns: int) -> _Rows:
     return [[context.zero] * columns for _ in range(rows)]
 
 
-def _ratio(off: Number, scale: Number) -> Number:
+def _ratio(off: RealNumber, scale: RealNumber) -> RealNumber:
     if scale > 0:
         return off / scale
     return off * 0 if off == 0 else math.inf
 
 
-def _closure(rho: list[Number], context: Numbers) -> list[Number]:
+def _closure(rho: list[RealNumber], context: Numbers) -> list[RealNumber]:
     from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 
     return [context.mpf(1) * value for value in closure_coefficients(rho)]

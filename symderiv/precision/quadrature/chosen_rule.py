@@ -9,21 +9,21 @@ from typing import Final, Generic, Protocol, TypeVar
 from flint import arb
 
 from symderiv.precision.balls.working import working_bits
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.gauss_legendre import PanelPlan, panel_plan, panel_sum
 from symderiv.precision.quadrature.lattice import LatticePlan, lattice_plan, lattice_sum
 from symderiv.precision.quadrature.summation import evaluations, trapezoid_sum
-from symderiv.precision.quadrature.trapezoid import Plan, plan
+from symderiv.precision.quadrature.trapezoid import StepPlan, plan
 
-__all__ = ["Cheapest", "Lattice", "Panels", "Rule", "Trapezoid", "rule_of"]
+__all__ = ["CertifiedRule", "Cheapest", "Lattice", "Panels", "Trapezoid", "rule_of"]
 
 _LATTICE: Final = (3, 4)
 
 
-class Rule(Protocol):
+class CertifiedRule(Protocol):
     """Integrates one component."""
 
-    component: Component
+    component: FactorComponent
 
     @property
     def dimension(self) -> int:
@@ -70,7 +70,7 @@ _Plan = TypeVar("_Plan", bound=_AnyPlan)
 class _Planned(Generic[_Plan]):
     """A rule with a plan for each accuracy."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(self, component: FactorComponent) -> None:
         self.component = component
         self.dimension = component.dimension
         self._plans: dict[float, _Plan] = {}
@@ -100,15 +100,15 @@ class _Planned(Generic[_Plan]):
             return value + arb(0, found.bound), found.scale
 
 
-class Trapezoid(_Planned[Plan]):
+class Trapezoid(_Planned[StepPlan]):
     """The trapezoid rule for smooth factors."""
 
     name = "trapezoid quadrature"
 
-    def _made(self, accuracy: float) -> Plan:
+    def _made(self, accuracy: float) -> StepPlan:
         return plan(self.component, accuracy)
 
-    def _summed(self, found: Plan, bits: int) -> arb:
+    def _summed(self, found: StepPlan, bits: int) -> arb:
         return trapezoid_sum(self.component, found, bits)
 
     def cost(self, accuracy: float) -> float:
@@ -199,13 +199,13 @@ class Lattice(_Planned[LatticePlan]):
 class Cheapest:
     """The cheaper of two rules, anew for each accuracy."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[CertifiedRule]) -> None:
         self._rules = rules
         self._used = rules[0]
         self.component = rules[0].component
         self.dimension = rules[0].dimension
 
-    def _best(self, accuracy: float) -> Rule:
+    def _best(self, accuracy: float) -> CertifiedRule:
         return min(self._rules, key=lambda rule: rule.cost(accuracy))
 
     @property
@@ -250,7 +250,7 @@ def _matrix_cost(counts: Sequence[int]) -> float:
     return 0.0016 * math.prod(counts) + 0.1 * math.prod(counts) / min(counts) + sum(counts) ** 2
 
 
-def rule_of(component: Component) -> Rule:
+def rule_of(component: FactorComponent) -> CertifiedRule:
     """The rule for a component."""
     if not all(f.function.smooth for f in component.factors):
         return Panels(component.merged())

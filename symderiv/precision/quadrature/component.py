@@ -19,7 +19,7 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.one_variable import OneVariable
 from symderiv.precision.quadrature.separation import FORM, Fields
 
-__all__ = ["Component", "Factor"]
+__all__ = ["Factor", "FactorComponent"]
 
 Polynomial = dict[tuple[int, ...], arb]  # powers of t_1 ... t_d -> coefficient (arb)
 
@@ -38,7 +38,7 @@ class Factor:
         return max((i + 1 for i, v in enumerate(self.loading) if v != 0), default=0)
 
 
-class Component:
+class FactorComponent:
     """E[∏ f_a(z_a)] over jointly Gaussian z, ready for quadrature.
 
     Args:
@@ -81,7 +81,7 @@ class Component:
         """Do t and -t contribute alike?"""
         return bool(self.parity == 1)
 
-    def merged(self) -> Component:
+    def merged(self) -> FactorComponent:
         """The same expectation with functions of proportional variables multiplied into one.
 
         E[f(x) g(c x + d)] is E[h(x)] with h(x) = f(x) g(c x + d).
@@ -100,7 +100,7 @@ class Component:
                     kept.remove(b)
         covariance, mean = self._fields.covariance, self._fields.mean
         law = Fields([[covariance[i][j] for j in kept] for i in kept], [mean[i] for i in kept])
-        return Component([functions[i] for i in kept], law)
+        return FactorComponent([functions[i] for i in kept], law)
 
     def means(self, bits: int) -> list[arb]:
         """Means of the factors' variables."""

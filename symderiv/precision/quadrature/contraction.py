@@ -11,12 +11,12 @@ from __future__ import annotations
 from flint import arb, arb_mat
 
 from symderiv.precision.balls.working import working_bits
-from symderiv.precision.quadrature.component import Component, Polynomial
+from symderiv.precision.quadrature.component import FactorComponent, Polynomial
 
 __all__ = ["inverse_covariance", "mean_exp", "weighted_sum"]
 
 
-def inverse_covariance(component: Component, bits: int) -> tuple[arb_mat, arb]:
+def inverse_covariance(component: FactorComponent, bits: int) -> tuple[arb_mat, arb]:
     """P = C^-1 and det C of the factors' variables."""
     with working_bits(bits):
         loading = arb_mat(component.loading(bits))

@@ -34,7 +34,7 @@ from flint import acb, arb
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import Ball, bits_below, working_bits
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
@@ -87,7 +87,7 @@ class PanelPlan:
         return bits_below(self.bound, self.scale, 60)
 
 
-def panel_plan(component: Component, accuracy: float) -> PanelPlan:
+def panel_plan(component: FactorComponent, accuracy: float) -> PanelPlan:
     """Panels for an error below about ``exp(-accuracy)`` times the integrand's scale.
 
     Raises:
@@ -102,11 +102,11 @@ def panel_plan(component: Component, accuracy: float) -> PanelPlan:
             "independent variables"
         )
     with working_bits(_BITS):
-        return _Planner(component, accuracy).plan()
+        return _PanelPlanner(component, accuracy).plan()
 
 
-class _Planner:
-    def __init__(self, component: Component, accuracy: float) -> None:
+class _PanelPlanner:
+    def __init__(self, component: FactorComponent, accuracy: float) -> None:
         self.component, self.accuracy = component, accuracy
         self.d = component.dimension
         self.loading = [[abs(v).upper() for v in row] for row in component.loading(_BITS)]
@@ -276,7 +276,7 @@ def _nodes(panels: list[_Panel]) -> int:
 # -- the sum -----------------------------------------------------------------------------------
 
 
-def panel_sum(component: Component, plan: PanelPlan, bits: int) -> arb:
+def panel_sum(component: FactorComponent, plan: PanelPlan, bits: int) -> arb:
     """The rule's value, its error not included.
 
     Raises:

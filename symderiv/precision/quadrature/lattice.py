@@ -24,7 +24,7 @@ from flint import arb
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_below, working_bits
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
 from symderiv.precision.quadrature.strip import Strip, strips_for
 
@@ -40,7 +40,7 @@ _ROUNDS: Final = 30
 class LatticePlan:
     """Steps and numbers of nodes (n h, |n| <= N) per variable, and the bound.
 
-    ``bound`` and ``scale`` as in :class:`symderiv.precision.quadrature.trapezoid.Plan`.
+    ``bound`` and ``scale`` as in :class:`symderiv.precision.quadrature.trapezoid.StepPlan`.
     """
 
     strips: tuple[Strip, ...]
@@ -58,7 +58,7 @@ class LatticePlan:
         return bits_below(self.bound, self.scale, 60)
 
 
-def lattice_plan(component: Component, accuracy: float) -> LatticePlan:
+def lattice_plan(component: FactorComponent, accuracy: float) -> LatticePlan:
     """The lattice for an error below about ``exp(-accuracy)`` times the integrand's scale.
 
     Raises:
@@ -66,11 +66,11 @@ def lattice_plan(component: Component, accuracy: float) -> LatticePlan:
         ToleranceError: The integrand grows too fast.
     """
     with working_bits(_BITS):
-        return _Planner(component, accuracy).plan()
+        return _LatticePlanner(component, accuracy).plan()
 
 
-class _Planner:
-    def __init__(self, component: Component, accuracy: float) -> None:
+class _LatticePlanner:
+    def __init__(self, component: FactorComponent, accuracy: float) -> None:
         self.component, self.accuracy = component, accuracy
         self.d = component.dimension
         self.loading = [[abs(v).upper() for v in row] for row in component.loading(_BITS)]
@@ -171,7 +171,7 @@ class _Planner:
         return rule + 4 * (-(end**2) / (2 * variance)).exp() / decay
 
 
-def lattice_sum(component: Component, plan: LatticePlan, bits: int) -> arb:
+def lattice_sum(component: FactorComponent, plan: LatticePlan, bits: int) -> arb:
     """The rule's value, its error not included.
 
     Raises:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import sympy as sp
 
 from symderiv.foundation.written_derivation import Step
-from symderiv.precision.quadrature.chosen_rule import Rule
-from symderiv.precision.quadrature.component import Component, Factor
+from symderiv.precision.quadrature.chosen_rule import CertifiedRule
+from symderiv.precision.quadrature.component import Factor, FactorComponent
 from symderiv.precision.quadrature.separation import FORM, Form, Product
 
 __all__ = ["opening_steps", "quadrature_step"]
@@ -33,7 +33,7 @@ def _in_normals(f: Factor) -> sp.Expr:
 def opening_steps(
     statement: str,
     products: Sequence[Product],
-    components: Sequence[Sequence[Component]],
+    components: Sequence[Sequence[FactorComponent]],
     fields: Sequence[sp.Symbol],
 ) -> tuple[Step, ...]:
     """The exact reductions, each applied only if it does something."""
@@ -83,7 +83,7 @@ def opening_steps(
     return tuple(steps)
 
 
-def quadrature_step(rule: Rule) -> Step:
+def quadrature_step(rule: CertifiedRule) -> Step:
     """The numerical integration as one step."""
     sentence, bound = rule.details()
     return Step("quadrature", sentence, "", bound)

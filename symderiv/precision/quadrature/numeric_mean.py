@@ -26,8 +26,8 @@ from symderiv.gaussian.evaluate import check_asked
 from symderiv.precision.balls.decimals import upwards, written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
-from symderiv.precision.quadrature.chosen_rule import Rule, rule_of
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.chosen_rule import CertifiedRule, rule_of
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.narration import opening_steps, quadrature_step
 from symderiv.precision.quadrature.separation import Fields, separated
 
@@ -56,7 +56,7 @@ class _Term:
     """coefficient × ∏ expectations of independent groups."""
 
     coefficient: sp.Expr
-    components: tuple[Component, ...]
+    components: tuple[FactorComponent, ...]
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def numeric_mean(
                 [[joint.covariance[i][j] for j in group] for i in group],
                 [joint.mean[i] for i in group],
             )
-            components.append(Component([product.factors[forms[i]] for i in group], block))
+            components.append(FactorComponent([product.factors[forms[i]] for i in group], block))
         terms.append(_Term(product.coefficient, tuple(components)))
     steps = opening_steps(statement, products, tuple(t.components for t in terms), fields)
     return NumericMean(statement, reason, (), tuple(terms), steps)
@@ -157,7 +157,9 @@ class _Evaluation:
     def __init__(self, asked: NumericMean, digits: int, most: float) -> None:
         self.asked, self.digits, self.most = asked, digits, most
         self.terms = [t for t in asked.terms if not _odd(t)]
-        self.rules: dict[int, Rule] = {id(c): rule_of(c) for t in self.terms for c in t.components}
+        self.rules: dict[int, CertifiedRule] = {
+            id(c): rule_of(c) for t in self.terms for c in t.components
+        }
 
     def run(self) -> Evaluated:
         if not self.terms:

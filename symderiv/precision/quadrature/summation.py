@@ -19,9 +19,9 @@ from flint import arb
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
-from symderiv.precision.quadrature.component import Component, Polynomial
-from symderiv.precision.quadrature.table import Table
-from symderiv.precision.quadrature.trapezoid import Plan
+from symderiv.precision.quadrature.component import FactorComponent, Polynomial
+from symderiv.precision.quadrature.table import FactorTable
+from symderiv.precision.quadrature.trapezoid import StepPlan
 
 __all__ = ["evaluations", "trapezoid_sum"]
 
@@ -42,7 +42,7 @@ class _Level:
     factors: list[int]
 
 
-def evaluations(component: Component, plan: Plan) -> float:
+def evaluations(component: FactorComponent, plan: StepPlan) -> float:
     """About how often a one-variable function is evaluated."""
     d = component.dimension
     if d < _TABULATED:
@@ -55,7 +55,7 @@ def evaluations(component: Component, plan: Plan) -> float:
     return plan.points * share / radius_nodes + 200.0 * last
 
 
-def trapezoid_sum(component: Component, plan: Plan, bits: int) -> arb:
+def trapezoid_sum(component: FactorComponent, plan: StepPlan, bits: int) -> arb:
     """The rule's value, the error of the rule not included.
 
     Raises:
@@ -98,17 +98,17 @@ def trapezoid_sum(component: Component, plan: Plan, bits: int) -> arb:
         return total
 
 
-def _accuracy(plan: Plan) -> float:
+def _accuracy(plan: StepPlan) -> float:
     return float((plan.scale / plan.bound).log()) + 5.0
 
 
-def _innermost(component: Component) -> int | None:
+def _innermost(component: FactorComponent) -> int | None:
     """The only factor that depends on the last normal, if there is only one."""
     found = [a for a, f in enumerate(component.factors) if f.level == component.dimension]
     return found[0] if len(found) == 1 else None
 
 
-def _level(component: Component, plan: Plan, i: int, loading: list[list[arb]]) -> _Level:
+def _level(component: FactorComponent, plan: StepPlan, i: int, loading: list[list[arb]]) -> _Level:
     h, n = plan.steps[i], plan.nodes[i]
     step = arb(h)
     nodes = [k * step for k in range(-n, n + 1)]
@@ -127,7 +127,9 @@ def _with_factor(level: _Level, factor: int) -> _Level:
     return _Level(level.nodes, level.squares, level.weights, level.shifts, [*level.factors, factor])
 
 
-def _spread(component: Component, plan: Plan, a: int, columns: int, bits: int = 64) -> float:
+def _spread(
+    component: FactorComponent, plan: StepPlan, a: int, columns: int, bits: int = 64
+) -> float:
     """The largest distance from zero of a factor's variable over the nodes of some columns."""
     row = component.loading(bits)[a][:columns]
     reach = float(abs(component.means(bits)[a]).upper())
@@ -136,14 +138,16 @@ def _spread(component: Component, plan: Plan, a: int, columns: int, bits: int = 
     return reach * (1 + 1e-9) + 1e-9
 
 
-def _tabulated(component: Component, plan: Plan, a: int, value: Value, accuracy: float) -> Value:
+def _tabulated(
+    component: FactorComponent, plan: StepPlan, a: int, value: Value, accuracy: float
+) -> Value:
     strip = plan.strips[a]
     reach = _spread(component, plan, a, component.dimension)
-    return Table(value, strip, reach, arb(1), accuracy).value
+    return FactorTable(value, strip, reach, arb(1), accuracy).value
 
 
 def _smoothed(
-    component: Component, plan: Plan, a: int, value: Value, level: _Level, power: int
+    component: FactorComponent, plan: StepPlan, a: int, value: Value, level: _Level, power: int
 ) -> Value:
     """The innermost sum as a table."""
     weights = [w * t**power for w, t in zip(level.weights, level.nodes, strict=True)]
@@ -160,7 +164,7 @@ def _smoothed(
         return total
 
     reach = _spread(component, plan, a, component.dimension - 1)
-    return Table(smooth, strip, reach, size, _accuracy(plan)).value
+    return FactorTable(smooth, strip, reach, size, _accuracy(plan)).value
 
 
 class _Rule:

@@ -21,13 +21,13 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.strip import Strip
 
-__all__ = ["Table"]
+__all__ = ["FactorTable"]
 
 _RHO: Final = 8.0
 _OVERLAP: Final = 1e-6  # pieces are longer than their distance by this share
 
 
-class Table:
+class FactorTable:
     """f on [-reach, reach], |f(x+iy)| <= factor strip.factor exp(strip.rate |x|) in the strip.
 
     Args:

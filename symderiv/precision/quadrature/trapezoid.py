@@ -37,10 +37,10 @@ from flint import arb
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_below, working_bits
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.strip import Strip, strips_for
 
-__all__ = ["Plan", "plan"]
+__all__ = ["StepPlan", "plan"]
 
 _BITS: Final = 64
 _POWER_RATE: Final = 0.5  # t**k is covered by exp(|t|/2)
@@ -48,7 +48,7 @@ _ROUNDS: Final = 12
 
 
 @dataclass(frozen=True)
-class Plan:
+class StepPlan:
     """Steps, numbers of nodes and what they are good for.
 
     Args:
@@ -76,7 +76,7 @@ class Plan:
         return bits_below(self.bound, self.scale, math.log2(self.points + 1) + 40)
 
 
-def plan(component: Component, accuracy: float) -> Plan:
+def plan(component: FactorComponent, accuracy: float) -> StepPlan:
     """The cheapest rule found with an error below ``exp(-accuracy)`` times the integrand's scale.
 
     Args:
@@ -88,7 +88,7 @@ def plan(component: Component, accuracy: float) -> Plan:
         ToleranceError: No rule was found.
     """
     with working_bits(_BITS):
-        planner = _Planner(component, accuracy)
+        planner = _StepPlanner(component, accuracy)
         count = len(component.factors)
         best = min((planner.plan([k] * count) for k in range(planner.sizes)), key=_points)
         if count > 1:
@@ -101,12 +101,12 @@ def plan(component: Component, accuracy: float) -> Plan:
         return best
 
 
-def _points(found: Plan) -> float:
+def _points(found: StepPlan) -> float:
     return found.points
 
 
-class _Planner:
-    def __init__(self, component: Component, accuracy: float) -> None:
+class _StepPlanner:
+    def __init__(self, component: FactorComponent, accuracy: float) -> None:
         self.component = component
         self.accuracy = accuracy
         self.d = component.dimension
@@ -115,7 +115,7 @@ class _Planner:
 
     sizes = 16
 
-    def plan(self, choice: list[int]) -> Plan:
+    def plan(self, choice: list[int]) -> StepPlan:
         """The rule that uses the given strip of each factor."""
         reach = math.sqrt(2 * (self.accuracy + 20)) + 4
         for _ in range(_ROUNDS):
@@ -138,7 +138,7 @@ class _Planner:
         function = self.component.factors[factor].function
         return strips_for(function, widest, span, deviation, self.accuracy)
 
-    def _with(self, chosen: list[Strip], narrow: list[Strip], choice: tuple[int, ...]) -> Plan:
+    def _with(self, chosen: list[Strip], narrow: list[Strip], choice: tuple[int, ...]) -> StepPlan:
         d, pi, root = self.d, arb.pi(), (2 * arb.pi()).sqrt()
         powers = self.component.powers
         beta = [
@@ -202,7 +202,7 @@ class _Planner:
         for h in steps:
             inside *= radius / h
         points = min(float(count), inside) / (2 if self.component.reflects else 1)
-        return Plan(
+        return StepPlan(
             tuple(chosen),
             tuple(steps),
             tuple(nodes),

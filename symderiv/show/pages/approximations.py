@@ -10,7 +10,7 @@ from symderiv.show.pages.integral_steps import expectation_steps, integral_secti
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from symderiv.gaussian.erf_mixture import Mixture
+    from symderiv.gaussian.erf_mixture import ErfMixture
     from symderiv.learning.rule.learning_problem import LearningProblem
     from symderiv.lowering.means.approximation import Mixtures
     from symderiv.lowering.means.quadrature_means import Quadrature
@@ -167,7 +167,7 @@ def _mixtures(found: Mixtures) -> Section:
     return Section("Activation as a sum of error functions", "approximation", tuple(steps))
 
 
-def _bound(letter: str, mixture: Mixture) -> Step:
+def _bound(letter: str, mixture: ErfMixture) -> Step:
     return Step(
         "certified error",
         "Proved by ball arithmetic: Taylor polynomials with enclosed remainders near the origin, "

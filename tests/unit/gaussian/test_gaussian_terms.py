@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, InexactError, InputError, NotYetError
-from symderiv.gaussian.working_terms import Reader, restricted, write_term
+from symderiv.gaussian.working_terms import TermReader, restricted, write_term
 
 x, y, z = FIELDS = sp.symbols("x y z", real=True)
 WAVES = sp.Add(*(sp.exp(k * x) for k in range(1, 150)))
@@ -14,7 +14,7 @@ WAVES = sp.Add(*(sp.exp(k * x) for k in range(1, 150)))
 
 def read(expression: sp.Expr) -> sp.Expr:
     """The normal form, written as an expression again."""
-    terms = Reader(FIELDS).read(expression)
+    terms = TermReader(FIELDS).read(expression)
     return sp.Add(*(write_term(key, value, FIELDS) for key, value in terms.items()))
 
 
@@ -62,7 +62,7 @@ def test_functions_of_absolute_values_are_read_piece_by_piece() -> None:
 
 
 def test_only_the_fields_that_matter_are_kept() -> None:
-    used, terms = restricted(Reader(FIELDS).read(z**2 * sp.sign(y) ** 2 + sp.exp(z)), FIELDS)
+    used, terms = restricted(TermReader(FIELDS).read(z**2 * sp.sign(y) ** 2 + sp.exp(z)), FIELDS)
     assert used == [2]
     assert {key.powers for key in terms} == {(2,), (0,)}
 

@@ -15,7 +15,7 @@ from symderiv.gaussian import Value, derivative, expectation
 from symderiv.precision import certified
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.chosen_rule import Lattice, Panels, Trapezoid
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.pieces import pieces
 from symderiv.precision.quadrature.separation import FORM, Fields
 
@@ -133,7 +133,7 @@ def test_three_rules_agree_in_three_variables(accuracy: float) -> None:
     extra = [R(1, 4), 0, R(1, 7), 1]
     table = [[*row, c] for row, c in zip(COVARIANCE, extra, strict=False)] + [extra]
     rows = [[sp.sympify(e) for e in row] for row in table]
-    component = Component(functions, Fields(rows, [R(1, 2), sp.S.Zero, sp.S.Zero, R(1, 3)]))
+    component = FactorComponent(functions, Fields(rows, [R(1, 2), sp.S.Zero, sp.S.Zero, R(1, 3)]))
     found = []
     for rule in (Trapezoid(component), Lattice(component), Panels(component)):
         value, scale = rule.evaluated(accuracy)

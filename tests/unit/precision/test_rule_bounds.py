@@ -18,7 +18,7 @@ from symderiv.precision.balls import orthant
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
 from symderiv.precision.quadrature import lattice, pieces
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.one_variable import OneVariable
 from symderiv.precision.quadrature.separation import FORM, Fields
 
@@ -106,7 +106,7 @@ def test_a_panel_is_bounded_around_its_own_middle() -> None:
     """exp(8x) on [1, 2]: at the panel's end it is e^8 times what it is at its beginning."""
     component = _component(sp.exp(8 * FORM), FORM, FORM)
     with working_bits(64):
-        planner = panels._Planner(component, 30.0)
+        planner = panels._PanelPlanner(component, 30.0)
         planner.centre, planner.reach = arb(0), arb(40)
         for aim in (1e-6, 1e-12):
             found = planner._panel(arb(1), arb(2), sp.exp(8 * FORM), arb(1), arb(aim))
@@ -147,8 +147,8 @@ def law_of(covariance: list[list[Any]], mean: Sequence[Any] = ()) -> Fields:
     return Fields(entries, [sp.Rational(m) for m in mean or [0] * len(entries)])
 
 
-def _component(*functions: sp.Expr, mean: tuple[str, ...] = ("0", "0", "0")) -> Component:
-    return Component(list(functions), law_of(COVARIANCE, mean))
+def _component(*functions: sp.Expr, mean: tuple[str, ...] = ("0", "0", "0")) -> FactorComponent:
+    return FactorComponent(list(functions), law_of(COVARIANCE, mean))
 
 
 def mean_of_cosines(rates: tuple[float, ...], mean: tuple[str, ...] = ("0", "0", "0")) -> float:
@@ -184,7 +184,7 @@ def test_far_out_the_bound_is_that_of_the_rules_of_all_variables() -> None:
     """At 14 deviations nothing is left out: sizes from below, the best height of each variable."""
     component = _component(*(sp.cosh(k * FORM / 2) for k in (1, 2, 1)))
     with working_bits(64):
-        plan = lattice._Planner(component, 15.0)._within(14.0)
+        plan = lattice._LatticePlanner(component, 15.0)._within(14.0)
     covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
     precision = np.linalg.inv(covariance)
     density = (2 * math.pi) ** -1.5 / math.sqrt(np.linalg.det(covariance))
@@ -205,7 +205,7 @@ def test_the_bound_of_one_variable_is_that_of_the_text() -> None:
     """Both terms by mpmath from the module's text, and what they are made of, at one plan."""
     component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
     with working_bits(64):
-        planner = lattice._Planner(component, 30.0)
+        planner = lattice._LatticePlanner(component, 30.0)
     precision = mpmath.matrix([[float(sp.Rational(e)) for e in row] for row in COVARIANCE]) ** -1
     for i, (a, h, n) in enumerate(((0.7, 0.21, 30), (0.4, 0.125, 41), (1.3, 0.3, 17))):
         with working_bits(64):
@@ -223,7 +223,7 @@ def test_the_bound_of_one_variable_is_that_of_the_text() -> None:
 def test_the_chosen_step_is_the_longest_that_keeps_the_share_of_the_error() -> None:
     component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
     with working_bits(64):
-        planner = lattice._Planner(component, 30.0)
+        planner = lattice._LatticePlanner(component, 30.0)
         for i in range(3):
             known = planner._strips(i, 8.0)
             strip, a, h = planner._step(i, known, 9.0, 1.5)
@@ -241,7 +241,7 @@ def test_the_chosen_step_is_the_longest_that_keeps_the_share_of_the_error() -> N
 def test_panels_of_two_variables_add_up_to_their_bound(accuracy: float) -> None:
     """|x|, kink at 0, and tanh: each variable's panels times p and 2 X max|f| of the other."""
     law = Fields([[sp.S.One, sp.S.Half], [sp.S.Half, sp.Integer(2)]], [sp.S.Zero] * 2)
-    component = Component([sp.Abs(FORM), 3 * sp.tanh(FORM)], law)
+    component = FactorComponent([sp.Abs(FORM), 3 * sp.tanh(FORM)], law)
     with working_bits(64):
         plan = panels.panel_plan(component, accuracy)
         # ranges, and that the panels fill them without gaps and meet at the kink

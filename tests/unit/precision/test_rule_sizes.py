@@ -15,7 +15,7 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
 from symderiv.precision.quadrature import lattice, numeric_mean, pieces
-from symderiv.precision.quadrature.component import Component
+from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.separation import FORM
 
@@ -25,9 +25,9 @@ X, Y = sp.symbols("x1:3", real=True)
 def test_the_scale_of_a_lattice_grows_with_the_rates_of_the_functions() -> None:
     """It bounds the mean, and for slow functions it is not far above it."""
     for rate, most in ((2, math.inf), (sp.Rational(1, 8), 30.0)):
-        component = Component([sp.cosh(rate * FORM)] * 3, law_of(COVARIANCE))
+        component = FactorComponent([sp.cosh(rate * FORM)] * 3, law_of(COVARIANCE))
         with working_bits(64):
-            planner = lattice._Planner(component, 15.0)
+            planner = lattice._LatticePlanner(component, 15.0)
             narrow = [planner._strips(i, 6.0)[-1] for i in range(3)]
             scale = float(planner._scale_and_rest(narrow, 6.0)[0])
         exact = mean_of_cosines((float(rate),) * 3)
@@ -40,9 +40,9 @@ def test_the_bound_of_a_lattice_adds_the_errors_of_the_variables(
     """Density, polynomial and lines of nodes as the text has them, for known sizes and errors."""
     entries = [[*row, "0"] for row in COVARIANCE] + [["0", "0", "0", "1"]]
     functions = [sp.cosh(k * FORM / 2) for k in (1, 2, 1)]
-    component = Component([*functions, FORM], law_of(entries, [0, 0, 0, 1000]))
+    component = FactorComponent([*functions, FORM], law_of(entries, [0, 0, 0, 1000]))
     errors, sizes = (1e-3, 1e-5, 3e-4), (2.0, 3.0, 5.0)
-    kind = lattice._Planner
+    kind = lattice._LatticePlanner
     monkeypatch.setattr(kind, "_error", lambda self, i, *_: arb(errors[i]))
     monkeypatch.setattr(kind, "_largest", lambda self, i, *_: arb(sizes[i]))
     monkeypatch.setattr(kind, "_scale_and_rest", lambda *_: (arb(1), arb(0)))
@@ -61,18 +61,18 @@ def test_functions_are_bounded_as_far_out_as_the_lattice_reaches(
 ) -> None:
     """X = (N + 1/2) h, up to one and a half steps beyond the deviations asked for."""
     seen: dict[int, list[float]] = {0: [], 1: [], 2: []}
-    original = lattice._Planner._largest
+    original = lattice._LatticePlanner._largest
 
     def watched(self: Any, i: int, strip: Any, reach: float, height: float) -> arb:
         seen[i].append(reach)
         return original(self, i, strip, reach, height)
 
-    monkeypatch.setattr(lattice._Planner, "_largest", watched)
+    monkeypatch.setattr(lattice._LatticePlanner, "_largest", watched)
     law = law_of([[variance * int(i == j) for j in range(3)] for i in range(3)])
-    component = Component([sp.cos(FORM / k) for k in (20, 30, 40)], law)
+    component = FactorComponent([sp.cos(FORM / k) for k in (20, 30, 40)], law)
     for reach in (4.0, 4.2):
         with working_bits(64):
-            plan = lattice._Planner(component, 12.0)._within(reach)
+            plan = lattice._LatticePlanner(component, 12.0)._within(reach)
         for i in range(3):
             end = (plan.nodes[i] + 0.5) * plan.steps[i]
             assert all(end <= far for far in seen[i])
@@ -89,7 +89,7 @@ def test_the_bound_of_panels_has_the_power_of_their_own_variable_in_it(
     mean_exp = panels.mean_exp
     monkeypatch.setattr(panels, "mean_exp", lambda b: mean_exp(b) if b < 4 else arb("1e-400"))
     law = law_of([["1", "9/10"], ["9/10", "1"]])
-    component = Component([sp.Abs(FORM), FORM**2], law)
+    component = FactorComponent([sp.Abs(FORM), FORM**2], law)
     assert component.dimension == 1
     with working_bits(64):
         assert panels._HOELDER * panels._POWER_RATE > 4
@@ -109,9 +109,9 @@ def test_the_bound_of_panels_has_the_power_of_their_own_variable_in_it(
 @pytest.mark.parametrize("side", [1, -1])
 def test_halves_of_panels_are_halved_twelve_times_at_most(side: int) -> None:
     """A function that is not analytic at an end has no panel there, however short."""
-    component = Component([sp.Abs(FORM)], law_of([["1"]]))
+    component = FactorComponent([sp.Abs(FORM)], law_of([["1"]]))
     with working_bits(64):
-        planner = panels._Planner(component, 20.0)
+        planner = panels._PanelPlanner(component, 20.0)
         shortest = 1.0
 
         def panel(a: arb, b: arb, *_: Any) -> Any:

@@ -14,12 +14,12 @@ import sympy as sp
 
 import symderiv as sd
 from symderiv.api.questions.law import read_law
-from symderiv.formula.exact_entries import Reader
+from symderiv.formula.exact_entries import EntryReader
 from symderiv.foundation.errors import InputError, SymderivError
 
 
 def entry(value: Any) -> sp.Expr:
-    return Reader().entry(value, "covariance", "[0][0]")
+    return EntryReader().entry(value, "covariance", "[0][0]")
 
 
 @pytest.mark.parametrize(
