@@ -180,22 +180,18 @@ class Store:
             arrays[name] = values.reshape(len(box), *values.shape[len(box.lengths) :])
         return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
 
-    def counts(self) -> Counter[str]:
-        """Numbers of points by status, of all boxes that were written."""
-        found: Counter[str] = Counter()
+    def found(self) -> tuple[Counter[str], dict[str, str]]:
+        """Numbers of points by status, and why points failed, by their labels; some if many did."""
+        counts, errors = Counter[str](), dict[str, str]()
         for box in self.layout.boxes():
-            found.update((self.record(box) or {"status": {}})["status"])
-        return found
-
-    def errors(self) -> dict[str, str]:
-        """Why points failed, by their labels; some of them if they are many."""
-        found: dict[str, str] = {}
-        for box in self.layout.boxes():
-            for place, why in (self.record(box) or {"errors": {}})["errors"].items():
-                found[self.layout.label(int(box.indices[int(place)]))] = why
-                if len(found) >= _MOST_ERRORS:
-                    return found
-        return found
+            record = self.record(box)
+            if record is None:
+                continue
+            counts.update(record["status"])
+            for place, why in record["errors"].items():
+                if len(errors) < _MOST_ERRORS:
+                    errors[self.layout.label(int(box.indices[int(place)]))] = why
+        return counts, errors
 
     def dataset(self) -> xarray.Dataset:
         """The store as a dataset; arrays are read, and verified, when they are used."""

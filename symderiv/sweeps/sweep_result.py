@@ -51,7 +51,7 @@ class Sweep(Shown):
         Raises:
             InputError: the store is damaged.
         """
-        counts = store.counts()
+        counts, errors = store.found()
         counts.pop(NOT_YET, None)
         points = math.prod(store.layout.shape)
         return cls(
@@ -60,7 +60,7 @@ class Sweep(Shown):
             points,
             dict(sorted(counts.items())),
             points if skipped is None else skipped,
-            store.errors(),
+            errors,
         )
 
     @classmethod
