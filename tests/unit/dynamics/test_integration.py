@@ -191,9 +191,9 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     asked, memory = [], []
     original = flow_module.integrate
 
-    def watched(*arguments, **options):
-        asked.append(options)
-        return original(*arguments, **options)
+    def watched(method, problem, limits, **options):
+        asked.append(limits)
+        return original(method, problem, limits, **options)
 
     monkeypatch.setattr(flow_module, "integrate", watched)
     monkeypatch.setattr(
@@ -206,11 +206,11 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     assert 0.0 < result.wall_seconds <= time.perf_counter() - started
     assert result.warnings[-1] == "out of range"
     # then come runs from starts that differ by rounding, which a larger tolerance can tell
-    for options, tolerance in zip(asked, (1e-8, 1e-9, 1e-6, 1e-6, 1e-6), strict=True):
-        assert options["relative_tolerance"] == pytest.approx(tolerance)
-        assert options["absolute_tolerance"] == pytest.approx(1e-3 * tolerance)
+    for limits, tolerance in zip(asked, (1e-8, 1e-9, 1e-6, 1e-6, 1e-6), strict=True):
+        assert limits.relative == pytest.approx(tolerance)
+        assert limits.absolute == pytest.approx(1e-3 * tolerance)
         # some way above what rounding and the tolerance put outside
-        assert 10 * tolerance < options["cone_tolerance"] < 1e4 * tolerance
+        assert 10 * tolerance < limits.cone < 1e4 * tolerance
     # the results of two runs, and the better one taken apart
     kept = result.student_overlap.nbytes + result.cross_overlap.nbytes + result.v.nbytes
     assert all(3 * kept < size < 6 * kept for size in memory)
