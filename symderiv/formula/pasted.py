@@ -116,12 +116,7 @@ def read_pasted(
     Raises:
         FormulaError: Not readable; one line that names the token and its position in its piece.
     """
-    for piece in (text, *where, *macros):
-        if not isinstance(piece, str):
-            raise FormulaError(f"a formula must be text, not {type(piece).__name__}")
-    total = len(text) + sum(map(len, where)) + sum(map(len, macros))
-    if total > MAX_TOTAL:
-        raise FormulaError(f"formula and definitions have {total} characters, over {MAX_TOTAL}")
+    _check_lengths((text, *where, *macros))
     text, own = taken_out(text)
     known_macros = [*own, *map(read_macro, macros)]
     pieces = _formulas(text, known_macros)
@@ -131,20 +126,12 @@ def read_pasted(
         raise FormulaError("the formula is empty")
     left, main, given = _main_piece(pieces, asked)
     beside = [piece for definition in where for piece in _formulas(definition, known_macros)]
-    sources = _sources([*given, *beside])
-    for name in sources:
-        if name in names or name in CONSTANTS:
-            raise FormulaError(f"{quoted(name)} already has a meaning and cannot be defined")
+    sources = _sources([*given, *beside], names)
     known = {**names, **{name: name for name in sources}}
     latex = bool(_LATEX.search(text))
     sides = main.split("=")
     tree = _read(sides[-1], known, latex)
-    trees: dict[str, Node] = {}
-    waiting = [tree]
-    while waiting:
-        for name in sorted(_names_in(waiting.pop()) & sources.keys() - trees.keys()):
-            trees[name] = _read(sources[name], known, latex)
-            waiting.append(trees[name])
+    trees = _used(tree, sources, known, latex)
     if given and not left and not trees:
         raise FormulaError(
             f"there are two formulas, {quoted(given[-1].strip())} and {quoted(main.strip())}; the "
@@ -158,6 +145,28 @@ def read_pasted(
     notes += [f"not used: {name}" for name in sources if name not in trees]
     result = _substituted(tree, done)
     return Pasted({name: done[name][0] for name in trees}, result[0], left, tuple(notes))
+
+
+def _check_lengths(pieces: Sequence[str]) -> None:
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise FormulaError(f"a formula must be text, not {type(piece).__name__}")
+    total = sum(map(len, pieces))
+    if total > MAX_TOTAL:
+        raise FormulaError(f"formula and definitions have {total} characters, over {MAX_TOTAL}")
+
+
+def _used(
+    tree: Node, sources: Mapping[str, str], known: Mapping[str, str], latex: bool
+) -> dict[str, Node]:
+    """The trees of the definitions that a formula uses, and of those that they use."""
+    trees: dict[str, Node] = {}
+    waiting = [tree]
+    while waiting:
+        for name in sorted(_names_in(waiting.pop()) & sources.keys() - trees.keys()):
+            trees[name] = _read(sources[name], known, latex)
+            waiting.append(trees[name])
+    return trees
 
 
 def _formulas(text: str, macros: Sequence[Macro]) -> list[str]:
@@ -201,7 +210,8 @@ def _sides(piece: str) -> tuple[str, str]:
     return left.strip(), right
 
 
-def _sources(definitions: Iterable[str]) -> dict[str, str]:
+def _sources(definitions: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+    """The definitions by name, which may be none of the names that have a meaning."""
     sources: dict[str, str] = {}
     for piece in definitions:
         left, right = _sides(piece)
@@ -211,6 +221,9 @@ def _sources(definitions: Iterable[str]) -> dict[str, str]:
         if name in sources:
             raise FormulaError(f"{quoted(left)} is defined twice")
         sources[name] = right
+    for name in sources:
+        if name in names or name in CONSTANTS:
+            raise FormulaError(f"{quoted(name)} already has a meaning and cannot be defined")
     return sources
 
 

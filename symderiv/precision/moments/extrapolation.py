@@ -52,7 +52,6 @@ def trajectory(
     *,
     size: Callable[[Vector, Vector], float],
     point: Callable[[Any], RealNumber] = lambda value: value,
-    first_step: float | None = None,
     max_evaluations: int = 10_000_000,
     steps: Steps | None = None,
 ) -> list[Vector]:
@@ -69,7 +68,6 @@ def trajectory(
         point: Applied to all entries before and after each right-hand side; ``mid`` of balls:
             along a trajectory, and already within a long step, radii grow until they say nothing,
             although the numbers are accurate.
-        first_step: A guess; None for one from the sizes of y and f.
         max_evaluations: Right-hand sides after which to give up.
         steps: Counted up.
 
@@ -93,37 +91,53 @@ def trajectory(
         return [point(value) for value in right_hand_side([point(value) for value in y])]
 
     control = _Control(slopes, size, tolerance, steps)
-    accepted, rejected, used = steps.accepted, steps.rejected, steps.evaluations
-    y, t = [point(value) for value in start], 0.0
-    one = y[0] * 0 + 1
-    slope = control.slope(y)
-    h = first_step or _first_step(y, slope, size)
-    results = []
-    for end in times:
-        while t < end:
-            left = end - t
+    march = _March(control, [point(value) for value in start], point, max_evaluations)
+    return [march.until(end) for end in times]
+
+
+class _March:
+    """Where a trajectory is, and how long its next step shall be."""
+
+    def __init__(
+        self, control: _Control, start: Vector, point: Callable[[Any], RealNumber], most: int
+    ) -> None:
+        self.control, self.point = control, point
+        self.y, self.t, self.one = start, 0.0, start[0] * 0 + 1
+        steps = control.steps
+        self.last_evaluation = steps.evaluations + most
+        self.most_rejected = _MOST_REJECTED + steps.rejected - steps.accepted
+        self.slope = control.slope(start)
+        self.h = _first_step(start, self.slope, control.size)
+
+    def until(self, end: float) -> Vector:
+        """Go on to a time and return the state there."""
+        while self.t < end:
+            left = end - self.t
             # the last two steps before a time are made equal
-            step = left if h >= left else (left / 2 if h > left / 2 else h)
-            noisy = steps.rejected - rejected > _MOST_REJECTED + steps.accepted - accepted
-            if noisy or step < 1e-13 * end or steps.evaluations - used > max_evaluations:
-                raise ToleranceError(
-                    f"the integration stopped at alpha = {t:.6g} with steps of {step:.1e}; "
-                    "more digits or a larger tolerance may help"
-                )
-            after = end if step == left else t + step
+            step = left if self.h >= left else (left / 2 if self.h > left / 2 else self.h)
+            self._refuse_hopeless(step, end)
+            after = end if step == left else self.t + step
             # the numbers' own difference: rounding of t + step would limit their accuracy
-            found, factor = control.step(y, slope, one * after - one * t)
+            length = self.one * after - self.one * self.t
+            found, factor = self.control.step(self.y, self.slope, length)
             proposed = step * factor
             if found is None:
-                h = proposed
+                self.h = proposed
                 continue
             # a step cut short by a time says little about how long it could have been
-            h = max(h, proposed) if step < h else proposed
-            t = after
-            y = [point(value) for value in found]
-            slope = control.slope(y)
-        results.append(y)
-    return results
+            self.h = max(self.h, proposed) if step < self.h else proposed
+            self.t, self.y = after, [self.point(value) for value in found]
+            self.slope = self.control.slope(self.y)
+        return self.y
+
+    def _refuse_hopeless(self, step: float, end: float) -> None:
+        steps = self.control.steps
+        noisy = steps.rejected - steps.accepted > self.most_rejected
+        if noisy or step < 1e-13 * end or steps.evaluations > self.last_evaluation:
+            raise ToleranceError(
+                f"the integration stopped at alpha = {self.t:.6g} with steps of {step:.1e}; "
+                "more digits or a larger tolerance may help"
+            )
 
 
 def _first_step(y: Vector, slope: Vector, size: Callable[[Vector, Vector], float]) -> float:
@@ -142,14 +156,14 @@ class _Control:
         steps: Steps,
     ) -> None:
         self._f = right_hand_side
-        self._size = size
+        self.size = size
         self._tolerance = tolerance
-        self._steps = steps
+        self.steps = steps
         # as many columns as tolerances of this size usually need
         self._columns = min(max(_FEWEST + 1, round(2 - 0.6 * math.log10(tolerance))), _MOST - 1)
 
     def slope(self, y: Vector) -> Vector:
-        self._steps.evaluations += 1
+        self.steps.evaluations += 1
         return self._f(y)
 
     def step(self, y: Vector, slope: Vector, h: RealNumber) -> tuple[Vector | None, float]:
@@ -165,20 +179,20 @@ class _Control:
             if k < 2:
                 continue
             difference = [a - b for a, b in zip(row[-1], row[-2], strict=True)]
-            error = self._size(difference, row[-1]) / self._tolerance
+            error = self.size(difference, row[-1]) / self._tolerance
             if not error < math.inf:
-                self._steps.rejected += 1
+                self.steps.rejected += 1
                 return None, 0.25
             factor = _SAFETY * (0.6 / max(error, 1e-30)) ** (1 / (2 * k - 1))
             factors.append(min(max(factor, _LEAST_FACTOR), _LARGEST_FACTOR))
             if k >= target - 1 and error <= 1:
-                self._steps.accepted += 1
+                self.steps.accepted += 1
                 return row[-1], self._next(factors, k)
             # what one more column gains is (2(k + 1)/2)**2 at most; so much will not be made up
             hopeless = math.prod((j + 1.0) ** 2 for j in range(k, target + 1))
             if k >= target - 1 and error > hopeless:
                 break
-        self._steps.rejected += 1
+        self.steps.rejected += 1
         best = min(range(2, len(factors)), key=lambda k: _WORK[k] / factors[k])
         self._columns = max(_FEWEST, min(best, target))
         return None, min(factors[min(self._columns, len(factors) - 1)], 0.8)
@@ -204,7 +218,7 @@ class _Control:
         for _ in range(substeps - 1):
             rate = self._f(now)
             before, now = now, [a + double * b for a, b in zip(before, rate, strict=True)]
-        self._steps.evaluations += substeps - 1
+        self.steps.evaluations += substeps - 1
         return now
 
     @staticmethod

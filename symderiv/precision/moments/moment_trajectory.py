@@ -104,17 +104,14 @@ def moment_trajectory(
     """
     if not 1 <= digits <= 50:
         raise InputError(f"digits must be between 1 and 50, not {digits}")
-    times = np.asarray(times, dtype=np.float64)
-    if times.ndim != 1 or times.size == 0:
-        raise InputError("times must be a list of at least one number")
+    times = _checked(times)
     module = moment_module(student, teacher)
     with numbers(30) as c:
         rate = _RATE_FACTOR * MomentSystem(module, state, rates, c).rate()
     plan = moment_digits(state.eigenvalue, state.weight, digits, float(times[-1]), rate)
     if backend == "float64":
         require_double(plan)
-    steps = Steps()
-    began = time.process_time()
+    steps, began = Steps(), time.process_time()
     working, tolerance = plan.digits, 10.0 ** -(digits + 1)
     before = _run(module, state, rates, times, working, tolerance, backend, steps)
     agreement = math.inf
@@ -126,29 +123,23 @@ def moment_trajectory(
         run = _run(module, state, rates, times, working, tolerance, backend, steps)
         agreement = _difference(before, run)
         if agreement <= 10.0**-digits:
-            alpha, (Q, R, v, error) = times, run
-            seconds = time.process_time() - began
             reached = -math.log10(agreement) if agreement > 0 else float(compared)
             return MomentTrajectory(
-                alpha,
-                Q,
-                R,
-                v,
-                error,
-                reached,
-                agreement,
-                working,
-                compared,
-                tolerance,
-                plan,
-                steps.evaluations,
-                seconds,
+                *(times, *run, reached, agreement, working, compared),
+                *(tolerance, plan, steps.evaluations, time.process_time() - began),
             )
         before = run
     raise ToleranceError(
         f"moments with {compared} and {working} digits differ by {agreement:.1e}, more than the "
         f"{digits} digits wanted; ask for fewer digits or an earlier end"
     )
+
+
+def _checked(times: Sequence[float] | np.ndarray) -> np.ndarray:
+    found = np.asarray(times, dtype=np.float64)
+    if found.ndim != 1 or found.size == 0:
+        raise InputError("times must be a list of at least one number")
+    return found
 
 
 _Curves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

@@ -141,11 +141,7 @@ class _StepPlanner:
     def _with(self, chosen: list[Strip], narrow: list[Strip], choice: tuple[int, ...]) -> StepPlan:
         d, pi, root = self.d, arb.pi(), (2 * arb.pi()).sqrt()
         powers = self.component.powers
-        beta = [
-            sum((s.rate * row[i] for s, row in zip(chosen, self.loading, strict=True)), arb(0))
-            + (arb(_POWER_RATE) if powers[i] else 0)
-            for i in range(d)
-        ]
+        beta, heights = self._rates(chosen), self._heights(chosen)
         real = size = self.component.polynomial_size(_POWER_RATE)
         for s, t, mean in zip(chosen, narrow, self.mean, strict=True):
             size = size * s.factor * (s.rate * mean).exp()
@@ -160,17 +156,6 @@ class _StepPlanner:
         for value in sums:
             scale = scale * value
         excess = float((size / real).log())
-        heights = [
-            min(
-                (
-                    s.width / float(row[i])
-                    for s, row in zip(chosen, self.loading, strict=True)
-                    if float(row[i]) > 0
-                ),
-                default=math.inf,
-            )
-            for i in range(d)
-        ]
         share = self.accuracy + excess + math.log(4 * d) if d else 0.0
         # exp(share) times the shift's own factors, in logarithms
         steps, nodes, errors = [], [], []
@@ -212,6 +197,22 @@ class _StepPlanner:
             points,
             choice,
         )
+
+    def _rates(self, chosen: list[Strip]) -> list[arb]:
+        """How fast the product of the factors grows along each variable, exponentially."""
+        return [
+            sum((s.rate * row[i] for s, row in zip(chosen, self.loading, strict=True)), arb(0))
+            + (arb(_POWER_RATE) if self.component.powers[i] else 0)
+            for i in range(self.d)
+        ]
+
+    def _heights(self, chosen: list[Strip]) -> list[float]:
+        """How far each variable may be shifted with all factors in their strips."""
+        pairs = list(zip(chosen, self.loading, strict=True))
+        return [
+            min((s.width / float(r[i]) for s, r in pairs if float(r[i]) > 0), default=math.inf)
+            for i in range(self.d)
+        ]
 
     def _step(self, height: float, share: float, power: bool) -> tuple[float, float]:
         """The shift that allows the largest step, and that step."""
