@@ -11,7 +11,7 @@ from symderiv.checking.generated_check import check_generated
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.files import write_whole
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.admissible import check_power, check_range
+from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
@@ -63,12 +63,7 @@ def solver_text(
         GeneratedError: A text was derived and fails its check, which would be an error of ours.
     """
     problem = learning_problem(student, teacher, rule)
-    for argument, each in (
-        ("activation", problem.student),
-        ("teacher_activation", problem.teacher),
-    ):
-        check_range(each, argument)
-        check_power(each, argument)
+    check_for_modules(problem.student, problem.teacher)
     if over_fields(problem):
         means = LossMeans(problem, tolerance, limited)
         found = solver_of(loss_program(derive_equations(problem), name, means))

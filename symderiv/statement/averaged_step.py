@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.register import Field, Latent, Mean, Overlap
+from symderiv.statement.slopes import ROUGH, gaps_of
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
@@ -28,7 +29,6 @@ __all__ = ["Frame", "MeanStep", "Reading", "SlowState"]
 
 Floats = NDArray[np.float64]
 
-_ROUGH = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
 _RANK = 1e-9
 """Directions of fields that are smaller than this part of the largest are none."""
 
@@ -166,17 +166,14 @@ class Reading:
         """Where increments are not smooth: zeros of these, other kinks in them told apart."""
         found: set[sp.Expr] = set()
         for value in self._entries.values():
-            for each in value.atoms(*_ROUGH):
-                pairs = isinstance(each, sp.Max | sp.Min)
-                places = [a - b for n, a in enumerate(each.args) for b in each.args[:n]]
-                for place in places if pairs else each.args[:1]:
-                    found |= _without_kinks(place)
+            for each in value.atoms(*ROUGH):
+                found |= set().union(*map(_without_kinks, gaps_of(each)))
         return found
 
 
 def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
     """Return the expression with all values of what jumps or bends in it."""
-    inner = next(iter(place.atoms(*_ROUGH)), None)
+    inner = next(iter(place.atoms(*ROUGH)), None)
     if inner is None:
         return {place}
     if isinstance(inner, sp.sign):

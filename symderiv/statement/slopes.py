@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-__all__ = ["slope"]
+__all__ = ["ROUGH", "gaps_of", "slope"]
+
+ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
+"""Functions with kinks and jumps."""
+
+
+def gaps_of(rough: sp.Expr) -> list[sp.Expr]:
+    """Return the expressions at whose zeros one of these functions is not smooth."""
+    if isinstance(rough, sp.Max | sp.Min):
+        return [a - b for n, a in enumerate(rough.args) for b in rough.args[:n]]
+    return [rough.args[0]]
 
 
 def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
@@ -14,8 +24,7 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
 
     (x H(x))' is H(x), and no x δ(x) is left of it: delta functions stay only where a force jumps.
     """
-    rough = sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min
-    if not any(e.has(symbol) for e in expression.atoms(*rough)):
+    if not any(e.has(symbol) for e in expression.atoms(*ROUGH)):
         return sp.diff(expression, symbol)
     expression = _idempotent(expression)
     found = sp.diff(expression, symbol)

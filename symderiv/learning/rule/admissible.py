@@ -19,7 +19,7 @@ from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
 
-__all__ = ["check_power", "check_range", "check_real"]
+__all__ = ["check_for_modules", "check_real"]
 
 X = sp.Symbol("x", real=True)
 
@@ -38,6 +38,18 @@ _ROUNDING = 1e-6
 # no point is a simple fraction, where formulas have their jumps and holes
 _NEAR = [sp.Rational(16 * n + 5, 128) for n in range(-48, 48)]
 _FAR = [sp.Rational(37 * n, 8) for n in range(-9, 10) if abs(n) > 1]
+
+
+def check_for_modules(student: Activation, teacher: Activation) -> None:
+    """Refuse activations that no module is made for.
+
+    Raises:
+        FormulaError: A constant, or the largest value, is too large or too small for doubles.
+        NotYetError: A power is too high, or has x in base and exponent.
+    """
+    for argument, each in (("activation", student), ("teacher_activation", teacher)):
+        _check_range(each, argument)
+        _check_power(each, argument)
 
 
 def check_real(activation: Activation, argument: str) -> None:
@@ -59,7 +71,7 @@ def check_real(activation: Activation, argument: str) -> None:
         )
 
 
-def check_range(activation: Activation, argument: str) -> None:
+def _check_range(activation: Activation, argument: str) -> None:
     """Refuse an activation whose numbers are too large or too small for a generated module.
 
     Args:
@@ -92,7 +104,7 @@ def check_range(activation: Activation, argument: str) -> None:
         )
 
 
-def check_power(activation: Activation, argument: str) -> None:
+def _check_power(activation: Activation, argument: str) -> None:
     """Refuse an activation with a power that no module is made for.
 
     Args:

@@ -15,9 +15,9 @@ import sympy as sp
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import derivative
 from symderiv.gaussian.distributions import reduced
+from symderiv.statement.slopes import ROUGH, gaps_of
 
 X = sp.Symbol("x", real=True)
-_ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 _TERMS = 26  # of a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
@@ -92,12 +92,8 @@ class NumericActivation:
     def kink_places(self) -> tuple[sp.Expr, ...]:
         """The same, exactly."""
         places: set[sp.Expr] = set()
-        for rough in self._stable.atoms(*_ROUGH):
-            arguments = rough.args
-            gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
-            if not isinstance(rough, sp.Max | sp.Min):
-                gaps = [arguments[0]]
-            for gap in gaps:
+        for rough in self._stable.atoms(*ROUGH):
+            for gap in gaps_of(rough):
                 if not gap.is_polynomial(X):
                     raise NotYetError(f"the kinks of {rough} are not at roots of a polynomial")
                 if gap.has(X):
@@ -142,7 +138,7 @@ class NumericActivation:
 
     def _without_holes(self, expression: sp.Expr, order: int) -> sp.Expr:
         for place in self.holes:
-            if self._stable.has(*_ROUGH):
+            if self._stable.has(*ROUGH):
                 raise NotYetError(f"{self.text} is 0/0 at {place} and has kinks")
             series = sp.series(self._stable, X, place, _TERMS).removeO()
             if not series.is_polynomial(X):
@@ -159,7 +155,7 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
         lambda e: isinstance(e, sp.log) and _exponent_of_softplus(e.args[0]) is not None,
         lambda e: SoftPlus(_exponent_of_softplus(e.args[0])),
     )
-    exponentials = [e for e in g.atoms(sp.exp) if not e.args[0].has(*_ROUGH)]
+    exponentials = [e for e in g.atoms(sp.exp) if not e.args[0].has(*ROUGH)]
     rates = {e: e.args[0] / X for e in exponentials}
     if not rates or any(rate.has(X) or not rate.is_real for rate in rates.values()):
         return reduced(g, X)

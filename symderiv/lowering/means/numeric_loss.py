@@ -15,8 +15,8 @@ from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import Loss
 from symderiv.lowering.means.numeric_activation import SoftPlus
+from symderiv.statement.slopes import ROUGH, gaps_of
 
-_ROUGH = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 _NUMBER = sp.Symbol("number", real=True)
 
 
@@ -72,12 +72,8 @@ class NumericLoss:
     def kinks(self) -> tuple[sp.Expr, ...]:
         """Expressions in s and t at whose zeros ℓ or a derivative of it may jump."""
         found: dict[sp.Expr, None] = {}
-        for rough in sorted(self.value.atoms(*_ROUGH), key=sp.default_sort_key):
-            arguments = rough.args
-            gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
-            if not isinstance(rough, sp.Max | sp.Min):
-                gaps = [arguments[0]]
-            for gap in gaps:
+        for rough in sorted(self.value.atoms(*ROUGH), key=sp.default_sort_key):
+            for gap in gaps_of(rough):
                 if gap.has(OUTPUT) and -gap not in found:
                     found[gap] = None
         return tuple(found)

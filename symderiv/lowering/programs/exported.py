@@ -6,7 +6,7 @@ from symderiv_codegen import PrinterError, Program
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.admissible import check_power, check_range
+from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures
 from symderiv.lowering.means.force_fields import over_fields
@@ -26,12 +26,7 @@ def exported_program(
     Raises:
         NotYetError: A mean is an integral, which only compiled modules evaluate.
     """
-    for argument, each in (
-        ("activation", problem.student),
-        ("teacher_activation", problem.teacher),
-    ):
-        check_range(each, argument)
-        check_power(each, argument)
+    check_for_modules(problem.student, problem.teacher)
     if over_fields(problem):
         raise _integrals("the slopes of this loss, or the sign of a target", "loss")
     equations = derive_equations(problem)
