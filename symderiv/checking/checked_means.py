@@ -20,7 +20,7 @@ _FACTOR = re.compile(r"([gh])('*)\((\w)\)")
 
 
 @dataclass(frozen=True)
-class Mean:
+class CheckedMean:
     """A scalar function of the module and the mean that it states.
 
     ``factors``: whether it is the teacher's, the order of its derivative, and its field.
@@ -126,7 +126,7 @@ def check_derivatives(module: CheckedModule) -> None:
             )
 
 
-def _means(module: CheckedModule) -> Iterator[Mean]:
+def _means(module: CheckedModule) -> Iterator[CheckedMean]:
     """Functions whose factors are all functions (no derivative of a slope)."""
     for name, function in sorted({**vars(module.fast), **vars(module.names)}.items()):
         if not re.match(r"(i\d|mean_\d)", name):
@@ -138,11 +138,11 @@ def _means(module: CheckedModule) -> Iterator[Mean]:
             half = str(function.__doc__).startswith("1/2")
             fields = len(letters)
             given = len(signature(function).parameters) - fields * (fields + 1) // 2
-            yield Mean(name, function, factors, 0.5 if half else 1.0, _BIASES[:given])
+            yield CheckedMean(name, function, factors, 0.5 if half else 1.0, _BIASES[:given])
 
 
 def _check_fast(
-    module: CheckedModule, mean: Mean, covariance: Floats, value: float, rounding: float
+    module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, rounding: float
 ) -> None:
     """The function of the same name in the fast module, if it has one."""
     other = replace(mean, function=getattr(module.fast, mean.name, mean.function)).at(covariance)
@@ -152,7 +152,7 @@ def _check_fast(
         )
 
 
-def _sizes(module: CheckedModule, mean: Mean, covariance: Floats) -> tuple[float, float]:
+def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tuple[float, float]:
     """The product of the factors' p-norms, p their number; the same less their means.
 
     The first is Hölder's bound; the second does not see constants that are added to activations.
@@ -175,7 +175,7 @@ def _sizes(module: CheckedModule, mean: Mean, covariance: Floats) -> tuple[float
 
 
 def _as_defined(
-    module: CheckedModule, mean: Mean, covariance: Floats, value: float, allowed: float
+    module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, allowed: float
 ) -> None:
     """The mean against nested sums, if they resolve it; an error stays where they are finer."""
     fields = []

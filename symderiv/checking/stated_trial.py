@@ -19,7 +19,7 @@ from symderiv.foundation.packing import families_of
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import LETTERS, RuleNumbers, state_rule
-from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState
+from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, StateFrame
 from symderiv.statement.language import Language
 
 __all__ = ["Call", "Expected", "Trial", "expected_of"]
@@ -106,7 +106,7 @@ def expected_of(
     numbers, reading = _stated(problem, trial.K, trial.M, trial.noise, given)
     with_fields = tuple(name for name in reading.statement.families if name != "U")
     names = _Names(problem, trial, numbers, state, with_fields)
-    return names.expected(Frame(reading, _state(problem, trial, with_fields)))
+    return names.expected(StateFrame(reading, _state(problem, trial, with_fields)))
 
 
 @lru_cache(maxsize=8)
@@ -174,11 +174,11 @@ class _Names:
     fields: tuple[str, ...]
     families: tuple[str, ...]
 
-    def expected(self, frame: Frame) -> Expected:
+    def expected(self, frame: StateFrame) -> Expected:
         """Everything of a statement at a state."""
         return Expected(self._known(frame.state), self._increments(frame))
 
-    def _increments(self, frame: Frame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
+    def _increments(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
         """What the statement says of fields of the state, with errors, and of averages."""
         cuts = None if self.trial.drawn else frame.kinks()
         if cuts is None:

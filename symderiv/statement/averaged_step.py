@@ -25,7 +25,7 @@ from symderiv.statement.slopes import ROUGH, gaps_of
 from symderiv.statement.stated_problem import Descent, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["Frame", "MeanStep", "Reading", "SlowState"]
+__all__ = ["MeanStep", "Reading", "SlowState", "StateFrame"]
 
 Floats = NDArray[np.float64]
 
@@ -187,7 +187,7 @@ def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
     return set().union(*(_without_kinks(place.xreplace({inner: each})) for each in values))
 
 
-class Frame:
+class StateFrame:
     """A statement at a state: independent standard normal variables z and increments in them."""
 
     def __init__(self, reading: Reading, state: SlowState) -> None:

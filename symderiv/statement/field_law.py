@@ -13,14 +13,14 @@ import sympy as sp
 
 from symderiv.foundation.errors import NotClosed
 from symderiv.statement.register import Field, Latent, Symbols, Time
-from symderiv.statement.stated_problem import Change, Inputs, Statement
+from symderiv.statement.stated_problem import Inputs, StatedChange, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["Covariance", "Law"]
+__all__ = ["Law", "VectorCovariance"]
 
 
 @dataclass(frozen=True)
-class Covariance:
+class VectorCovariance:
     """The covariance Σ_k w_k ρ_k O_k of the fields of two vectors with the inputs of one name.
 
     With several names all their eigenvalues are factors.
@@ -54,10 +54,10 @@ class Case:
                 renamed[symbol] = self.symbols.product(meaning.vector, self.atoms[meaning.input])
         return expression.xreplace(renamed)
 
-    def change(self, change: Change) -> Change:
+    def change(self, change: StatedChange) -> StatedChange:
         """Return a change along and of the inputs of the components."""
         inputs = {self.atoms.get(atom, atom): self.of(f) for atom, f in change.inputs.items()}
-        return Change(inputs, {v: self.of(g) for v, g in change.vectors.items()})
+        return StatedChange(inputs, {v: self.of(g) for v, g in change.vectors.items()})
 
 
 class Law:
@@ -82,7 +82,7 @@ class Law:
         #: Arguments of steps in time by the symbols that stand for them, 1 after and 0 before.
         self.jumps: dict[sp.Symbol, sp.Expr] = {}
         #: Covariances that are no plain overlaps, by symbol.
-        self.covariances: dict[sp.Symbol, Covariance] = {}
+        self.covariances: dict[sp.Symbol, VectorCovariance] = {}
 
     def with_inputs(self, statement: Statement) -> Law:
         """Return the same law with inputs whose models are of the same kinds, none a mixture."""
@@ -183,7 +183,7 @@ class Law:
         if self.symbols.place(second) < self.symbols.place(first):
             first, second = second, first
         symbol = sp.Symbol(f"c__{'__'.join(names)}__{first.name}__{second.name}", real=True)
-        self.covariances[symbol] = Covariance(names, first, second)
+        self.covariances[symbol] = VectorCovariance(names, first, second)
         return symbol
 
     def covariance(self, first: sp.Symbol, second: sp.Symbol) -> sp.Expr:

@@ -13,7 +13,14 @@ import sympy as sp
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.statement.batches import BatchMean, of_one_example
 from symderiv.statement.register import Latent, Mean, Symbols
-from symderiv.statement.stated_problem import Change, Constraint, Descent, Inputs, Statement, Update
+from symderiv.statement.stated_problem import (
+    Constraint,
+    Descent,
+    Inputs,
+    StatedChange,
+    Statement,
+    Update,
+)
 from symderiv.statement.vector_expressions import (
     Batch,
     Episode,
@@ -466,7 +473,7 @@ class Language:
             self._check_once(changes.values())
         self._lines.append(line)
 
-    def _check_once(self, changes: Iterable[Change]) -> None:
+    def _check_once(self, changes: Iterable[StatedChange]) -> None:
         """Refuse inputs outside of a batch with a factor that differs from example to example."""
         for change in changes:
             for atom, factor in change.inputs.items():

@@ -30,10 +30,10 @@ from symderiv.statement.field_law import Law
 from symderiv.statement.indicators import unnested
 from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
-from symderiv.statement.stated_problem import Change, Statement, Step
+from symderiv.statement.stated_problem import StatedChange, StatedStep, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["ALL", "Average", "Equations", "average_of", "derived", "drift_of"]
+__all__ = ["ALL", "Average", "StatedEquations", "average_of", "derived", "drift_of"]
 
 ALL = ""
 """The name of the identity in the place of the name of inputs."""
@@ -50,7 +50,7 @@ Key = tuple[str, SlowVector]
 
 
 @dataclass(frozen=True)
-class Equations:
+class StatedEquations:
     """The motion of overlaps and scalars, with averages not yet taken.
 
     Args:
@@ -71,7 +71,7 @@ class Equations:
     noise: Mapping[Pair, Mapping[str, sp.Expr]]
     scalars: Mapping[sp.Symbol, sp.Expr]
     observables: Mapping[str, sp.Expr]
-    step: Step
+    step: StatedStep
     averages: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
 
     @property
@@ -111,7 +111,7 @@ class Equations:
         return self.noise.get((first, second)) or self.noise.get((second, first)) or {}
 
 
-def derived(statement: Statement) -> Equations:
+def derived(statement: Statement) -> StatedEquations:
     """Return the equations of a statement.
 
     Raises:
@@ -132,7 +132,7 @@ def derived(statement: Statement) -> Equations:
     used += [rate for each in drift.values() for rate in each.values()]
     used += [rate for each in noise.values() for rate in each.values()]
     averages = _averages_in(used, law)
-    equations = Equations(statement, law, drift, noise, scalars, observables, step, averages)
+    equations = StatedEquations(statement, law, drift, noise, scalars, observables, step, averages)
     return _constrained(equations)
 
 
@@ -142,16 +142,16 @@ def _jumps_parted(expression: sp.Expr, law: Law) -> sp.Expr:
     return unnested(timed, law.gaussian) if timed.has(sp.sign, sp.Heaviside) else timed
 
 
-def _parted(step: Step, law: Law) -> Step:
+def _parted(step: StatedStep, law: Law) -> StatedStep:
     """Return a step whose jumps are parted from all else."""
 
-    def parted(change: Change) -> Change:
+    def parted(change: StatedChange) -> StatedChange:
         inputs = {atom: _jumps_parted(force, law) for atom, force in change.inputs.items()}
         vectors = {vector: _jumps_parted(rate, law) for vector, rate in change.vectors.items()}
-        return Change(inputs, vectors, _jumps_parted(change.scalar, law))
+        return StatedChange(inputs, vectors, _jumps_parted(change.scalar, law))
 
     vectors = {v: parted(change) for v, change in step.vectors.items()}
-    return Step(vectors, {u: parted(c) for u, c in step.scalars.items()}, step.source)
+    return StatedStep(vectors, {u: parted(c) for u, c in step.scalars.items()}, step.source)
 
 
 def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp.Expr]:
@@ -181,7 +181,7 @@ def _times(atom: FreshInput, law: Law) -> int:
     return len(inputs.atoms) if atom is inputs.atoms[0] else 0
 
 
-def drift_of(change: Change, law: Law) -> dict[Key, sp.Expr]:
+def drift_of(change: StatedChange, law: Law) -> dict[Key, sp.Expr]:
     """Return the drift of a vector by name of inputs and vector."""
     found: dict[Key, sp.Expr] = {}
     for case in law.cases:
@@ -203,7 +203,7 @@ def drift_of(change: Change, law: Law) -> dict[Key, sp.Expr]:
     return {key: rate for key, rate in found.items() if rate != 0}
 
 
-def _noise(first: Change, second: Change, law: Law) -> dict[str, sp.Expr]:
+def _noise(first: StatedChange, second: StatedChange, law: Law) -> dict[str, sp.Expr]:
     found: dict[str, sp.Expr] = {}
     small = law.statement.order == "small-learning-rate"
     for case in law.cases:
@@ -236,7 +236,7 @@ def _observed(name: str, value: sp.Expr, law: Law) -> sp.Expr:
     return average_of(value.xreplace(dict.fromkeys(sizes, sp.S.Zero)), law)
 
 
-def _constrained(equations: Equations) -> Equations:
+def _constrained(equations: StatedEquations) -> StatedEquations:
     """Return the equations with what constraints take back: −½ ΔQ, noise included.
 
     w → w (1 + ΔQ/Q)^(−1/2) on the sphere, Q the squared norm or the variance of a field, and

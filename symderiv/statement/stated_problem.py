@@ -18,7 +18,7 @@ from symderiv.statement.register import Field, Overlap, Size, Symbols
 from symderiv.statement.slopes import slope as slope_of
 from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression
 
-__all__ = ["Change", "Constraint", "Descent", "Inputs", "Statement", "Step", "Update"]
+__all__ = ["Constraint", "Descent", "Inputs", "StatedChange", "StatedStep", "Statement", "Update"]
 
 Member = TypeVar("Member")
 
@@ -98,7 +98,7 @@ class Constraint:
 
 
 @dataclass
-class Change:
+class StatedChange:
     """What one line adds to a vector (Σ F ξ/√N + Σ G w/N) or a scalar (g/N) in one step."""
 
     inputs: dict[FreshInput, sp.Expr] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Step:
+class StatedStep:
     """The changes of one step, all lines together, on the state before it.
 
     Args:
@@ -116,8 +116,8 @@ class Step:
         source: For every target the texts of the lines that move it.
     """
 
-    vectors: Mapping[SlowVector, Change]
-    scalars: Mapping[sp.Symbol, Change]
+    vectors: Mapping[SlowVector, StatedChange]
+    scalars: Mapping[sp.Symbol, StatedChange]
     source: Mapping[SlowVector | sp.Symbol, tuple[str, ...]]
 
 
@@ -161,24 +161,24 @@ class Statement:
         """The slow scalars by the name under which they were declared, in order."""
         return _grouped(self.symbols.scalars.items())
 
-    def step(self) -> Step:
+    def step(self) -> StatedStep:
         """Return the changes of one step.
 
         Raises:
             NotClosed: A part of order N of a loss depends on what is trained; a force is the
                 gradient of a jump.
         """
-        vectors: dict[SlowVector, Change] = {}
-        scalars: dict[sp.Symbol, Change] = {}
+        vectors: dict[SlowVector, StatedChange] = {}
+        scalars: dict[sp.Symbol, StatedChange] = {}
         source: dict[SlowVector | sp.Symbol, tuple[str, ...]] = {}
         for line in self.lines:
             for target, change in changes_of(line, self.symbols).items():
                 source[target] = (*source.get(target, ()), line.text)
                 if isinstance(target, SlowVector):
-                    _add(vectors.setdefault(target, Change()), change)
+                    _add(vectors.setdefault(target, StatedChange()), change)
                 else:
-                    _add(scalars.setdefault(target, Change()), change)
-        return Step(vectors, scalars, source)
+                    _add(scalars.setdefault(target, StatedChange()), change)
+        return StatedStep(vectors, scalars, source)
 
 
 def _grouped(members: Iterable[tuple[Member, str]]) -> dict[str, tuple[Member, ...]]:
@@ -192,7 +192,7 @@ def _name(key: SlowVector | sp.Symbol) -> str:
     return key.name if isinstance(key, SlowVector) else str(key)
 
 
-def _add(total: Change, change: Change) -> None:
+def _add(total: StatedChange, change: StatedChange) -> None:
     for atom, force in change.inputs.items():
         total.inputs[atom] = total.inputs.get(atom, sp.S.Zero) + force
     for vector, rate in change.vectors.items():
@@ -200,7 +200,9 @@ def _add(total: Change, change: Change) -> None:
     total.scalar = total.scalar + change.scalar
 
 
-def changes_of(line: Descent | Update, symbols: Symbols) -> dict[SlowVector | sp.Symbol, Change]:
+def changes_of(
+    line: Descent | Update, symbols: Symbols
+) -> dict[SlowVector | sp.Symbol, StatedChange]:
     """Return what a line does to each of its targets in one step."""
     if isinstance(line, Update):
         return {target: _stated(target, change) for target, change in line.changes.items()}
@@ -210,10 +212,10 @@ def changes_of(line: Descent | Update, symbols: Symbols) -> dict[SlowVector | sp
     }
 
 
-def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) -> Change:
+def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) -> StatedChange:
     if not isinstance(target, SlowVector):
-        return Change(scalar=sp.sympify(change))
-    result = Change()
+        return StatedChange(scalar=sp.sympify(change))
+    result = StatedChange()
     if isinstance(change, VectorExpression):
         for atom, value in change.terms.items():
             if isinstance(atom, FreshInput):
@@ -227,9 +229,9 @@ def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) 
 
 def _gradient(
     line: Descent, target: SlowVector | sp.Symbol, rate: sp.Expr, symbols: Symbols
-) -> Change:
+) -> StatedChange:
     """Return −η times the gradient of a loss: by w of fields and overlaps, by u of all of it."""
-    result = Change()
+    result = StatedChange()
     step = -line.sign * rate
     if not isinstance(target, SlowVector):
         result.scalar = step * _checked(slope_of(line.loss, target), line, target, symbols)

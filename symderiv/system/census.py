@@ -17,7 +17,7 @@ from sympy.core.function import AppliedUndef
 
 from symderiv.foundation.errors import SymderivError
 from symderiv.statement.stated_motion import ALL, Average, average_of, drift_of
-from symderiv.statement.stated_problem import Change
+from symderiv.statement.stated_problem import StatedChange
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.closed_motion import Closed
 from symderiv.system.means.averages import Averages, has_no_closed_form
@@ -69,7 +69,7 @@ def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
 
 
 def _of_vector(
-    closed: Closed, averages: Averages, vector: SlowVector, change: Change
+    closed: Closed, averages: Averages, vector: SlowVector, change: StatedChange
 ) -> Iterator[CensusTerm]:
     law = closed.equations.law
     for atom, force in change.inputs.items():
@@ -77,7 +77,7 @@ def _of_vector(
         if inputs.episode and atom is not inputs.atoms[0]:
             continue  # all examples of an episode are alike; the first stands for them
         for term in _summands(force):
-            drift_of_term = drift_of(Change({atom: term}), law)
+            drift_of_term = drift_of(StatedChange({atom: term}), law)
             found: dict[tuple[str, SlowVector | None], sp.Expr] = {
                 key: lowered
                 for key, rate in drift_of_term.items()
@@ -168,7 +168,7 @@ def _untaken(
         if term.target != target:
             continue
         if isinstance(term.direction, FreshInput):
-            found = drift_of(Change({term.direction: term.term}), law)
+            found = drift_of(StatedChange({term.direction: term.term}), law)
             total += found.get((inputs, vector), sp.S.Zero) if vector is not None else 0
         elif inputs == ALL and term.direction == vector:
             total += average_of(term.term, law)

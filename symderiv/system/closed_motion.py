@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Overlap
-from symderiv.statement.stated_motion import ALL, Equations
+from symderiv.statement.stated_motion import ALL, StatedEquations
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.means.averages import Averages
 from symderiv.system.means.slot_means import SlotMeans
@@ -62,7 +62,7 @@ class Closed:
         means: The functions that occur.
     """
 
-    equations: Equations
+    equations: StatedEquations
     drift: Mapping[SlowVector, Mapping[tuple[str, SlowVector], sp.Expr]]
     noise: Mapping[Pair, Mapping[str, sp.Expr]]
     scalars: Mapping[sp.Symbol, sp.Expr]
@@ -152,7 +152,7 @@ class Closed:
         return _Writer(self).program()
 
 
-def closed(equations: Equations) -> Closed:
+def closed(equations: StatedEquations) -> Closed:
     """Return the equations with all averages taken.
 
     Raises:
@@ -242,13 +242,13 @@ class _Writer:
 
     def _observation(self, name: str, fields: tuple[Array, ...]) -> Procedure:
         """Return the procedure of an observable."""
-        body = _Body(self)
+        body = _ProcedureBody(self)
         output = Array(f"{name}__mean", (), f"the average {name}")
         body.assign(sp.Symbol(output.name), self.closed.observables[name])
         return body.procedure(f"observe_{name}", f"The average {name}.", fields, (output,))
 
     def _rates(self, fields: tuple[Array, ...]) -> Procedure:
-        body, closed = _Body(self), self.closed
+        body, closed = _ProcedureBody(self), self.closed
         drift = {
             vector: {
                 (inputs, c): body.local(f"drift__{vector.name}__{c.name}__{inputs or 'all'}", rate)
@@ -333,7 +333,7 @@ class _Writer:
         return self.closed.averages.get(symbol)
 
 
-class _Body:
+class _ProcedureBody:
     """The assignments of a procedure, with a local for each mean and covariance."""
 
     def __init__(self, writer: _Writer) -> None:

@@ -28,11 +28,11 @@ FORMAT = "symderiv-system"
 VERSION = 2
 
 
-class _Table(BaseModel):
+class _FileTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class _Declaration(_Table):
+class _Declaration(_FileTable):
     kind: Literal["inputs", "vectors", "scalars", "latents", "parameter", "average"]
     name: str
     number: int | None = None
@@ -46,7 +46,7 @@ class _Declaration(_Table):
     value: str | None = None
 
 
-class _Line(_Table):
+class _Line(_FileTable):
     kind: Literal["descend", "ascend", "update"]
     loss: str | None = None
     rates: dict[str, str] | None = None
@@ -54,13 +54,13 @@ class _Line(_Table):
     changes: dict[str, str | dict[str, str]] | None = None
 
 
-class _Constraint(_Table):
+class _Constraint(_FileTable):
     vectors: list[str]
     kind: Literal["sphere", "orthonormal"]
     inputs: str | None = None
 
 
-class _File(_Table):
+class _File(_FileTable):
     format: Literal["symderiv-system"]
     version: Literal[1, 2]
     order: Literal["full", "small-learning-rate"] = "full"

@@ -27,7 +27,7 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, Search
 from symderiv.lowering.means.quadrature_means import Quadrature
-from symderiv.lowering.means.quadrature_rules import Rule, finer
+from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 ACTIVATIONS = {
     "x/(1+Abs(x))": 1e-5,
@@ -124,7 +124,7 @@ def campaign(
     rows = []
     fine = finer(rules.rule, rules.kinked)
 
-    def other_order(rule: Rule, kinds: Kinds, covariance: Matrix) -> float:
+    def other_order(rule: MeanRule, kinds: Kinds, covariance: Matrix) -> float:
         order = _ORDER[len(kinds)]
         return search.mean(rule, tuple(kinds[n] for n in order), covariance[np.ix_(order, order)])
 
@@ -162,7 +162,7 @@ def campaign(
 
 
 def closed_campaign(
-    rules: Quadrature, text: str, count: int, seed: int = 1, rule: Rule | None = None
+    rules: Quadrature, text: str, count: int, seed: int = 1, rule: MeanRule | None = None
 ) -> Row:
     """All means of a pair of the closed class against its closed forms.
 

@@ -14,7 +14,7 @@ from itertools import product
 
 import sympy as sp
 
-__all__ = ["NotAlikeError", "Place", "Total", "Units", "labels_of"]
+__all__ = ["NotAlikeError", "Place", "UnitTotal", "Units", "labels_of"]
 
 Unit = tuple[str, int | str]
 """The letter of a family, and which of its units: its number from 1, or a label."""
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Total:
+class UnitTotal:
     """A sum over the units of a letter.
 
     Args:
@@ -86,8 +86,8 @@ class Units:
         self.counts = dict(counts)
         self.place = dict(places)
         self._symbols = {place: symbol for symbol, place in places.items()}
-        self.totals: list[Total] = []
-        self._named: dict[tuple[sp.Expr, str, tuple[Unit, ...]], Total] = {}
+        self.totals: list[UnitTotal] = []
+        self._named: dict[tuple[sp.Expr, str, tuple[Unit, ...]], UnitTotal] = {}
         self._gathered: dict[sp.Expr, sp.Expr] = {}
 
     def symbol(self, place: Place) -> sp.Symbol:
@@ -191,7 +191,7 @@ class Units:
         key = labelled, letter, apart
         if key not in self._named:
             name = f"sum{len(self.totals)}"
-            self._named[key] = Total(name, labelled, letter, apart, tuple(labels.values()))
+            self._named[key] = UnitTotal(name, labelled, letter, apart, tuple(labels.values()))
             self.totals.append(self._named[key])
         return self.symbol(Place((self._named[key].name,), others))
 

@@ -17,10 +17,10 @@ import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, print_fast
 
 from symderiv.experiment.steps.alike_units import NotAlikeError, Place, Unit, Units, labels_of
-from symderiv.experiment.steps.step_program import CHANGES, Block, StepForm, StepProgram
+from symderiv.experiment.steps.step_program import CHANGES, StepBlock, StepForm, StepProgram
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Field, Latent, Overlap
-from symderiv.statement.stated_problem import Statement, Step, Update, changes_of
+from symderiv.statement.stated_problem import StatedStep, Statement, Update, changes_of
 from symderiv.statement.vector_expressions import FreshInput
 
 __all__ = ["form_of", "program_of"]
@@ -78,7 +78,7 @@ class _Group:
     """
 
     kind: str
-    block: Block
+    block: StepBlock
     members: dict[tuple[Unit, ...], sp.Expr] = field(default_factory=dict)
 
 
@@ -175,11 +175,11 @@ class _Reading:
         forces, drifts, pushes, targets = _changes(self.statement, self.remembered)
         order = {name: n for n, name in enumerate(self.atoms)}
         forces.sort(key=lambda each: order[each[1]])
-        found: dict[tuple[str, Block], _Group] = {}
+        found: dict[tuple[str, StepBlock], _Group] = {}
 
         def add(kind: str, names: Sequence[Name], change: sp.Expr) -> None:
             units = tuple(dict.fromkeys(_units(names)))
-            block = Block(tuple(n for n, _ in names), tuple(letter for letter, _ in units))
+            block = StepBlock(tuple(n for n, _ in names), tuple(letter for letter, _ in units))
             found.setdefault((kind, block), _Group(kind, block)).members[units] = change
 
         for vector, atom, force in forces:
@@ -192,18 +192,18 @@ class _Reading:
             add("direct" if direct else "scalar", (self._numbers[scalar],), change)
         return sorted(found.values(), key=lambda group: CHANGES.index(group.kind))
 
-    def _same(self, names: Mapping[str, Name], block: Block, values: Mapping[str, Any]) -> Any:
+    def _same(self, names: Mapping[str, Name], block: StepBlock, values: Mapping[str, Any]) -> Any:
         """Return what all of a family have in common."""
         own = [values[name] for name, (stem, _) in names.items() if stem == block.parts[0]]
         if any(each != own[0] for each in own):
             raise NotAlikeError(block.shape[0])
         return own[0]
 
-    def _families(self, names: Mapping[str, Name]) -> list[Block]:
+    def _families(self, names: Mapping[str, Name]) -> list[StepBlock]:
         """Return families and single things, in order."""
-        return list(dict.fromkeys(Block((s,), (u[0],) if u else ()) for s, u in names.values()))
+        return list(dict.fromkeys(StepBlock((s,), (u[0],) if u else ()) for s, u in names.values()))
 
-    def _vectors(self) -> tuple[tuple[Block, str, bool, int], ...]:
+    def _vectors(self) -> tuple[tuple[StepBlock, str, bool, int], ...]:
         constraint = {
             v.name: -1 if each.kind == "sphere" else number
             for number, each in enumerate(self.statement.constraints, start=1)
@@ -215,7 +215,7 @@ class _Reading:
         blocks = self._families(self.vectors)
         return tuple((block, *self._same(self.vectors, block, known)) for block in blocks)
 
-    def _atoms(self) -> tuple[tuple[Block, str, bool], ...]:
+    def _atoms(self) -> tuple[tuple[StepBlock, str, bool], ...]:
         once = {atom.name for atom in _once_in_a_step(self.statement)}
         known = {
             a.name: ("" if a.name == each.name else each.name, a.name in once)
@@ -249,7 +249,7 @@ class _Text:
         ]
         self.letters = tuple(sorted({letter for block in blocks for letter in block.shape}))
 
-    def _values(self) -> tuple[dict[str, tuple[Block, ...]], dict[tuple[str, ...], Array]]:
+    def _values(self) -> tuple[dict[str, tuple[StepBlock, ...]], dict[tuple[str, ...], Array]]:
         """Return the blocks of values by kind, and arrays by what they are of."""
         reading = self.reading
         symbols = reading.statement.symbols
@@ -261,13 +261,13 @@ class _Text:
             "latent": reading.latent_symbols,
             "parameter": symbols.parameters,
         }
-        found: dict[str, dict[tuple[str, ...], Block]] = {}
+        found: dict[str, dict[tuple[str, ...], StepBlock]] = {}
         for kind, own in wanted.items():
             found[kind] = {}
             for place in map(reading.place, own):
                 known = place.array in found["given"] and kind != "given"
                 if not known and (kind in ("given", "scalar") or place.array in self._used):
-                    found[kind][place.array] = Block(place.array[1:], self._shape(place))
+                    found[kind][place.array] = StepBlock(place.array[1:], self._shape(place))
         atoms = [name for name, _ in reading.atoms.values()]
         fields = sorted(found["field"].items(), key=lambda each: atoms.index(each[0][1]))
         found["field"] = dict(fields)
@@ -449,7 +449,7 @@ def _changes(statement: Statement, apart: bool) -> tuple[list[tuple[Any, ...]], 
     return forces, direct_drifts, pushes, targets
 
 
-def _along_vectors(step: Step) -> list[tuple[Any, ...]]:
+def _along_vectors(step: StatedStep) -> list[tuple[Any, ...]]:
     return [
         (v.name, other.name, rate)
         for v, change in step.vectors.items()

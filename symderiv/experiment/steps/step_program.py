@@ -12,7 +12,7 @@ import numpy as np
 
 from symderiv.storage.kernels import kept_module
 
-__all__ = ["CHANGES", "Block", "Law", "Member", "StepForm", "StepProgram"]
+__all__ = ["CHANGES", "Law", "Member", "StepBlock", "StepForm", "StepProgram"]
 
 CHANGES = ("force", "drift", "push", "scalar", "direct")
 """Kinds of changes, in the order in which the compiled function gives them."""
@@ -22,7 +22,7 @@ Law = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class StepBlock:
     """Numbers that are alike, one for every unit.
 
     Args:
@@ -64,12 +64,12 @@ class StepForm:
     text: str
     letters: tuple[str, ...]
     counts: Mapping[str, int]
-    vectors: tuple[tuple[Block, str, bool, int], ...]
-    atoms: tuple[tuple[Block, str, bool], ...]
+    vectors: tuple[tuple[StepBlock, str, bool, int], ...]
+    atoms: tuple[tuple[StepBlock, str, bool], ...]
     correlations: tuple[tuple[str, np.ndarray], ...]
-    values: Mapping[str, tuple[Block, ...]]
-    laws: Mapping[Block, Law]
-    changes: Mapping[str, tuple[Block, ...]]
+    values: Mapping[str, tuple[StepBlock, ...]]
+    laws: Mapping[StepBlock, Law]
+    changes: Mapping[str, tuple[StepBlock, ...]]
     remembered: bool
 
 
@@ -133,7 +133,7 @@ class StepProgram:
         self._velocity = {v: place + n for n, v in enumerate(moving)} if form.remembered else {}
         self._moving = moving
 
-    def _all(self, blocks: Sequence[Block], apart: bool = False) -> list[tuple[str, ...]]:
+    def _all(self, blocks: Sequence[StepBlock], apart: bool = False) -> list[tuple[str, ...]]:
         found = [each for block in blocks for each in block.members(self.sizes)]
         return [(".".join(each),) for each in found] if apart else found
 

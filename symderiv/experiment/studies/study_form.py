@@ -7,7 +7,7 @@ from typing import Literal
 
 from symderiv.problem.study_tables import STATED_KEYS
 
-__all__ = ["RATES", "SECOND_LAYER_DECAY", "SIZES", "Form"]
+__all__ = ["RATES", "SECOND_LAYER_DECAY", "SIZES", "StudyForm"]
 
 RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
 """Parameters that schedules multiply."""
@@ -27,7 +27,7 @@ SIZES = (
 
 
 @dataclass(frozen=True)
-class Form:
+class StudyForm:
     """What the program of a step depends on; all other numbers are its parameters.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
+from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
 from symderiv.formula import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -24,7 +24,7 @@ _HALF = sp.Rational(1, 2)  # stands for any probability
 
 
 def stated_step(
-    form: Form, units: tuple[int, int], chances: Mapping[str, Fraction] | None = None
+    form: StudyForm, units: tuple[int, int], chances: Mapping[str, Fraction] | None = None
 ) -> tuple[Statement, tuple[sp.Symbol, ...]]:
     """Return the statement of one example, and what comes with every example.
 
@@ -85,7 +85,7 @@ def _named(P: Language, name: str, count: int) -> np.ndarray:
     return np.array([P.parameter(f"{name}{n + 1}", 1) for n in range(count)], dtype=object)
 
 
-def _given(P: Language, form: Form, M: int) -> tuple[sp.Symbol, ...]:
+def _given(P: Language, form: StudyForm, M: int) -> tuple[sp.Symbol, ...]:
     """The numbers that come with every example, in order."""
     varies, tasks, latent, _ = form.comes
     named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}

@@ -19,7 +19,7 @@ import numpy as np
 from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
-from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, Form
+from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
 from symderiv.foundation.kept import kept
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
@@ -98,7 +98,7 @@ class StudySteps:
         return training.schedule is not None or training.normalise == "gradient"
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> StudyForm:
         """All that the program of a step depends on."""
         study, training, network = self.study, self.study.training, self.study.network
         present = [name for name in SIZES[:-1] if getattr(training, name)]
@@ -109,7 +109,7 @@ class StudySteps:
         if np.any(study.student_biases) and not network.train_biases:
             present.append("student_bias")
         present += [name for name, off in _CHANCES.items() if getattr(training, name) != off]
-        return Form(
+        return StudyForm(
             (study.student_activation, study.teacher_activation),
             training.loss,
             training.target,
@@ -201,7 +201,7 @@ def _few(heads: int) -> tuple[int, int]:
 
 
 @kept(*_ROOMS, also=_CODEGEN)
-def step_of(form: Form, units: tuple[int, int]) -> StepForm:
+def step_of(form: StudyForm, units: tuple[int, int]) -> StepForm:
     """Return the compiled step of a form, stated for so many students and teachers."""
     from symderiv.experiment.steps.step_form import form_of
     from symderiv.experiment.studies.study_statement import stated_step

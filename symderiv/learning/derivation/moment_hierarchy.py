@@ -120,13 +120,13 @@ def moment_equations(
         rates.append(_with_moments(weighted))
         found += (
             steps.Defined(moment, definition(moment)),
-            steps.Summed(s.Rate(moment), weighted),
+            steps.MomentsSummed(s.Rate(moment), weighted),
             steps.Recognised(s.Rate(moment), rates[-1]),
         )
     found.append(steps.ClosureDefined(closure[s.l], s.eigenvalue[s.k]))
     highest = (student_moment[s.L, s.i, s.j], cross_moment[s.L, s.i, s.n])
     closures = [_closed(moment) for moment in highest]
-    found += map(steps.Closed, highest, closures)
+    found += map(steps.LadderClosed, highest, closures)
     return MomentEquations(rates[0], rates[1], closures[0], closures[1]), tuple(found)
 
 

@@ -129,7 +129,7 @@ class RuleEquations:
     named: NamedRule
 
     @cached_property
-    def equations(self) -> stated_motion.Equations:
+    def equations(self) -> stated_motion.StatedEquations:
         """The equations of a few units; constraints act on the motion of all units below."""
         return stated_motion.derived(replace(self.named.statement, constraints=()))
 

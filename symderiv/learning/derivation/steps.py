@@ -241,7 +241,7 @@ class OneComponent(Equality):
     """The special case of data with a single component."""
 
 
-class Summed(Equality):
+class MomentsSummed(Equality):
     """A sum over the eigenvalues was taken of the rates of the eigenspaces."""
 
 
@@ -258,7 +258,7 @@ class ClosureDefined:
     eigenvalue: sp.Expr
 
 
-class Closed(Equality):
+class LadderClosed(Equality):
     """The highest power of an eigenvalue in a moment was replaced by the lower ones."""
 
 

@@ -143,8 +143,8 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
     ),
     steps.MeansTaken: ("Stein", "Stein's rule, the noise term and self-averaging."),
     steps.OneComponent: ("one component", "A single Gaussian component."),
-    steps.Summed: ("linearity", "The same sum over the equations of the eigenspaces."),
-    steps.Closed: ("closure", "The highest power is replaced by the lower ones."),
+    steps.MomentsSummed: ("linearity", "The same sum over the equations of the eigenspaces."),
+    steps.LadderClosed: ("closure", "The highest power is replaced by the lower ones."),
 }
 
 

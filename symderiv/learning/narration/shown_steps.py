@@ -57,7 +57,7 @@ def steps_of(equations: Equations) -> dict[str, Steps]:
 
 @lru_cache(maxsize=8)
 def _of_all_activations(rule: LearningRule) -> dict[str, Steps]:
-    told = _Told(rule)
+    told = _RuleTold(rule)
     found = {
         "setup": tuple(told.setup()),
         "update": tuple(told.update()),
@@ -94,7 +94,7 @@ _ORDER = (
 )
 
 
-class _Told:
+class _RuleTold:
     """Tells of a rule."""
 
     def __init__(self, rule: LearningRule) -> None:

@@ -23,7 +23,7 @@ _SEED = 1998
 _RANDOM, _AROUND = 10, 8
 
 
-class Rule(Protocol):
+class ForceSteps(Protocol):
     """Numbers of a rule."""
 
     @property
@@ -36,7 +36,7 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class ForcePlace:
     """A state of one student and one teacher."""
 
     Q: float
@@ -51,14 +51,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ForceTrial:
     """Means of forces as plain Python functions whose rule can be changed."""
 
     names: SimpleNamespace
     flips: bool
     biases: bool = False
 
-    def means(self, rule: Rule, place: Place) -> Floats:
+    def means(self, rule: ForceSteps, place: ForcePlace) -> Floats:
         """E[F u] for both independent variables, dv, Γ, E[F], error and loss, by a rule."""
         self.names.FORCE_STEPS[:] = rule.steps
         self.names.FORCE_PANELS[:] = rule.panels
@@ -84,7 +84,7 @@ class _Finer:
     panels: tuple[float, ...]
 
 
-def finer(rule: Rule) -> _Finer:
+def finer(rule: ForceSteps) -> _Finer:
     """A rule whose error is far below that of another."""
     step, width, reach = rule.steps
     longest, field, far, *others = rule.panels
@@ -92,7 +92,7 @@ def finer(rule: Rule) -> _Finer:
     return _Finer((0.7 * step, 0.75 * width, reach + 0.6), (*panels[:5], 0.8, *panels[6:7], 96.0))
 
 
-def places(flips: bool, noisy: bool) -> Iterator[Place]:
+def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
     """Hard and random states: aligned fields of either sign, small and large variances, weights."""
     rng = np.random.default_rng(_SEED)
     for Q, correlation, T, v, v_teacher in (
@@ -106,22 +106,22 @@ def places(flips: bool, noisy: bool) -> Iterator[Place]:
         (LARGEST_VARIANCE, 1 - 1e-6, LARGEST_VARIANCE, -LARGEST_WEIGHT, LARGEST_WEIGHT),
         (LARGEST_VARIANCE, 1 - 1e-2, 0.3, LARGEST_WEIGHT, LARGEST_WEIGHT),
     ):
-        yield Place(Q, correlation, T, v, v_teacher, 0.0, 0.1 if flips else 0.0)
+        yield ForcePlace(Q, correlation, T, v, v_teacher, 0.0, 0.1 if flips else 0.0)
     for _ in range(_RANDOM):
         Q, T = LARGEST_VARIANCE * rng.random(2)
         away = 10.0 ** rng.uniform(-10, 0)
         v, v_teacher = LARGEST_WEIGHT * rng.uniform(-1, 1, 2)
-        yield Place(Q, float(rng.choice([-1, 1])) * (1 - away), T, v, v_teacher, 0.0, 0.0)
+        yield ForcePlace(Q, float(rng.choice([-1, 1])) * (1 - away), T, v, v_teacher, 0.0, 0.0)
     if noisy:
         most = LARGEST_VARIANCE, LARGEST_WEIGHT
-        yield Place(most[0], 0.7, most[0], most[1], most[1], 0.5, 0.0)
+        yield ForcePlace(most[0], 0.7, most[0], most[1], most[1], 0.5, 0.0)
 
 
-def found(trial: Trial, rule: Rule, enough: float, flags: Mapping[str, Any]) -> float:
+def found(trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]) -> float:
     """The largest difference from a much finer rule; the search ends above ``enough``."""
     reference = finer(rule)
 
-    def off(place: Place) -> float:
+    def off(place: ForcePlace) -> float:
         apart = np.abs(trial.means(rule, place) - trial.means(reference, place))
         return float(apart.max()) if np.all(np.isfinite(apart)) else math.inf
 

@@ -278,7 +278,7 @@ class LossMeans:
         )
 
     @cached_property
-    def trial(self) -> force_error.Trial:
+    def trial(self) -> force_error.ForceTrial:
         """The functions of the module as plain Python, with the rule as arrays to be written."""
         known = force_rule(1.0, 1.0, 1e-8, 7.0)
         constants = {
@@ -301,4 +301,4 @@ class LossMeans:
             )
         )
         rule = self.problem.rule
-        return force_error.Trial(uncompiled(text, NO_OVERFLOW), rule.flips, rule.biases)
+        return force_error.ForceTrial(uncompiled(text, NO_OVERFLOW), rule.flips, rule.biases)

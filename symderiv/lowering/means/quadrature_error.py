@@ -16,7 +16,7 @@ import numpy as np
 
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby, structured
-from symderiv.lowering.means.quadrature_rules import Rule, finer
+from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 LARGEST_VARIANCE = 2.0
 """Of the fields, for which errors are stated."""
@@ -61,7 +61,7 @@ class Search:
         self.biased, self.variance, self.bias = biased, variance, bias
 
     def mean(
-        self, rule: Rule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
+        self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
     ) -> float:
         """A mean as a module with this rule computes it."""
         shifts = np.zeros(len(kinds)) if biases is None else biases
@@ -89,7 +89,7 @@ class Search:
             found = max(found, float(-t[inside[0]]) if inside.size else 0.0)
         return found
 
-    def error(self, rule: Rule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
+    def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """The largest found error times SAFETY, of means of so many factors.
 
         The search ends when it is above ``enough``.
@@ -102,7 +102,9 @@ class Search:
                 break
         return SAFETY * largest
 
-    def _errors(self, rule: Rule, reference: Rule, sizes: tuple[int, ...]) -> Iterator[float]:
+    def _errors(
+        self, rule: MeanRule, reference: MeanRule, sizes: tuple[int, ...]
+    ) -> Iterator[float]:
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariance: Matrix) -> float:

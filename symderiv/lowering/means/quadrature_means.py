@@ -36,7 +36,7 @@ from symderiv.lowering.means.quadrature_error import LARGEST_BIAS, LARGEST_VARIA
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
-    Rule,
+    MeanRule,
     kinked_rule,
     smooth_rule,
 )
@@ -65,7 +65,7 @@ def error_within(
     Returns:
         The largest difference to a much finer rule that a search finds, times a factor of safety.
     """
-    given = Rule(0.0, *numbers)
+    given = MeanRule(0.0, *numbers)
     problem = learning_problem(student, teacher, rule)
     return Quadrature(problem, math.inf, rule=given, within=(variance, bias)).error
 
@@ -99,7 +99,7 @@ class Quadrature:
         problem: LearningProblem,
         tolerance: float,
         limited: bool = False,
-        rule: Rule | None = None,
+        rule: MeanRule | None = None,
         within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
     ) -> None:
         """Finds the coarsest rule that does.
@@ -275,7 +275,7 @@ class Quadrature:
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
-    def _chosen(self, limited: bool) -> tuple[Rule, float]:
+    def _chosen(self, limited: bool) -> tuple[MeanRule, float]:
         """The coarsest rule with which the search finds no error above the tolerance."""
         tolerance = max(self.tolerance, 1e-12)
         search = self.search

@@ -13,7 +13,7 @@ KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 
 
 @dataclass(frozen=True)
-class Rule:
+class MeanRule:
     """The numbers of a rule, for means of four factors and for means of two.
 
     Attributes:
@@ -26,7 +26,7 @@ class Rule:
     two: tuple[float, ...]
 
 
-def smooth_rule(step: float, tolerance: float, tail: float) -> Rule:
+def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     """Equal steps; what concerns the Gaussian weight alone follows mostly from the tolerance.
 
     Means of two factors cost little, and so take finer steps.
@@ -42,10 +42,10 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> Rule:
     reach = round(max(math.sqrt(2 * digits) + 0.5, tail), 1)
     cell = round(step / 10, 4)
     two = 0.6 * step, round(0.75 * width, 3), reach + 1, cell
-    return Rule(step, (step, width, reach, cell), two)
+    return MeanRule(step, (step, width, reach, cell), two)
 
 
-def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) -> Rule:
+def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) -> MeanRule:
     """Panels between kinks.
 
     A layer of width w that is taken for a kink changes a mean by about w² where both factors have
@@ -59,15 +59,15 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
     four = min(panel, 3.0), panel, reach, round(panel / 40, 4), floor, growth, 0.05 * panel
     fine = panel / 2
     two = min(fine, 1.5), fine, max(8.0, reach + 1), round(fine / 40, 4), 1e-13, 1.0, 0.05 * fine
-    return Rule(panel, four, two)
+    return MeanRule(panel, four, two)
 
 
-def finer(rule: Rule, kinked: bool) -> Rule:
+def finer(rule: MeanRule, kinked: bool) -> MeanRule:
     """A rule whose error is far below that of another."""
     four, two = (
         (_finer_panels if kinked else _finer_steps)(numbers) for numbers in (rule.four, rule.two)
     )
-    return Rule(0.7 * rule.step, four, two)
+    return MeanRule(0.7 * rule.step, four, two)
 
 
 def _finer_steps(numbers: tuple[float, ...]) -> tuple[float, ...]:

@@ -59,7 +59,7 @@ def stated(name: str, value: sp.Expr) -> list[str]:
     return [line.replace("\0", " ") for line in lines]
 
 
-class Stated(Protocol):
+class ToldMeans(Protocol):
     """What computes means that have no closed form, as far as a module's header tells of it."""
 
     @property
@@ -71,7 +71,7 @@ class Stated(Protocol):
         """Constants of the module."""
 
 
-def recipe(problem: LearningProblem, approximation: Stated | None = None) -> Mapping[str, str]:
+def recipe(problem: LearningProblem, approximation: ToldMeans | None = None) -> Mapping[str, str]:
     """What a module was made from; the digest changes exactly when one of these does."""
     lines = {
         "student activation": problem.student.text,
@@ -85,7 +85,7 @@ def recipe(problem: LearningProblem, approximation: Stated | None = None) -> Map
 
 
 def constants(
-    problem: LearningProblem, approximation: Stated | None = None
+    problem: LearningProblem, approximation: ToldMeans | None = None
 ) -> Mapping[str, Constant]:
     """Module-level constants by which a module is recognised, and tables."""
     rule = ", ".join(f"{name} = {value}" for name, value in problem.rule.features.items())

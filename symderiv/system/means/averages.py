@@ -22,14 +22,14 @@ from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import directions, forms_of, in_terms_of
 from symderiv.system.means.polynomials import coefficients
 
-__all__ = ["Averages", "Slot", "has_no_closed_form"]
+__all__ = ["Averages", "FormSlot", "has_no_closed_form"]
 
 
 X = sp.Symbol("x", real=True)
 
 
 @dataclass(frozen=True)
-class Slot:
+class FormSlot:
     """One factor of a product: a function of x at an affine combination of fields.
 
     Args:
@@ -210,7 +210,7 @@ class Averages:
             found.add(self._blocks[symbol])
         return found
 
-    def _slots(self, factors: Iterable[sp.Expr]) -> list[Slot]:
+    def _slots(self, factors: Iterable[sp.Expr]) -> list[FormSlot]:
         """Return the factors as functions of affine combinations of fields."""
         found = []
         for factor in factors:
@@ -220,7 +220,7 @@ class Averages:
             found.append(slot)
         return found
 
-    def _slot(self, factor: sp.Expr) -> Slot | None:
+    def _slot(self, factor: sp.Expr) -> FormSlot | None:
         forms = list(dict.fromkeys(forms_of(factor, self.law)))
         base, _ = _normalised(forms[0], self.law)
         symbols = self.law.gaussian(base)
@@ -233,7 +233,7 @@ class Averages:
             if self.law.gaussian(rest):
                 return None
             places[form] = ratio * X + rest
-        return Slot(_replaced(factor, places), base)
+        return FormSlot(_replaced(factor, places), base)
 
 
 def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
@@ -277,7 +277,7 @@ def has_no_closed_form(expression: sp.Expr) -> bool:
 class MeanTable:
     """What turns products of slots into calls; see :mod:`symderiv.system.means.slot_means`."""
 
-    def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
+    def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
         """Return the call that is the mean of the product."""
         raise NotImplementedError
 

@@ -19,7 +19,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
 from symderiv.statement.field_law import Law
-from symderiv.system.means.averages import Slot, X
+from symderiv.system.means.averages import FormSlot, X
 from symderiv.system.means.polynomials import mean_over
 
 __all__ = ["LARGEST_VARIANCE", "MOST_NONLINEAR", "Joint", "JointMeans", "rule_for"]
@@ -105,7 +105,7 @@ class JointMeans:
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
 
-    def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
+    def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
         """Return the mean of a product of functions of affine combinations of fields.
 
         Raises:
@@ -121,7 +121,7 @@ class JointMeans:
 
     def _given(
         self,
-        slots: Sequence[Slot],
+        slots: Sequence[FormSlot],
         delta: int,
         covariance: list[list[sp.Expr]],
         means: list[sp.Expr],

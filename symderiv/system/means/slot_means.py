@@ -14,7 +14,7 @@ from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.regularity import has_edge
 from symderiv.lowering.means.stable import stable
 from symderiv.statement.field_law import Law
-from symderiv.system.means.averages import MeanTable, Slot, X
+from symderiv.system.means.averages import FormSlot, MeanTable, X
 from symderiv.system.means.joint_means import JointMeans
 
 __all__ = ["MOST_FIELDS", "SlotMeans"]
@@ -35,7 +35,7 @@ class SlotMeans(MeanTable):
         self.joints = JointMeans()
         self._names: dict[tuple[tuple[sp.Expr, ...], tuple[bool, ...]], str] = {}
 
-    def mean(self, slots: Sequence[Slot], law: Law) -> sp.Expr:
+    def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
         """Return the mean of a product as a call of a function of covariances and means.
 
         Raises:
@@ -91,7 +91,7 @@ class SlotMeans(MeanTable):
         return self._names[key]
 
 
-def _merged(slots: Sequence[Slot]) -> list[Slot]:
+def _merged(slots: Sequence[FormSlot]) -> list[FormSlot]:
     """Return the slots with those of one form multiplied, except for those that bring own noise.
 
     erf of a field is the sign of the field plus independent noise: nothing becomes singular where
@@ -103,7 +103,7 @@ def _merged(slots: Sequence[Slot]) -> list[Slot]:
         if not isinstance(slot.function, sp.erf):
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
     found = ((_reduced(function), form) for form, function in rest.items())
-    return alone + [Slot(function, form) for function, form in found if function != 1]
+    return alone + [FormSlot(function, form) for function, form in found if function != 1]
 
 
 def _reduced(function: sp.Expr) -> sp.Expr:

@@ -124,7 +124,7 @@ def test_the_error_search_sees_a_coarse_rule(made):
     _, means, _ = made
     rule = means.rule
     coarse = type(rule)(rule.steps, (6.0, 6.0, *rule.panels[2:]))
-    place = force_error.Place(1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+    place = force_error.ForcePlace(1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0)
     apart = [
         means.trial.means(each, place) - means.trial.means(force_error.finer(rule), place)
         for each in (rule, coarse)

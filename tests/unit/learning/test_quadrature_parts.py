@@ -23,7 +23,7 @@ from symderiv.lowering.means.quadrature_means import Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
-    Rule,
+    MeanRule,
     finer,
     kinked_rule,
     smooth_rule,
@@ -193,8 +193,8 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
     expected = (math.exp(-plus / 2) + math.exp(-minus / 2)) / 2
     rule = smooth_rule(0.4, 1e-10, 6.0)
     assert search.mean(rule, (0, 1), c) == pytest.approx(expected, abs=1e-10)
-    assert search.mean(Rule(0.4, (), rule.two), (0, 1), c) == search.mean(rule, (0, 1), c)
-    coarse = Rule(2.0, (2.0, 1.5, 4.0, 0.2), (2.0, 1.5, 4.0, 0.2))
+    assert search.mean(MeanRule(0.4, (), rule.two), (0, 1), c) == search.mean(rule, (0, 1), c)
+    coarse = MeanRule(2.0, (2.0, 1.5, 4.0, 0.2), (2.0, 1.5, 4.0, 0.2))
     errors = [
         abs(
             search.mean(coarse, (0, 1), c)
@@ -213,17 +213,17 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
 @pytest.mark.usefixtures("plain")
 def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
     search = search_of(monkeypatch, waves, [(0, 0)])
-    coarse = Rule(2.0, (), (2.0, 1.5, 4.0, 0.2))
+    coarse = MeanRule(2.0, (), (2.0, 1.5, 4.0, 0.2))
     monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * c[0, 0] ** 3)
-    monkeypatch.setattr(quadrature_error, "finer", lambda rule, kinked: Rule(0.0, (), ()))
-    errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
+    monkeypatch.setattr(quadrature_error, "finer", lambda rule, kinked: MeanRule(0.0, (), ()))
+    errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
     tried = len(list(structured(2, 2.0))) + 4 * 6
     assert max(errors) == pytest.approx(16.0)
     assert errors[:tried] == pytest.approx([abs(e) for e in errors[:tried]])
     climbs = errors[tried:]
     assert all(error > 0 for error in climbs)
     monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * (c[0, 1] + 0.1))
-    errors = list(search._errors(coarse, Rule(0.0, (), ()), (2,)))
+    errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
     assert len(errors) > tried or max(errors[:tried]) == max(errors)
     monkeypatch.setattr(Search, "mean", lambda self, *_: math.nan)
     assert search.error(coarse, 1.0) == math.inf
@@ -252,7 +252,7 @@ class Known:
     def tail(self, negligible: float) -> float:
         return 1.0
 
-    def error(self, rule: Rule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
+    def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         self.asked.append((rule.step, sizes))
         return self.largest * rule.step**8 * (1e-3 if sizes == (2,) else 1)
 

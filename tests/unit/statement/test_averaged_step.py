@@ -13,7 +13,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
-from symderiv.statement.averaged_step import Frame, MeanStep, Reading, SlowState
+from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, StateFrame
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Statement
 
@@ -22,7 +22,7 @@ WEIGHT, RHO = np.array([0.6, 0.4]), np.array([0.7, 1.8])
 
 
 def at_plane(statement: Statement, state: SlowState, nodes: int = 14) -> tuple[MeanStep, MeanStep]:
-    frame = Frame(Reading(statement), state)
+    frame = StateFrame(Reading(statement), state)
     cuts = frame.kinks()
     assert cuts is not None
     return frame.mean_steps(*plane_points(frame.dimension, frame.polynomial(2), cuts, nodes))

@@ -13,7 +13,7 @@ import symderiv as sd
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.field_law import Law
 from symderiv.system.means import joint_means
-from symderiv.system.means.averages import Slot, X
+from symderiv.system.means.averages import FormSlot, X
 from symderiv.system.means.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.means.slot_means import MOST_FIELDS, SlotMeans
 
@@ -151,8 +151,10 @@ def test_a_delta_function_is_a_density_times_a_mean_given_its_place() -> None:
     given, means = Fields(), JointMeans()
     a, b, _ = given.fields
     slots = [
-        Slot((1 + X) * sp.DiracDelta(2 * X - 1) + 3 * sp.DiracDelta(X + 1), a + sp.Rational(1, 5)),
-        Slot(sp.tanh(X), b),
+        FormSlot(
+            (1 + X) * sp.DiracDelta(2 * X - 1) + 3 * sp.DiracDelta(X + 1), a + sp.Rational(1, 5)
+        ),
+        FormSlot(sp.tanh(X), b),
     ]
     taken = means.mean(slots, given.law)
 
@@ -178,7 +180,7 @@ def test_a_delta_function_is_a_density_times_a_mean_given_its_place() -> None:
 )
 def test_two_delta_functions_and_their_slopes_are_refused(function: sp.Expr) -> None:
     given = Fields()
-    slots = [Slot(function, given.fields[0]), Slot(sp.tanh(X), given.fields[1])]
+    slots = [FormSlot(function, given.fields[0]), FormSlot(sp.tanh(X), given.fields[1])]
     with pytest.raises(NotYetError, match="more than one delta"):
         JointMeans().mean(slots, given.law)
 
@@ -187,7 +189,7 @@ def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
     given, means = Fields(), JointMeans()
     a, b, c = given.fields
     va, vb, vc = given.vectors
-    slots = [Slot(X**2, a), Slot(sp.tanh(X), b + 1), Slot(X, c)]
+    slots = [FormSlot(X**2, a), FormSlot(sp.tanh(X), b + 1), FormSlot(X, c)]
     taken = means.mean(slots, given.law)
     function = means.functions["integrand_1"]
     # the mean over the last two: z2 and z3 stand for their means, s for what is left
@@ -225,7 +227,7 @@ def test_fields_of_any_power_are_averaged_over_exactly() -> None:
 def test_more_functions_than_can_be_closed_are_refused() -> None:
     P = sd.System()
     x, w = P.inputs("x"), P.vectors("w", MOST_FIELDS + 1)
-    slots = [Slot(sp.erf(X), field) for field in w @ x]
+    slots = [FormSlot(sp.erf(X), field) for field in w @ x]
     with pytest.raises(NotYetError, match=f"product of {MOST_FIELDS + 1} functions"):
         SlotMeans().mean(slots, Law(P.statement))
 
@@ -234,15 +236,17 @@ def test_products_at_one_field_are_one_function_and_error_functions_stand_alone(
     given, means = Fields(), SlotMeans()
     a, b, _ = given.fields
     va = given.vectors[0]
-    taken = means.mean([Slot(X, a), Slot(sp.exp(-(X**2)), a), Slot(X**2, b), Slot(X, a)], given.law)
+    taken = means.mean(
+        [FormSlot(X, a), FormSlot(sp.exp(-(X**2)), a), FormSlot(X**2, b), FormSlot(X, a)], given.law
+    )
     assert {len(call.args) for call in taken.atoms(sp.core.function.AppliedUndef)} == {3}
-    assert means.mean([Slot(X, a), Slot(1 / X, a)], given.law) == 1
-    several = means.mean([Slot(sp.erf(X), a), Slot(sp.erf(X), a)], given.law)
+    assert means.mean([FormSlot(X, a), FormSlot(1 / X, a)], given.law) == 1
+    several = means.mean([FormSlot(sp.erf(X), a), FormSlot(sp.erf(X), a)], given.law)
     assert len(several.args) == 3
     assert set(several.args) == {va.dot(va)}
     # an odd function of centred fields has the mean zero, and no function of its own
     count = len(means.functions)
-    assert means.mean([Slot(sp.erf(X), b)], given.law) == 0
+    assert means.mean([FormSlot(sp.erf(X), b)], given.law) == 0
     assert len(means.functions) == count
 
 
@@ -251,7 +255,7 @@ def test_parameters_of_functions_are_arguments_of_their_means() -> None:
     s, t = sp.symbols("s t", real=True)
     a, b, _ = given.fields
     va = given.vectors[0]
-    taken = means.mean([Slot(X**2 + t, a), Slot(X + s, b + 3)], given.law)
+    taken = means.mean([FormSlot(X**2 + t, a), FormSlot(X + s, b + 3)], given.law)
     (call,) = taken.atoms(sp.core.function.AppliedUndef)
     function = means.functions[str(call.func)]
     assert set(call.args[-2:]) == {s, t}

@@ -14,7 +14,7 @@ from symderiv.experiment.steps.plain_reading import plain_step
 from symderiv.experiment.steps.step_chain import Chain, space_of
 from symderiv.experiment.steps.step_form import form_of
 from symderiv.experiment.steps.step_program import StepProgram
-from symderiv.experiment.studies.study_form import Form
+from symderiv.experiment.studies.study_form import StudyForm
 from symderiv.experiment.studies.study_statement import stated_step
 from symderiv.experiment.studies.study_steps import step_of
 
@@ -71,7 +71,7 @@ FORMS: dict[str, dict[str, Any]] = {
 @pytest.mark.days(3)
 @pytest.mark.parametrize("name", FORMS)
 def test_families_of_units_move_as_units_written_out(name: str) -> None:
-    form = Form(**{**PLAIN, **FORMS[name]})
+    form = StudyForm(**{**PLAIN, **FORMS[name]})
     few = step_of(form, (5, 3) if form.heads == 4 else (4, 3))
     letters = "U5" if form.heads == 4 else "U4", "U3"
     assert set(letters) <= set(few.counts)
