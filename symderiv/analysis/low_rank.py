@@ -182,11 +182,8 @@ def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[
         near = int(np.searchsorted(doubles, origin))
         nearest = poles[near] if near < len(poles) and doubles[near] == origin else None
         # The root is below its pole, or above it.
-        below, above = (j - 1, j) if positive else (j, j + 1)
         equation = _Equation(poles, strengths, nearest, near)
-        found.append(
-            equation.root(offset, poles[max(below, 0) : below + 1], poles[above : above + 1])
-        )
+        found.append(equation.root(offset, j if positive else j + 1))
     return found
 
 
@@ -199,10 +196,9 @@ class _Equation:
         """Args: poles, strengths; the origin, None for 0, and which of the poles it is."""
         self._zero = poles[0] * 0
         self._origin = self._zero if origin is None else origin
-        self._own = None if origin is None else place
         self._gaps = [d - self._origin for d in poles]
-        if self._own is not None:
-            self._gaps[self._own] = self._zero
+        if origin is not None:
+            self._gaps[place] = self._zero
         self._strengths = strengths
 
     def sums(self, distance: Any) -> tuple[Any, Any]:
@@ -215,28 +211,24 @@ class _Equation:
             slope += part * inverse
         return value, slope
 
-    def _newton(self, distance: Any) -> Any:
-        """The step, of the equation times the distance where that is from a pole."""
-        value, slope = self.sums(distance)
-        return value / (slope if self._own is None else slope + value / distance)
-
-    def root(self, distance: float, below: Sequence[Any], above: Sequence[Any]) -> tuple[Any, Any]:
-        """The root near a distance, between the poles next to it, and the slope there."""
+    def root(self, distance: float, below: int) -> tuple[Any, Any]:
+        """The root near a distance, above so many poles, and the slope there."""
         from flint import arb, ctx
 
         balls = isinstance(self._zero, arb)
         bits = ctx.prec if balls else self._zero.context.prec
         at = self._zero + distance
         for _ in range(4 + bits.bit_length()):
-            step = self._newton(at)
+            value, slope = self.sums(at)
+            step = value / slope
             at = (at - step).mid() if balls else at - step
             # Newton's method doubles the digits: the next step would change none.
             if abs(step) <= abs(at) * self._zero.__class__(2) ** (-bits // 2 - 4):
                 break
         if balls:
             at = self._enclosed(at, bits)
-            low, high = at.lower() + self._origin, at.upper() + self._origin
-            if not (all(pole < low for pole in below) and all(high < pole for pole in above)):
+            under, over = self._gaps[:below], self._gaps[below:]
+            if not (all(gap < at for gap in under) and all(at < gap for gap in over)):
                 raise ToleranceError(_NOT_ENCLOSED)
         return self._origin + at, abs(self.sums(at)[1])
 

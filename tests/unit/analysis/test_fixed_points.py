@@ -67,6 +67,9 @@ def test_what_runs_away_or_never_rests_has_no_fixed_point() -> None:
     def circling(y: np.ndarray) -> np.ndarray:
         return turning @ y + y * (1 - y @ y)
 
+    # slow, and next to where a root finder ends
+    passing = SymmetricFlow(lambda y: y**2 + 1e-6, np.arange(1), np.zeros(1), np.arange(1))
+    assert passing.fixed_point(lambda _: np.arange(1), durations=(1.0, 10.0)) is None
     inside = SymmetricFlow(circling, np.arange(2), start, np.arange(2))
     assert inside.fixed_point(lambda _: np.arange(2), durations=(10.0, 100.0)) is None
 

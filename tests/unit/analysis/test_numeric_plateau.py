@@ -58,7 +58,7 @@ def test_biases_find_their_plateau_and_students_leave_it_towards_teachers() -> N
     found = numeric_plateau(flow, PACKING, start, learning_rate=ETA)
     assert found.cross == pytest.approx([6**-0.5], abs=2e-4)
     assert found.bias == pytest.approx(2 * TEACHER_BIAS * found.cross[0], abs=2e-4)
-    assert found.students == pytest.approx(found.pairs, abs=2e-3)
+    assert found.students == pytest.approx(found.pairs, rel=1e-14)
     assert {kind: each.size for kind, each in found.spectrum.eigenvalues.items()} == {
         "symmetric": 4,
         "students": 3,
