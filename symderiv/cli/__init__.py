@@ -193,11 +193,18 @@ _WITH_FORMULAS = ("expect", "integral", "check")
 
 def _app_for(words: Sequence[str]) -> typer.Typer:
     """The application for a command line that begins so: a known command needs no others."""
-    return build_app(tuple(word for word in words if word in _HOMES) or tuple(_HOMES))
+    asked = tuple(word for word in words if word in _HOMES)
+    overview = list(words) in ([], ["-h"], ["--help"]) and "_SYMDERIV_COMPLETE" not in os.environ
+    return build_app(asked or tuple(_HOMES), overview=overview)
 
 
-def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
-    """The command-line application with all its commands, or with some."""
+def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
+    """The command-line application with all its commands, or with some.
+
+    Args:
+        names: of the commands.
+        overview: only what the help says of all of them; they take no options and do nothing.
+    """
     import typer
 
     from symderiv.cli.guard import guarded
@@ -234,6 +241,11 @@ def build_app(names: Iterable[str] = tuple(_HOMES)) -> typer.Typer:
         home = import_module(f"symderiv.cli.{_HOMES[name]}")
         command: Any = getattr(home, name.replace("-", "_"))
         words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
+        if overview:
+            app.command(name, help=words)(lambda: None)
+            continue
+        # options that follow from a call are read when they are asked for
+        getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
             app.command(help=words, context_settings={"ignore_unknown_options": True})(command)
         else:

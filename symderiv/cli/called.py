@@ -59,13 +59,7 @@ def calling(
         but: arguments that are no options.
         read: from the texts of options to arguments, where the annotation does not say how.
     """
-    tree = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
-    found = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
-    options = [one for one in _arguments(found) if one.name not in but]
-    readers: dict[str, Callable[[Any], Any]] = {
-        one.name: read_times for one in options if "Iterable[float]" in one.annotation
-    }
-    readers |= read or {}
+    readers: dict[str, Callable[[Any], Any]] = dict(read or {})
 
     def decorated(command: Command) -> Command:
         @functools.wraps(command)
@@ -77,14 +71,17 @@ def calling(
                     given[key] = readers[key](value)
             command(**given)
 
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        asked = [one.parameter() for one in options]
-        others = [
-            each.replace(kind=each.KEYWORD_ONLY)
-            for each in own
-            if each.kind is not each.VAR_KEYWORD
-        ]
-        wrapped.__signature__ = inspect.Signature([*asked, *others])  # type: ignore[attr-defined]
+        def read_options() -> None:
+            options = [one for one in _arguments(module, name) if one.name not in but]
+            times = [one.name for one in options if "Iterable[float]" in one.annotation]
+            readers.update(dict.fromkeys(times, read_times))
+            own = inspect.signature(command, eval_str=True).parameters.values()
+            others = [each.replace(kind=each.KEYWORD_ONLY) for each in own]
+            others = [each for each in others if each.name != "asked"]
+            asked = [one.parameter() for one in options]
+            wrapped.__signature__ = inspect.Signature([*asked, *others])  # type: ignore[attr-defined]
+
+        wrapped.read_options = read_options  # type: ignore[attr-defined]
         return wrapped
 
     return decorated
@@ -128,7 +125,9 @@ class _Argument:
         return plain.get(self.annotation.removesuffix(" | None"), str)
 
 
-def _arguments(function: ast.FunctionDef) -> Iterator[_Argument]:
+def _arguments(module: str, name: str) -> Iterator[_Argument]:
+    tree = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
+    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     words = _words(ast.get_docstring(function) or "")
     given = function.args
     for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
-from xml.etree import ElementTree
 
 from symderiv.foundation import mathparse
 
@@ -109,6 +108,8 @@ def _shrink(wide: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _mathml(latex: str, display: bool) -> str:
+    from xml.etree import ElementTree
+
     from latex2mathml.converter import convert_to_element
 
     mode = "block" if display else "inline"
@@ -233,8 +234,7 @@ def _space_function_names(parent: Any) -> None:
         before, after = children[index - 1], children[index]
         follows = _is_name(after) and before.tag not in ("mo", "mspace")
         if follows or (_is_name(before) and after.tag not in ("mo", "mspace", "mrow")):
-            space = ElementTree.Element("mspace", {"width": "0.167em"})
-            parent.insert(index, space)
+            parent.insert(index, parent.makeelement("mspace", {"width": "0.167em"}))
 
 
 def _mark_signs(parent: Any) -> None:
