@@ -23,7 +23,7 @@ from printed_tables import (
 from run_summary import GROUPS, Mean, Summary
 from sample_means import compared, distributions, divergences, relative_differences
 
-from symderiv.show.pages.gallery import Entry, Statement
+from symderiv.show.pages.gallery import Entry, FigureRemark
 
 #: Mean curves agree up to this share of the mean size of Q, R, v and so many standard errors;
 #: so many errors tell other means apart as well.
@@ -83,7 +83,7 @@ def _trajectories(summary: Summary, name: str, *, standardised: bool) -> Entry:
             kind = "standardised" if standardised else "not standardised"
             verb = "follows" if follows else "leaves"
             statements.append(
-                Statement(
+                FigureRemark(
                     f"{LABELS[activation]}, {kind}, component drawn per {per}: SGD {verb} the "
                     f"equations of normal inputs; means are at most {words} of their mean size "
                     f"off, the error on the law itself at most {error:.1%}",
@@ -116,7 +116,7 @@ def _against(summary: Summary, name: str) -> Entry:
         flat = bool(np.all(np.abs(excess.value) < ERRORS * excess.error))
         grows = bool(np.all(last.value > np.maximum(ERRORS * last.error, FLAT - 1.0)))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"m = {m}: mean discrepancy at separations 1 to 9 less that of normal inputs, in "
                 f"units of it: {_groups(excess)}; at {laws[-1].separation}: {_groups(last)}",
                 flat if standardised else grows,
@@ -124,7 +124,7 @@ def _against(summary: Summary, name: str) -> Entry:
         )
     diverged = sum(len(each.diverged) for each in summary.measured[activation].values())
     if diverged:
-        statements.append(Statement(f"{diverged} runs diverged and are left out"))
+        statements.append(FigureRemark(f"{diverged} runs diverged and are left out"))
     kind = "standardised" if standardised else "not standardised"
     return Entry(
         name,
@@ -157,7 +157,7 @@ def _table(summary: Summary, activation: str) -> Entry:
     )  # fmt: skip
 
 
-def _level(summary: Summary, activation: str) -> list[Statement]:
+def _level(summary: Summary, activation: str) -> list[FigureRemark]:
     """Single numbers: how many agree, by either reading, and what the level depends on."""
     found = list(cells(summary, activation))
     entries = [cell for cell in found if cell.separation is not None]
@@ -167,7 +167,7 @@ def _level(summary: Summary, activation: str) -> list[Statement]:
         ratio = np.array([cell.printed / cell.ours[reading][0] for cell in entries])
         words = f"{ratio.min():.2f} to {ratio.max():.2f}, median {np.median(ratio):.2f}"
         statements.append(
-            Statement(
+            FigureRemark(
                 f"{reading}: {agree} of {len(entries)} printed numbers agree with ours; printed "
                 f"over ours is {words}",
                 agree == len(entries),
@@ -177,11 +177,11 @@ def _level(summary: Summary, activation: str) -> list[Statement]:
     agree = sum(cell.agrees("size") for cell in sizes)
     start = "the start that the print has is not stated"
     text = f"last row: {agree} of {len(sizes)} mean sizes agree; {start}"
-    statements.append(Statement(text, agree == len(sizes)))
+    statements.append(FigureRemark(text, agree == len(sizes)))
     normal = summary.of(activation, NORMAL)
     assert normal is not None
     statements.append(
-        Statement(
+        FigureRemark(
             "equation 18 as printed is the root of a negative number at "
             f"{normal.imaginary:.0%} of times and components",
             normal.imaginary == 0.0,
@@ -189,7 +189,7 @@ def _level(summary: Summary, activation: str) -> list[Statement]:
     )
     every, best = kept_level(summary, activation)
     statements.append(
-        Statement(
+        FigureRemark(
             f"mean of row α = 0: {every:.4f} over all repetitions, {best:.4f} over the ten best "
             "(the paper keeps ten of twenty)"
         )
@@ -197,7 +197,7 @@ def _level(summary: Summary, activation: str) -> list[Statement]:
     return statements
 
 
-def _rows(summary: Summary, activation: str) -> list[Statement]:
+def _rows(summary: Summary, activation: str) -> list[FigureRemark]:
     """Rows beside each other, and columns that must be the same."""
     every = [row_law(a) for a in PRINTED[activation] if a]
     rows = [law for law in every if summary.of(activation, law)]
@@ -206,17 +206,17 @@ def _rows(summary: Summary, activation: str) -> list[Statement]:
     ours = ", ".join(f"{spread[reading]:.1%} ({reading})" for reading in READINGS)
     apart = np.array([row[1] - row[2] for row in PRINTED[activation].values()])
     return [
-        Statement(
+        FigureRemark(
             "the separation does not matter once components are drawn per coordinate and "
             f"standardised: rows α > 0 are {excess.value[3]:+.1%} ± {excess.error[3]:.1%} from row "
             f"α = 0; of their {count} differences {far} are beyond 3 standard errors",
             bool(abs(excess.value[3]) < ERRORS * excess.error[3]),
         ),
-        Statement(
+        FigureRemark(
             f"printed rows scatter by {spread['printed']:.1%} about their mean; rows of ten "
             f"independent runs each would by {ours}"
         ),
-        Statement(
+        FigureRemark(
             "Q is symmetric, so that M(Q01) = M(Q10) by any definition; printed they differ in "
             f"{int(np.count_nonzero(apart))} of {apart.size} rows, by up to "
             f"{np.abs(apart).max():.3f}",
@@ -225,7 +225,7 @@ def _rows(summary: Summary, activation: str) -> list[Statement]:
     ]
 
 
-def _readings_of_the_law(summary: Summary, activation: str) -> list[Statement]:
+def _readings_of_the_law(summary: Summary, activation: str) -> list[FigureRemark]:
     normal = summary.of(activation, NORMAL)
     assert normal is not None
     statements = []
@@ -234,7 +234,7 @@ def _readings_of_the_law(summary: Summary, activation: str) -> list[Statement]:
         if other is not None:
             ratio = float(other.discrepancy.value.mean() / normal.discrepancy.value.mean())
             text = f"{words}: row α = 9 is {ratio:.1f} times that of normal inputs"
-            statements.append(Statement(text, ratio < FLAT))
+            statements.append(FigureRemark(text, ratio < FLAT))
     return statements
 
 
@@ -243,7 +243,7 @@ def _means() -> Entry:
     for law in compared():
         words = f"{law.mixed[0]:.4f} against {law.normal[0]:.4f}"
         statements.append(
-            Statement(
+            FigureRemark(
                 f"E {law.name} is {words}: sample means of 1000 draws are {law.apart:.1f} "
                 "standard errors apart",
                 law.apart < 1.0,
@@ -252,7 +252,7 @@ def _means() -> Entry:
     for name, values in relative_differences().items():
         worst = float(np.max(np.abs(values)))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"{name} under the mixture is that of N(0, 1) within {worst:.2%}", worst < 1e-3
             )
         )
@@ -279,8 +279,8 @@ def _divergences() -> Entry:
         figure,
         "",
         (
-            Statement("without standardising it grows with the separation", bool(rising)),
-            Statement(
+            FigureRemark("without standardising it grows with the separation", bool(rising)),
+            FigureRemark(
                 f"standardised it stays small: at most {standard:.2f} nats at separation 9",
                 standard < np.log(500.0),
             ),

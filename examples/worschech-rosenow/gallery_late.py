@@ -11,7 +11,7 @@ import numpy as np
 from symderiv.analysis.late.late_dynamics import LateDynamics, PowerFit, fitted_exponent
 from symderiv.inputs import power_law
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.show.pages.gallery import Entry, Statement, compared
+from symderiv.show.pages.gallery import Entry, FigureRemark, compared
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
@@ -105,7 +105,7 @@ def _late(
         for label, curve in (("first", first), ("second", second)):
             ratio = np.abs(curve[inside] / error[inside] - 1)
             statements.append(
-                Statement(
+                FigureRemark(
                     f"L = {L}: the {label}-order curve is off by {number(float(ratio[0]), 2)} at "
                     f"α_0 and at most by {number(float(ratio.max()), 2)} up to α_0 + "
                     f"{begin:g} (agrees up to 0.1)",
@@ -128,7 +128,7 @@ def _late(
                 "distances, 2ηa_min ρ_min (the printed group (2 − √3)λ_k)",
                 float(rate), distances, 0.1, 3,
             ),
-            Statement(
+            FigureRemark(
                 f"L = {L}: the slowest rate of r and s is {number(slow)}; in ε_g their squares "
                 f"decay at {number(2 * slow)}"
             ),
@@ -200,7 +200,7 @@ def figure_6(quick: bool) -> Entry:
     )  # fmt: skip
 
 
-def _printed_expansion(found: Trajectory, index: int, first: np.ndarray) -> Statement:
+def _printed_expansion(found: Trajectory, index: int, first: np.ndarray) -> FigureRemark:
     """(121) on the order parameters of order 1 against the first-order curve."""
     M, state = found.initial.M, found.initial
     overlap, square = deviations(found, index)
@@ -237,10 +237,10 @@ def _right_panel() -> Panel:
     )  # fmt: skip
 
 
-def _exponent(what: str, fit: PowerFit, beta: float) -> Statement:
+def _exponent(what: str, fit: PowerFit, beta: float) -> FigureRemark:
     expected = -beta / (1 + beta)
     agrees = math.isfinite(fit.exponent) and abs(fit.exponent - expected) <= max(fit.error, 0.02)
-    return Statement(
+    return FigureRemark(
         f"{what}: exponent {fit.exponent:.3f} ± {fit.error:.3f} for α from "
         f"{number(fit.window[0])} to {number(fit.window[1])}, −β/(1+β) = {expected:.3f} (agrees "
         "within 0.02 or the error, half the spread of local slopes)",

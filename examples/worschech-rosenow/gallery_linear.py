@@ -24,7 +24,7 @@ from symderiv.analysis.linear.whole_answer import linear_answer
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs import covariance, power_law
 from symderiv.problem.study import study_from_mapping
-from symderiv.show.pages.gallery import Entry, Statement, compared, ordered
+from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
@@ -42,10 +42,10 @@ def spectrum(L: int, beta: float, trainable: int | None = None) -> tuple[Directi
     return eigendirections(component.eigenvalue, component.weight, trainable), law
 
 
-def above(exact: np.ndarray, small: np.ndarray, what: str) -> Statement:
+def above(exact: np.ndarray, small: np.ndarray, what: str) -> FigureRemark:
     """Whether the exact error is nowhere below its small-η limit."""
     ratio = exact / small
-    return Statement(
+    return FigureRemark(
         f"{what}: exact error over its limit η → 0 is between {number(float(ratio.min()))} and "
         f"{number(float(ratio.max()))}: never below 1",
         bool(np.all(ratio >= 1 - 1e-12)),
@@ -62,7 +62,7 @@ def figure_2(quick: bool) -> Entry:
     limit = finite_stability_limit(rho, np.ones(L), L)
     statements = [
         above(answer.generalization_error, answer.small_learning_rate, "left"),
-        Statement(
+        FigureRemark(
             f"left, at L = N = {L} SGD itself is stable for η < {number(limit, 5)} only; the "
             f"hierarchy says {number(answer.stability_limit)}; the figure has η = {eta:g}"
         ),
@@ -85,26 +85,26 @@ def figure_2(quick: bool) -> Entry:
     fit = fitted_exponent(times, exact, (middle / math.sqrt(10), middle * math.sqrt(10)))
     expected = -beta2 / (1 + beta2)
     statements += [
-        Statement(
+        FigureRemark(
             f"right, the integral (9) and the mean of {runs} SGD runs: largest relative difference "
             f"{number(float(off[inside].max()), 2)} inside of the window, a decade from its upper "
             "end (agrees up to 0.35, three deviations of five drawn teachers with a few large "
             "directions)", bool(off[inside].max() < 0.35),
         ),
-        Statement(
+        FigureRemark(
             f"right, SGD and its exact mean at N = {L2}: root mean square deviation "
             f"{number(float(np.sqrt(np.mean(z**2))), 2)} standard errors (agrees up to 3)",
             bool(np.sqrt(np.mean(z**2)) < 3),
         ),
         _within("right, (9) and the exact mean at N = L over all times",
                 float(np.max(np.abs(integral.value / exact - 1))), 0.1),
-        Statement(
+        FigureRemark(
             f"right, exponent of the exact mean in the middle decade of the window: "
             f"{fit.exponent:.3f} ± "
             f"{fit.error:.3f}, −β/(1+β) = {expected:.3f} (agrees within the error or 0.05)",
             abs(fit.exponent - expected) <= max(fit.error, 0.05),
         ),
-        Statement(f"right, window of the power law: α = {number(ends[0])} to {number(ends[1])}"),
+        FigureRemark(f"right, window of the power law: α = {number(ends[0])} to {number(ends[1])}"),
     ]  # fmt: skip
     log = {"xscale": "log", "yscale": "log"}
     panels = [
@@ -126,8 +126,8 @@ def figure_2(quick: bool) -> Entry:
     )  # fmt: skip
 
 
-def _within(what: str, difference: float, tolerance: float) -> Statement:
-    return Statement(
+def _within(what: str, difference: float, tolerance: float) -> FigureRemark:
+    return FigureRemark(
         f"{what}: largest relative difference {number(difference, 2)} (agrees up to "
         f"{number(tolerance, 2)})",
         bool(difference <= tolerance),
@@ -193,7 +193,7 @@ def figure_3(quick: bool) -> Entry:
             Line(alpha, printed, "", "--", colour=6),
         ]
         statements += [
-            Statement(f"N_l = {n}: SGD and its exact mean differ by "
+            FigureRemark(f"N_l = {n}: SGD and its exact mean differ by "
                       f"{number(float(np.sqrt(np.mean(z**2))), 2)} standard errors (rms, agrees "
                       "up to 3)", bool(np.sqrt(np.mean(z**2)) < 3)),
             _within(f"N_l = {n}: (11) as printed and the exact curve",
@@ -225,7 +225,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     return every, every[every > 1e-12 * every[0]]
 
 
-def _digits_features(quick: bool, eta: float, std: float, statements: list[Statement]) -> Panel:
+def _digits_features(quick: bool, eta: float, std: float, statements: list[FigureRemark]) -> Panel:
     every, _ = _digits()
     N, runs = every.size, 10 if quick else 50
     trained = (8, 16, 32)
@@ -241,7 +241,7 @@ def _digits_features(quick: bool, eta: float, std: float, statements: list[State
         finite = finite_dimension(every, np.ones(N), eta, 1 + std**2, n)
         z = (mean - finite.after(np.rint(times * N))) / se
         statements.append(
-            Statement(
+            FigureRemark(
                 f"digits, N_l = {n}: SGD and its exact mean differ by "
                 f"{number(float(np.sqrt(np.mean(z**2))), 2)} standard errors (rms, agrees up to "
                 f"3); the error ends at {number(curve.limit)}",
@@ -310,19 +310,19 @@ def figure_7(quick: bool) -> Entry:
         gap = t["sum"] - t["integral"]
         late = alpha > 1 / (2 * eta * law.largest)
         statements.append(
-            Statement(f"{title}: the engine's proved bound holds; largest share used "
+            FigureRemark(f"{title}: the engine's proved bound holds; largest share used "
                       f"{number(float(np.max(np.abs(gap) / t['bound'])), 3)}",
                       bool(np.all(np.abs(gap) <= t["bound"])))
         )  # fmt: skip
         statements.append(
-            Statement(f"{title}: the difference is below the worst-case bound at all α, at most "
+            FigureRemark(f"{title}: the difference is below the worst-case bound at all α, at most "
                       f"{number(float(np.max(gap / t['worst'])), 3)} of it",
                       bool(np.all(gap <= t["worst"])))
         )  # fmt: skip
         if np.any(late):
             share = float(np.max(gap[late] / t["printed bound"][late]))
             statements.append(
-                Statement(f"{title}: beyond α = 1/(2ηλ_+) the difference is at most "
+                FigureRemark(f"{title}: beyond α = 1/(2ηλ_+) the difference is at most "
                           f"{number(share, 3)} of (49)"
                           + ("" if share <= 1 else "; late, (49) dies out before the difference"),
                           share <= 1)
@@ -355,7 +355,7 @@ def figure_8(quick: bool) -> Entry:
             for name in ("integral", "zeroth", "first")
         }
         statements.append(
-            Statement(
+            FigureRemark(
                 f"β = {beta:g}, beyond α = {number(1 / (2 * eta * law.largest))}: relative error "
                 f"{number(off['integral'], 2)} without corrections, "
                 f"{number(off['zeroth'], 2)} with "
@@ -399,7 +399,7 @@ def figure_9(quick: bool) -> Entry:
         both = integral_approximation(law, eta, places, deviation).value
         shares = only(places) / both - 1
         statements.append(
-            Statement(
+            FigureRemark(
                 f"β = {beta:g}: the second gamma function is {number(shares[0], 2)} of "
                 f"the integral "
                 f"at the start of the window, α = {number(start)}, {number(shares[1], 2)} at three "
@@ -438,7 +438,7 @@ def figure_10(quick: bool) -> Entry:
         k = np.arange(1, sizes[-1] + 1.0)
         fit = fitted_exponent(k, found, (3.0, sizes[-1] / 3))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"β = {beta:g}, L = {sizes[-1]}: the weights fall as k^x, x = {fit.exponent:.2f} ± "
                 f"{fit.error:.2f} for k from 3 to {number(sizes[-1] / 3)}; −(1+β) = {-1 - beta:g} "
                 "(agrees within 0.15)", abs(fit.exponent + 1 + beta) < 0.15,
@@ -473,7 +473,7 @@ def figure_11(quick: bool) -> Entry:
                             names=[("--", r"$\lambda_k$")]))  # fmt: skip
     for b, beta in enumerate(betas):
         statements.append(
-            Statement(
+            FigureRemark(
                 f"β = {beta:g}: the largest deviation |ln(L W_k/λ_k)| grows with η: "
                 + ", ".join(f"{number(x, 2)} (η = {e:g})" for e, x in zip(rates, table[:, b],
                                                                            strict=True)),
@@ -482,7 +482,7 @@ def figure_11(quick: bool) -> Entry:
         )  # fmt: skip
     for a, eta in enumerate(rates):
         statements.append(
-            Statement(
+            FigureRemark(
                 f"η = {eta:g}: it grows as β falls: "
                 + ", ".join(f"{number(x, 2)} (β = {e:g})" for e, x in zip(betas, table[a],
                                                                            strict=True)),
@@ -508,7 +508,7 @@ def figure_12(quick: bool) -> Entry:
             differences.append(Line(k, rho - mu, f"$L = {L}$"))
             interlaced &= bool(np.all(mu < rho) and np.all(mu[:-1] > rho[1:]))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"ε = {epsilon:g}, β = {beta:g}: all |λ_{{B,k}}|/2 lie between λ_k and "
                 f"λ_{{k+1}}, for "
                 "every L", interlaced,
@@ -517,7 +517,7 @@ def figure_12(quick: bool) -> Entry:
         k = np.arange(1, sizes[-1] + 1.0)
         fit = fitted_exponent(k, mu, (3.0, sizes[-1] / 3))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"ε = {epsilon:g}: |λ_{{B,k}}|/2 falls as k^x, x = {fit.exponent:.2f} ± "
                 f"{fit.error:.2f} "
                 f"at L = {sizes[-1]}, −(1+β) = {-1 - beta:g} (agrees within 0.15)",
@@ -551,7 +551,7 @@ def figure_13(quick: bool) -> Entry:
         inner = (10 * ends[0], ends[1] / 10)
         fits = [fitted_exponent(alpha, curve, inner).exponent for curve in (exact, small)]
         statements.append(
-            Statement(
+            FigureRemark(
                 f"η = {eta:g}: exponents inside of the window {fits[0]:.3f} (exact) and "
                 f"{fits[1]:.3f} (η → 0): the scaling does not change (up to 0.02)",
                 abs(fits[0] - fits[1]) < 0.02,
@@ -584,9 +584,9 @@ def figure_14(quick: bool) -> Entry:
         panel_figure([Panel([Line(k, rho, "digits", "o"), Line(k, law, "power law", "--")],
                             xlabel="$k$", ylabel=r"$\lambda_k$", xscale="log", yscale="log")]),
         "Eigenvalues of the covariance and the fitted power law.",
-        [Statement(f"digits follow a power law for k up to 30: rms deviation of ln λ_k from it "
+        [FigureRemark(f"digits follow a power law for k up to 30: rms deviation of ln λ_k from it "
                    f"{number(rest, 2)} (agrees up to 0.1)", rest < 0.1),
-         Statement(f"fitted β = {beta:.2f}; the paper gives 0.3 for CIFAR-5M")],
+         FigureRemark(f"fitted β = {beta:.2f}; the paper gives 0.3 for CIFAR-5M")],
     )  # fmt: skip
 
 
@@ -621,7 +621,7 @@ def figure_15(quick: bool) -> Entry:
                   Line(times, mean, "", "o", colour=colour)]  # fmt: skip
         levels.append((printed, colour))
         statements += [
-            Statement(f"N_l = {n}: SGD and the exact limit N → ∞ differ by "
+            FigureRemark(f"N_l = {n}: SGD and the exact limit N → ∞ differ by "
                       f"{number(float(np.sqrt(np.mean(z**2))), 2)} standard errors (rms, agrees up "
                       "to 3)", bool(np.sqrt(np.mean(z**2)) < 3)),
             compared(f"N_l = {n}: (88) and the exact asymptote at η → 0", printed,
@@ -666,12 +666,12 @@ def figure_16(quick: bool) -> Entry:
                 for curve in (inside + offset, outside)
             ]
             statements += [
-                Statement(f"β = {beta:g}: the eigenbasis gives the lower error at every N_l; "
+                FigureRemark(f"β = {beta:g}: the eigenbasis gives the lower error at every N_l; "
                           f"smallest ratio {number(float(np.min(outside / inside)))}",
                           bool(np.all(outside > inside))),
                 _within(f"β = {beta:g}: (74) and the exact sum over frozen directions, N_l ≥ 8",
                         float(np.max(np.abs(large / inside - 1)[trained >= 8])), 0.1),
-                Statement(f"β = {beta:g}: exponent in N_l from {span[0]:g} to {span[1]:g}: "
+                FigureRemark(f"β = {beta:g}: exponent in N_l from {span[0]:g} to {span[1]:g}: "
                           f"{fits[0]:.2f} in the eigenbasis (with the term L^{{−β}} of "
                           f"(74) added), "
                           f"{fits[1]:.2f} outside; −β = {-beta:g} (agrees within 0.15)",

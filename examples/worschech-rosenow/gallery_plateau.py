@@ -11,7 +11,7 @@ from symderiv.experiment.studies.simulating import simulate
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.whichever import solve
 from symderiv.problem.initial import initial
-from symderiv.show.pages.gallery import Entry, Statement, compared, ordered
+from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots import features
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.curves import Curve
@@ -78,16 +78,16 @@ def figure_1(quick: bool) -> Entry:
     slow = ", ".join(f"{number(x)} (L = {L})" for L, x in zip(sizes, rates, strict=True))
     half = [_bend(found[L]) for L in (sizes[0], sizes[-1])]
     statements = [
-        Statement(
+        FigureRemark(
             f"the plateau gets shorter as L grows; lengths in α: {listing}",
             ordered("length", lengths, falling=True, strictly=False) and lengths[0] > lengths[-1],
         ),
-        Statement(f"at L = {sizes[-1]} it has vanished", lengths[-1] == 0.0),
-        Statement(
+        FigureRemark(f"at L = {sizes[-1]} it has vanished", lengths[-1] == 0.0),
+        FigureRemark(
             f"the late decay gets slower as L grows; −d ln ε_g/dα over the last fifth: {slow}",
             ordered("rate", rates, falling=True),
         ),
-        Statement(
+        FigureRemark(
             "from an exponential to a power law: the rate −d ln ε_g/dα changes from α = "
             f"{number(0.7 * end)} to {number(end)} by a factor {number(half[0])} at L = {sizes[0]} "
             f"and {number(half[1])} at L = {sizes[-1]} (1: an exponential, 0.7: a power law)",
@@ -159,7 +159,7 @@ def _plateau_entry(
     between = float(np.std(found.R[start].mean(axis=0), ddof=1))
     within = float(runs.spread(found)[start])
     statements = [
-        Statement(
+        FigureRemark(
             f"at α = {number(float(found.alpha[start]))} R has one height per "
             f"teacher: it varies by {number(between)} between teachers and by {number(within)} "
             "between students",
@@ -171,7 +171,7 @@ def _plateau_entry(
         compared("ε_g and the engine's", float(found.generalization_error[i]), height, _DRAWN),
         compared("(13) for R and the engine", printed_R, R_star, 1e-12),
         compared("(13) for Q and the engine", printed_Q, Q_star, 1e-12),
-        Statement(
+        FigureRemark(
             "(95), R per teacher, is off by "
             + ", ".join(number(x, 2) for x in R.mean(axis=0) / columns - 1)
             + " of the run",
@@ -238,12 +238,14 @@ class Length:
     def length(self) -> float:
         return math.nan if self.measured is None else self.measured - self.begin
 
-    def statements(self, label: str = "") -> list[Statement]:
+    def statements(self, label: str = "") -> list[FigureRemark]:
         """Both readings of the formula against the run, in units of τ."""
         head = f"{label}: " if label else ""
         if self.measured is None:
             return [
-                Statement(f"{head}no R_in reaches e R* = {number(self.target)}, the end for (12)")
+                FigureRemark(
+                    f"{head}no R_in reaches e R* = {number(self.target)}, the end for (12)"
+                )
             ]
         return [
             self._statement(f"{head}length from α_0 = {number(self.begin)}, in the run and by "
@@ -252,9 +254,9 @@ class Length:
                             "already", self.direct),
         ]  # fmt: skip
 
-    def _statement(self, what: str, formula: float) -> Statement:
+    def _statement(self, what: str, formula: float) -> FigureRemark:
         off = (formula - self.length) / self.tau
-        return Statement(
+        return FigureRemark(
             f"{what}: {number(self.length)} against {number(formula)}, off by {number(off, 2)} τ "
             f"(agrees up to {_ESCAPES} τ)",
             abs(off) <= _ESCAPES,
@@ -291,13 +293,13 @@ def figure_5(quick: bool) -> Entry:
             if shape is not None:
                 kind = "a plateau" if shape.exists else "a shoulder, not a plateau"
                 statements.append(
-                    Statement(
+                    FigureRemark(
                         f"M = {m}, L = {l}: {kind} at ε_g = {number(shape.height)}, slowest local "
                         f"exponent {number(shape.exponent, 2)} (plateau: below {features.FLAT})"
                     )
                 )
         statements.append(
-            Statement(
+            FigureRemark(
                 f"{'less' if falling else 'more'} time until ε_g = {level:g} with "
                 f"{'L' if falling else 'M'}: "
                 + ", ".join(
@@ -322,7 +324,7 @@ def figure_5(quick: bool) -> Entry:
               title=rf"$M = {units[0]},\ \eta = {fast:g}$", xscale="log", yscale="log")
     )  # fmt: skip
     statements.append(
-        Statement(
+        FigureRemark(
             f"M = {units[0]}, L = N = {L}, η = {fast:g}: one SGD run and the equations "
             f"from the same "
             f"start differ by at most {number(off, 2)} up to α = {sgd.alpha[-1]:g} (agrees up to "
@@ -367,7 +369,7 @@ def figure_17(quick: bool) -> Entry:
             ),
         ]  # fmt: skip
     statements.append(
-        Statement(
+        FigureRemark(
             "agreement is best at the smallest L; relative differences "
             + ", ".join(
                 f"{number(x, 2)} (L = {L})" for L, x in zip(sizes, differences, strict=True)
@@ -414,8 +416,9 @@ def figure_18(quick: bool) -> Entry:
                          measured, exact * first, 3e-3),
                 compared(f"{letter}^({order}), the run's mean and (98), without D^({order})",
                          measured, printed * first, 3e-3),
-                Statement(f"{letter}^({order}): about {read[letter, order]:g} read off the paper's "
-                          f"inset, {number(printed * first)} by (98) here (another teacher)"),
+                FigureRemark(f"{letter}^({order}): about {read[letter, order]:g} read off the "
+                             f"paper's inset, {number(printed * first)} by (98) here "
+                             "(another teacher)"),
             ]  # fmt: skip
             lines = [
                 Line(found.alpha, values[:, a, b], colour=b if letter == "R" else (a + b) % 7)
@@ -455,7 +458,7 @@ def figure_19(quick: bool) -> Entry:
                 lengths.append(length.length)
             statements += length.statements(label)
         statements.append(
-            Statement(
+            FigureRemark(
                 f"lengths along the panel: {', '.join(number(x) for x in lengths)}; "
                 + ("shorter with L" if "M" in title else "longer with M"),
                 ordered("length", lengths, falling="M" in title),
@@ -495,7 +498,7 @@ def _measured_length(
     return found, Length(found, start, tau, height, std, used)
 
 
-def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement]) -> Panel:
+def _logarithms(quick: bool, eta: float, beta: float, statements: list[FigureRemark]) -> Panel:
     """Slopes of length/τ in ½ ln N and in -½ ln σ_J², from runs from α = 0."""
     M, L = 4, 4
     seeds = range(3 if quick else 10)
@@ -518,7 +521,7 @@ def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement
         slopes = np.polyfit(x, y, 1)[0]
         error = float(np.std(slopes, ddof=1) / math.sqrt(len(seeds)))
         statements.append(
-            Statement(
+            FigureRemark(
                 f"{start}length/τ grows with {name} with the slope "
                 f"{number(float(np.mean(slopes)))} ± "
                 f"{number(error, 1)} over {len(seeds)} seeds (formula: 1, agrees within 0.15)",
@@ -531,7 +534,7 @@ def _logarithms(quick: bool, eta: float, beta: float, statements: list[Statement
     ])  # fmt: skip
     slope = float(np.mean(np.polyfit(x_N, measured, 1)[0]))
     statements.append(
-        Statement(
+        FigureRemark(
             f"D = ln(B/c) measured at α_0 = 500 grows with ½ ln N with the slope {number(slope)}; "
             "a constant has 0 (agrees within 0.15)"
             + ("" if abs(slope) < 0.15 else ", so that (12) with this D counts N again"),

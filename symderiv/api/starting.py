@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class Question(NamedTuple):
+class AskedKey(NamedTuple):
     """A key of a study file that ``symderiv init`` asks for."""
 
     key: str
@@ -29,12 +29,12 @@ class Question(NamedTuple):
 
 
 QUESTIONS: Final = (
-    Question("network.activation", "Activation (a name, or a formula in x)"),
-    Question("network.students", "Number of students K"),
-    Question("network.teachers", "Number of teachers M"),
-    Question("data.dimension", "Input dimension N"),
-    Question("training.learning_rate", "Learning rate"),
-    Question("time.end", "Last time alpha (examples / N)"),
+    AskedKey("network.activation", "Activation (a name, or a formula in x)"),
+    AskedKey("network.students", "Number of students K"),
+    AskedKey("network.teachers", "Number of teachers M"),
+    AskedKey("data.dimension", "Input dimension N"),
+    AskedKey("training.learning_rate", "Learning rate"),
+    AskedKey("time.end", "Last time alpha (examples / N)"),
 )
 
 
@@ -94,7 +94,7 @@ def study_from_template(
     return Answer(record, said)
 
 
-def _answered(text: str, question: Question, ask: Callable[[str, str], str]) -> str:
+def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> str:
     """The text with the answer in the place of what stands there; comments stay."""
     table, _, key = question.key.partition(".")
     pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"

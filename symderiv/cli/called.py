@@ -87,7 +87,7 @@ def calling(
     return decorated
 
 
-class _Argument:
+class _CallArgument:
     """An argument of a call: what its source says of it."""
 
     def __init__(self, name: str, annotation: str, default: Any, words: str) -> None:
@@ -125,7 +125,7 @@ class _Argument:
         return plain.get(self.annotation.removesuffix(" | None"), str)
 
 
-def _arguments(module: str, name: str) -> Iterator[_Argument]:
+def _arguments(module: str, name: str) -> Iterator[_CallArgument]:
     tree = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
     function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
     words = _words(ast.get_docstring(function) or "")
@@ -133,7 +133,7 @@ def _arguments(module: str, name: str) -> Iterator[_Argument]:
     for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         assert one.annotation is not None
         value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
-        yield _Argument(one.arg, ast.unparse(one.annotation), value, words[one.arg])
+        yield _CallArgument(one.arg, ast.unparse(one.annotation), value, words[one.arg])
 
 
 def _words(docstring: str) -> dict[str, str]:

@@ -131,7 +131,7 @@ _SPACED = {"=": " = ", "+": " + ", "-": " - ", "<": " < ", ">": " > ", ",": ", "
 
 
 @dataclass
-class _Reader:
+class _FormulaReader:
     """Walks the tokens once, writing text in which stacked parts are laid out by ``fraction``."""
 
     tokens: list[str]
@@ -280,12 +280,12 @@ def _wrap(text: str) -> str:
 
 def to_unicode(latex: str) -> str:
     """The formula as one line of Unicode text."""
-    return _Reader(_TOKEN.findall(latex), _linear_fraction, True).sequence()
+    return _FormulaReader(_TOKEN.findall(latex), _linear_fraction, True).sequence()
 
 
 def width(latex: str) -> int:
     """About how many characters wide the typeset formula is, stacked parts counted once."""
-    text = _Reader(
+    text = _FormulaReader(
         _TOKEN.findall(latex), lambda top, bottom: max(top, bottom, key=len), False
     ).sequence()
     signs = sum(text.count(f" {sign} ") for sign in "=+-<>≤≥≈→")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, Literal
 
-__all__ = ["Progress", "Task", "Tell", "lines", "progress_bar", "watched"]
+__all__ = ["DetailedTask", "Progress", "Tell", "lines", "progress_bar", "watched"]
 
 # Work that takes less seconds is done before a bar could be read.
 _MOMENT = 0.5
@@ -22,12 +22,12 @@ _NEXT_LINE = 10.0
 _SHARE = 0.25
 
 
-class Task(str):
+class DetailedTask(str):
     """The name of a task, and what is to be said of it just now."""
 
     detail: str
 
-    def __new__(cls, name: str, detail: str) -> Task:
+    def __new__(cls, name: str, detail: str) -> DetailedTask:
         made = super().__new__(cls, name)
         made.detail = detail
         return made

@@ -17,7 +17,7 @@ from symderiv.foundation.document import Node, Summary
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Printed", "Shown", "Summary", "json_text", "plain"]
+__all__ = ["PrintedResult", "Shown", "Summary", "json_text", "plain"]
 
 
 class Shown:
@@ -51,7 +51,7 @@ class Shown:
         return fragment(self._summary())
 
 
-class Printed(Shown):
+class PrintedResult(Shown):
     """A result that is printed in colours, where a terminal has some."""
 
     def print(self, console: Console) -> None:

@@ -26,7 +26,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.progress import Task, Tell
+from symderiv.foundation.progress import DetailedTask, Tell
 from symderiv.sweeps.box_results import BoxResult, compute
 from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
@@ -64,7 +64,7 @@ class Jobs(Protocol):
 
     def __iter__(self) -> Iterator[Job]: ...
 
-    def progress(self, in_box: int = 0) -> tuple[Task, float]:
+    def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
         """The task and the fraction that is done, so many points of a box included."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.progress import Task, Tell
+from symderiv.foundation.progress import DetailedTask, Tell
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
@@ -241,7 +241,7 @@ def map_of(
         most = (lattice.resolution + 1) ** 2
 
         def told(count: int) -> None:
-            tell(Task("map", f"{count} runs"), min(1.0, count / most))
+            tell(DetailedTask("map", f"{count} runs"), min(1.0, count / most))
 
         tree = refined(runs.values, lattice, told)
         found = StudyMap(

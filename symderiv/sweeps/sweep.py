@@ -14,7 +14,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import OutputFolder, resolved
-from symderiv.foundation.progress import Progress, Task, Tell, progress_bar
+from symderiv.foundation.progress import DetailedTask, Progress, Tell, progress_bar
 from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.layout import Box, layout_of
@@ -156,7 +156,7 @@ class _Jobs:
         self._computed += self._todo.pop(box.number)
         self._failed += int(np.sum(result.arrays["status"] != "done"))
 
-    def progress(self, in_box: int = 0) -> tuple[Task, float]:
+    def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
         """The task with rate, remaining time and failures, and the fraction that is done."""
         total = len(self._grid)
         here = min(in_box, max(self._todo.values(), default=0))
@@ -168,7 +168,7 @@ class _Jobs:
             detail += f", {_duration((total - done) / rate)} left"
         if self._failed:
             detail += f", {self._failed} failed"
-        return Task("sweep", detail), done / total
+        return DetailedTask("sweep", detail), done / total
 
     def _found(self) -> Iterator[Job]:
         for box in self._store.layout.boxes():

@@ -24,7 +24,7 @@ from flint import arb, fmpz
 
 import symderiv as sd
 from symderiv.api.questions.expectation import Expectation, Question
-from symderiv.api.questions.law import Law
+from symderiv.api.questions.law import LawOfFields
 from symderiv.foundation.outputs import Output
 from symderiv.gaussian import Value
 from symderiv.gaussian.erf_mixture import _rounded_up
@@ -87,7 +87,7 @@ def shown(value: str, error: str) -> tuple[Fraction, Fraction]:
 QUESTION = Question(
     sp.Integer(1),
     (),
-    Law(sp.ImmutableMatrix([[1]]), None, {}),
+    LawOfFields(sp.ImmutableMatrix([[1]]), None, {}),
     15,
     {"formula": "1", "covariance": [["1"]]},
 )

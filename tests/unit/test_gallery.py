@@ -9,7 +9,7 @@ from support.examples import importing
 from symderiv.foundation.html_writer import with_indices
 from symderiv.show.pages.gallery import (
     Entry,
-    Statement,
+    FigureRemark,
     compared,
     gallery_page,
     ordered,
@@ -104,7 +104,7 @@ def test_the_page_counts_verdicts_and_names_what_is_missing():
             )
         ]
     )
-    statements = [Statement("one", True), Statement("two <b>", False), Statement("three")]
+    statements = [FigureRemark("one", True), FigureRemark("two <b>", False), FigureRemark("three")]
     entry = Entry("1", "Title", ["K = 2"], figure, "Caption", statements)
     page = gallery_page("Figures", "all", [entry], [("2", "no data")])
     assert "1 statements agree, 1 differ, 1 are observations" in page

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.api.questions.law import Law
+from symderiv.api.questions.law import LawOfFields
 from symderiv.foundation import mathtext
 from symderiv.foundation.document import Markup, Part
 from symderiv.foundation.errors import (
@@ -53,7 +53,7 @@ class Question:
 
     integrand: sp.Expr
     fields: tuple[sp.Symbol, ...]
-    law: Law
+    law: LawOfFields
     digits: int
     echo: Mapping[str, Any]
     evaluations: float | None = None

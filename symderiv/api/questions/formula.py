@@ -18,7 +18,7 @@ from symderiv_ledger import (
 from symderiv_ledger.papers.paper_run import arithmetic as arithmetic_of
 
 from symderiv.api.questions.expectation import Question, answered
-from symderiv.api.questions.law import Law, read_expression, read_law
+from symderiv.api.questions.law import LawOfFields, read_expression, read_law
 from symderiv.api.questions.means import INTEGRALS, asked_integral
 from symderiv.formula.exact_entries import FIRST_FIELDS, without_floats
 from symderiv.formula.pasted import build_formula, read_pasted
@@ -323,7 +323,7 @@ class _What:
 
     integrand: sp.Expr
     fields: tuple[sp.Symbol, ...]
-    law: Law
+    law: LawOfFields
     letters: tuple[str, ...]
     formula: str
     which: str = ""
@@ -335,7 +335,7 @@ class _What:
 
     def number(self, covariance: sp.Matrix, digits: int) -> Value:
         """The expectation at a covariance of numbers."""
-        law = Law(sp.ImmutableMatrix(covariance), None, {})
+        law = LawOfFields(sp.ImmutableMatrix(covariance), None, {})
         most = MOST_EVALUATIONS[covariance.rows > 3]
         found = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
         assert found is not None
@@ -377,7 +377,7 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
         )
     if covariance is None:
         size = _size(str(what))
-        law = Law(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
+        law = LawOfFields(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
     else:
         law = read_law(covariance)
         if law.covariance.rows > MAX_FIELDS:

@@ -23,7 +23,7 @@ from symderiv.formula.exact_entries import (
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, InputError, ShapeError
 
-__all__ = ["MAX_FIELDS", "Law", "read_activation", "read_expression", "read_law"]
+__all__ = ["MAX_FIELDS", "LawOfFields", "read_activation", "read_expression", "read_law"]
 
 MAX_FIELDS: Final = 32
 
@@ -31,7 +31,7 @@ _X: Final = sp.Symbol("x", real=True)
 
 
 @dataclass(frozen=True)
-class Law:
+class LawOfFields:
     """A Gaussian law of fields, exact.
 
     Args:
@@ -46,7 +46,7 @@ class Law:
     given: Mapping[sp.Symbol, sp.Symbol]
 
 
-def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> Law:
+def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> LawOfFields:
     """The law that a covariance and a mean describe.
 
     Args:
@@ -92,7 +92,7 @@ def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> Law:
     vector = None if means is None else sp.ImmutableMatrix(means).xreplace(positive)
     real = {name: sp.Symbol(name, real=True) for name in reader.given}
     given = {positive.get(real[name], real[name]): s for name, s in reader.given.items()}
-    return Law(matrix, vector, given)
+    return LawOfFields(matrix, vector, given)
 
 
 def _check_symmetric(matrix: sp.MatrixBase) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.api.questions.expectation import Expectation, Question, answered
-from symderiv.api.questions.law import Law, read_activation, read_expression, read_law
+from symderiv.api.questions.law import LawOfFields, read_activation, read_expression, read_law
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
 from symderiv.gaussian import covariance_symbols, integrand
@@ -207,7 +207,7 @@ def _integral(
     pattern, slots, size = INTEGRALS[which]
     digits = _digits(digits)
     if covariance is None:
-        law = Law(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
+        law = LawOfFields(sp.ImmutableMatrix(covariance_symbols(size)), None, {})
     else:
         law = read_law(covariance, size=size)
     letters = ["g"] if len(given) == 1 else [f"g{i + 1}" for i in range(slots)]

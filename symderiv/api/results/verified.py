@@ -17,7 +17,7 @@ from symderiv.foundation.document import Node
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
-from symderiv.foundation.showing import Printed, Summary
+from symderiv.foundation.showing import PrintedResult, Summary
 
 if TYPE_CHECKING:
     from symderiv.api.results.citations import Citation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Ledger", "Verdicts", "verify", "write_ledger"]
 
 
-class Verdicts(Printed, Answer):
+class Verdicts(PrintedResult, Answer):
     """Claims of papers, each with its verdict.
 
     Attributes:

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from symderiv.show.plots.claims import Findings
-    from symderiv.show.plots.curves import Case, Floats
+    from symderiv.show.plots.curves import Floats, StudyCase
 
 __all__ = ["figure_numbers"]
 
@@ -25,7 +25,7 @@ def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:
     return [head, *rows] if rows else []
 
 
-def _rows(name: str, case: Case) -> Iterator[list[object]]:
+def _rows(name: str, case: StudyCase) -> Iterator[list[object]]:
     label, curve, points = case.label, case.curve, case.points
     if name == "error":
         yield from _series(label, "equations", "generalization_error", curve.alpha, curve.error)

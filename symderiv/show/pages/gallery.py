@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Statement:
+class FigureRemark:
     """One line beside a figure; ``agrees`` is None for a plain observation."""
 
     text: str
@@ -52,20 +52,20 @@ class Entry:
     parameters: Sequence[str]
     figure: Figure | None
     caption: str
-    statements: Sequence[Statement]
+    statements: Sequence[FigureRemark]
     seconds: float = 0.0
 
 
 def compared(
     what: str, measured: float, expected: float, tolerance: float, digits: int = 4
-) -> Statement:
+) -> FigureRemark:
     """Agreement of two numbers within a relative tolerance, with both and their difference.
 
     A number that is not finite never agrees.
     """
     difference = abs(measured / expected - 1.0) if expected else abs(measured)
     agrees = math.isfinite(difference) and difference <= tolerance
-    return Statement(
+    return FigureRemark(
         f"{what}: {number(measured, digits)} against {number(expected, digits)}, relative "
         f"difference {number(difference, 2)} (agrees up to {number(tolerance, 2)})",
         agrees,

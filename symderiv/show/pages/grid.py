@@ -152,6 +152,17 @@ def run_grid(
     for study in {_kernel_key(p.study): p.study for p in waiting}.values():
         # derived and cached once, here, before the workers ask for it all at once
         solver_module(study)
+    _solve_all(waiting, keeping, result, progress)
+    return result
+
+
+def _solve_all(
+    waiting: Sequence[GridPoint],
+    keeping: _Keeping,
+    result: GridResult,
+    progress: Callable[[str, float], None],
+) -> None:
+    """Solve points in processes of their own, and count them in the result."""
     workers = min(len(waiting), os.cpu_count() or 1)
     # Fresh interpreters: a forked copy of a process that has run compiled threads may hang.
     context = get_context("spawn")
@@ -172,11 +183,10 @@ def run_grid(
                 result.errors[point.label] = message
             else:
                 result.completed += 1
-            progress("sweep", (result.completed + result.failed) / len(points))
+            progress("sweep", (result.completed + result.failed) / len(result.files))
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
-    return result
 
 
 @dataclass(frozen=True)

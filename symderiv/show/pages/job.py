@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from symderiv.foundation.document import Part
 from symderiv.foundation.errors import InputError, StoppedError
 from symderiv.foundation.outputs import Output, OutputFolder
-from symderiv.foundation.showing import Printed, Summary
+from symderiv.foundation.showing import PrintedResult, Summary
 from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots.claims import Findings, claims, findings, letter
-from symderiv.show.plots.curves import Case, Curve, Points
+from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation
@@ -35,7 +35,7 @@ Checkpoints = Callable[[Path], "Checkpoint"]
 
 
 @dataclass(frozen=True, repr=False)
-class StudyResult(Printed):
+class StudyResult(PrintedResult):
     """What a study left behind.
 
     Attributes:
@@ -122,12 +122,12 @@ def curve_of(trajectory: Trajectory) -> Curve:
     )
 
 
-def points_of(simulation: Simulation) -> Points:
+def points_of(simulation: Simulation) -> SimulatedPoints:
     """The part of a simulation that is shown; times are those of whole numbers of examples."""
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
         warnings.append(f"simulation: {simulation.message}")
-    return Points(
+    return SimulatedPoints(
         alpha=simulation.examples / simulation.dimension,
         error=simulation.mean("generalization_error"),
         error_se=simulation.standard_error("generalization_error"),
@@ -318,7 +318,7 @@ def _case(
     targets: tuple[Output, Output],
     progress: Progress,
     kept: _Kept,
-) -> tuple[Case, list[Path], list[str]]:
+) -> tuple[StudyCase, list[Path], list[str]]:
     from symderiv.experiment.studies.simulation import write_simulation
     from symderiv.integrate.flows.trajectory import write_run
     from symderiv.problem.initial import initial
@@ -347,7 +347,7 @@ def _case(
         if not simulation.succeeded:
             failures.append(f"{label or 'simulation'}: {simulation.message}")
     names = tuple(path.name for path in written)
-    return Case(label, dict(settings), curve, points, names), written, failures
+    return StudyCase(label, dict(settings), curve, points, names), written, failures
 
 
 def _solved(

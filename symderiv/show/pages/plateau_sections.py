@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.errors import NotYetError, SymderivError
@@ -120,19 +121,27 @@ def _fixed_points(equations: Equations, forms: PlateauForms) -> Section:
             _latex(forms.stationarity),
         )
     )
+    solved, result = _solution(forms)
+    title, key = "Symmetric fixed points", "symmetric_fixed_points"
+    return Section(title, key, (*steps, *solved), result)
+
+
+def _solution(forms: PlateauForms) -> tuple[list[Step], str]:
+    """The fixed point in closed form, where it has one, and as LaTeX."""
     closed = forms.closed
-    result = r"R = c \left(T + D\right) ,\quad Q = C = c^{2} M \left(T + D\right)"
-    if closed is not None:
-        for name, letter in (
-            ("c", "c"),
-            ("R", "R"),
-            ("Q", "Q"),
-            ("generalization_error", r"\epsilon_g"),
-        ):
-            rule = "height" if name == "generalization_error" else "solution"
-            steps.append(Step(rule, "In closed form.", letter, _latex(closed[name])))
-        result = rf"R = {_latex(closed['R'])} ,\quad Q = C = {_latex(closed['Q'])}"
-    return Section("Symmetric fixed points", "symmetric_fixed_points", tuple(steps), result)
+    if closed is None:
+        return [], r"R = c \left(T + D\right) ,\quad Q = C = c^{2} M \left(T + D\right)"
+    letters = {"c": "c", "R": "R", "Q": "Q", "generalization_error": r"\epsilon_g"}
+    steps = [
+        Step(
+            "height" if name == "generalization_error" else "solution",
+            "In closed form.",
+            letter,
+            _latex(closed[name]),
+        )
+        for name, letter in letters.items()
+    ]
+    return steps, rf"R = {_latex(closed['R'])} ,\quad Q = C = {_latex(closed['Q'])}"
 
 
 def _mode_text(rate: sp.Expr) -> str:
@@ -199,20 +208,7 @@ def _matrices(forms: PlateauForms, matrices: LinearisedMatrices | None) -> Secti
         if name in closed:
             steps.append(Step("coefficient", "On the plateau.", letter, _latex(closed[name])))
     if matrices is not None:
-        for name, letter in (("G", "G"), ("H_row", r"H_{\tau}"), ("H_difference", r"H_{\theta}")):
-            matrix = getattr(matrices, name)
-            for place, row in enumerate(matrix.tolist(), start=1):
-                steps.append(
-                    Step(
-                        "Kronecker form",
-                        "One row in the basis of the deviations of "
-                        "$R_{ii}$, $R_{in}$, $\\rho Q_{ii}$, $\\rho Q_{ij}$.",
-                        rf"{letter}_{{{place} \cdot}}"
-                        if name == "G"
-                        else rf"\left({letter}\right)_{{{place} \cdot}}",
-                        r"\left(" + r" ,\; ".join(_latex(x) for x in row) + r"\right)",
-                    )
-                )
+        steps += _kronecker_rows(matrices)
     return Section(
         "Linearised matrices",
         "linearised_matrices",
@@ -220,6 +216,24 @@ def _matrices(forms: PlateauForms, matrices: LinearisedMatrices | None) -> Secti
         r"\frac{dx}{d\alpha} = \eta \left(- G \otimes \Lambda + H_{\tau} \otimes \tau w^{T} + "
         r"H_{\theta} \otimes \theta w^{T}\right) x",
     )
+
+
+def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
+    """The rows of the matrices, in the basis of the deviations."""
+    letters = {
+        "G": "G",
+        "H_row": r"\left(H_{\tau}\right)",
+        "H_difference": r"\left(H_{\theta}\right)",
+    }
+    words = (
+        "One row in the basis of the deviations of $R_{ii}$, $R_{in}$, $\\rho Q_{ii}$, "
+        "$\\rho Q_{ij}$."
+    )
+    for name, letter in letters.items():
+        for place, row in enumerate(getattr(matrices, name).tolist(), start=1):
+            entries = r" ,\; ".join(_latex(x) for x in row)
+            left = rf"{letter}_{{{place} \cdot}}"
+            yield Step("Kronecker form", words, left, rf"\left({entries}\right)")
 
 
 def _escape(forms: PlateauForms) -> Section:

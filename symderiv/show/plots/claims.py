@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.problem.checked import record_of
 from symderiv.show.plots import features
-from symderiv.show.plots.curves import Case
-from symderiv.show.plots.features import Agreement, Decay, Plateau
+from symderiv.show.plots.curves import StudyCase
+from symderiv.show.plots.features import Agreement, Decay, SlowestStretch
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
@@ -32,13 +32,13 @@ class Claim:
 class Findings:
     """Everything that is read off one case."""
 
-    case: Case
-    plateau: Plateau | None
+    case: StudyCase
+    plateau: SlowestStretch | None
     decay: Decay | None
     agreement: Agreement | None
 
 
-def findings(case: Case) -> Findings:
+def findings(case: StudyCase) -> Findings:
     """Plateau, final decay and agreement of one case."""
     compared = None
     if case.points is not None:
@@ -68,7 +68,7 @@ def number(value: float, digits: int = 3) -> str:
     return f"{mantissa}×10{raised}"
 
 
-def describe_plateau(found: Plateau | None) -> str:
+def describe_plateau(found: SlowestStretch | None) -> str:
     """The plateau, or the lack of one, in words."""
     if found is None:
         return "no plateau: after the initial fall ε_g never slows down and speeds up again"
@@ -183,7 +183,7 @@ def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Claim
     return Claim(f"The plateau {trend}; {lengths}.", holds if expected else None)
 
 
-def _compare(first: Plateau | None, second: Plateau | None) -> int | None:
+def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int | None:
     """The sign of length(second) − length(first); None if a plateau's unknown end hides it."""
     a, b = (0.0 if one is None else one.length for one in (first, second))
     open_a = first is not None and first.exists and first.end is None

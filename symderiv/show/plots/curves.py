@@ -49,7 +49,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Points:
+class SimulatedPoints:
     """Means over runs of the simulation and their standard errors, same shapes as in `Curve`.
 
     ``error_se`` is NaN where a single run leaves no standard error.
@@ -70,11 +70,11 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Case:
+class StudyCase:
     """One study of a sweep: its label, the swept values, what was computed and where it lies."""
 
     label: str
     settings: Mapping[str, object]
     curve: Curve
-    points: Points | None = None
+    points: SimulatedPoints | None = None
     files: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.show.plots.curves import Curve, Floats, Points
+from symderiv.show.plots.curves import Curve, Floats, SimulatedPoints
 
 FLAT = 0.1
 """Largest local exponent that still counts as a plateau."""
@@ -32,7 +32,7 @@ Student's t distribution."""
 
 
 @dataclass(frozen=True)
-class Plateau:
+class SlowestStretch:
     """The slowest stretch of a curve after its initial transient.
 
     Attributes:
@@ -80,7 +80,7 @@ def resolved(error: Floats, tolerance: float) -> int:
     return int(low[0]) if low.size else error.size
 
 
-def plateau(curve: Curve) -> Plateau | None:
+def plateau(curve: Curve) -> SlowestStretch | None:
     """The flattest stretch after the initial transient, or None if the curve has no such stretch.
 
     The minimum of the local exponent counts only between two maxima or before the last time; a
@@ -101,7 +101,7 @@ def plateau(curve: Curve) -> Plateau | None:
     height = float(error[lowest])
     begin = _crossing(alpha[: lowest + 1], error[: lowest + 1], 1.1 * height)
     end = _crossing(alpha[lowest:], error[lowest:], 0.5 * height)
-    return Plateau(
+    return SlowestStretch(
         alpha=float(alpha[lowest]),
         height=height,
         exponent=float(exponent[lowest]),
@@ -207,7 +207,7 @@ class Agreement:
         return self.within >= 0.9 * len(self.deviations)
 
 
-def agreement(curve: Curve, points: Points) -> Agreement | None:
+def agreement(curve: Curve, points: SimulatedPoints) -> Agreement | None:
     """ε_g of equations and simulation at up to ten times spread over the logarithm of α.
 
     The equations' values between two of their times are interpolated in ln ε_g over ln α. None if

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.outputs import Output
-from symderiv.show.plots.curves import Case, Floats
-from symderiv.show.plots.features import FLAT, Plateau, local_exponent, plateau
+from symderiv.show.plots.curves import Floats, StudyCase
+from symderiv.show.plots.features import FLAT, SlowestStretch, local_exponent, plateau
 from symderiv.show.plots.figure_files import figure_output
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _positive(alpha: Floats, *columns: Floats) -> tuple[Floats, ...]:
     return (alpha[good], *(column[good] for column in columns))
 
 
-def error_figure(cases: Sequence[Case]) -> Figure:
+def error_figure(cases: Sequence[StudyCase]) -> Figure:
     """ε_g(α) over log α and over α: equations as lines, simulations as points, plateaus marked."""
     with _styled():
         figure, axes = _new(1, 2, (9.2, 4.6), sharey=True)
@@ -131,7 +131,7 @@ def _add_legend(figure: Figure, handles: list[Any], place: Any, columns: int) ->
         figure.legend(loc=place, handles=handles, ncols=min(columns, len(handles)))
 
 
-def _draw_error(axis: Axes, case: Case, colour: Any, marker: str, scale: str) -> None:
+def _draw_error(axis: Axes, case: StudyCase, colour: Any, marker: str, scale: str) -> None:
     label = case.label or "equations"
     axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=label)
     found = plateau(case.curve)
@@ -170,7 +170,7 @@ def drawn_mean(
     )
 
 
-def _mark_plateau(axis: Axes, found: Plateau, colour: Any) -> None:
+def _mark_plateau(axis: Axes, found: SlowestStretch, colour: Any) -> None:
     end = found.last if found.end is None else found.end
     axis.plot(
         [found.begin, end],
@@ -185,7 +185,7 @@ def _mark_plateau(axis: Axes, found: Plateau, colour: Any) -> None:
         axis.plot([end], [0.5 * found.height], marker="|", color=colour, markersize=15, zorder=4)
 
 
-def _legend(axis: Axes, cases: Sequence[Case]) -> list[Any]:
+def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -228,7 +228,7 @@ def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:
 _MOST_LINES = 12
 
 
-def overlap_figure(cases: Sequence[Case]) -> Figure:
+def overlap_figure(cases: Sequence[StudyCase]) -> Figure:
     """Q_ij(α), R_in(α) and output weights v_i(α) that are trained, one column per case; simulated
     means as points.
     """
@@ -261,7 +261,7 @@ def _entries(name: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [pair for pair in np.ndindex(shape) if name == "R" or pair[1] >= pair[0]][:_MOST_LINES]
 
 
-def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
+def _draw_overlaps(axis: Axes, case: StudyCase, name: str, *, first: bool) -> None:
     values: Floats | None = getattr(case.curve, name)
     if values is None:
         return
@@ -297,7 +297,7 @@ def _draw_overlaps(axis: Axes, case: Case, name: str, *, first: bool) -> None:
         axis.legend(loc="best", ncols=2 if len(entries) > 3 else 1, fontsize=8, handlelength=1.2)
 
 
-def exponent_figure(cases: Sequence[Case]) -> Figure:
+def exponent_figure(cases: Sequence[StudyCase]) -> Figure:
     """The local exponent −d ln ε_g / d ln α of the equations, with the bound for a plateau."""
     with _styled():
         figure, axes = _new(1, 1, (8.0, 3.0))

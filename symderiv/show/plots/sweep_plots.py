@@ -14,7 +14,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import letter
-from symderiv.show.plots.curves import Case, Curve, Floats
+from symderiv.show.plots.curves import Curve, Floats, StudyCase
 from symderiv.show.plots.run_quantities import Quantity, measured, quantity_of, tolerance_of
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def order_figure(data: xarray.Dataset) -> Figure:
         )
         words = setting(data, places)
         label = words if len(words) < _TITLE else words.replace(", ", ",\n")
-        cases.append(Case(label, places, curve))
+        cases.append(StudyCase(label, places, curve))
     return plots.overlap_figure(cases)
 
 

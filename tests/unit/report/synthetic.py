@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from symderiv.show.plots.curves import Case, Curve, Points
+from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 
 
 def broken_power_law(
@@ -26,13 +26,13 @@ def curve(alpha: np.ndarray, error: np.ndarray) -> Curve:
     return Curve(alpha, error, overlaps, overlaps.copy(), np.eye(2), {"steps": 12})
 
 
-def simulated(base: Curve, deviations: np.ndarray, *, runs: int = 4) -> Points:
+def simulated(base: Curve, deviations: np.ndarray, *, runs: int = 4) -> SimulatedPoints:
     """Points at every tenth time, off by the given numbers of standard errors (1 % of ε)."""
     index = np.arange(0, base.alpha.size, 10)
     error, se = base.error[index], 0.01 * base.error[index]
     shifted = error + se * np.resize(deviations, index.size)
     flat = np.full((index.size, 2, 2), 0.01)
-    return Points(
+    return SimulatedPoints(
         base.alpha[index], shifted, se, base.Q[index], flat, base.R[index], flat, runs, {"runs": 4}
     )
 
@@ -42,7 +42,9 @@ def plateau_curve(length: float = 50.0) -> Curve:
     return broken_power_law([1.0, 20.0, 20.0 * length], [0.0, 1.0, 0.01, 3.0], 20_000.0)
 
 
-def case(label: str, settings: dict[str, object], shown: Curve, *, compared: bool = True) -> Case:
+def case(
+    label: str, settings: dict[str, object], shown: Curve, *, compared: bool = True
+) -> StudyCase:
     """A case with or without points that agree."""
     points = simulated(shown, np.array([0.5, -1.0, 0.2])) if compared else None
-    return Case(label, settings, shown, points)
+    return StudyCase(label, settings, shown, points)

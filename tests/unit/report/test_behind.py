@@ -12,7 +12,7 @@ from symderiv.foundation.document import Tabular
 from symderiv.foundation.html_writer import csv_uri, fragment, plain_cell
 from symderiv.show.pages.behind import figure_numbers
 from symderiv.show.plots.claims import Findings
-from symderiv.show.plots.curves import Case, Curve, Points
+from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 
 ALPHA = np.array([0.0, 0.1, 2.0])
 
@@ -21,14 +21,14 @@ def _found() -> list[Findings]:
     Q = np.arange(12.0).reshape(3, 2, 2) / 7
     R = np.arange(6.0).reshape(3, 2, 1) / 3
     curve = Curve(ALPHA, np.array([1.0, 0.1 + 0.2, 1e-17]), Q, R, np.eye(1))
-    points = Points(
+    points = SimulatedPoints(
         ALPHA[1:],
         np.array([0.5, 0.25]),
         np.array([0.125, np.nan]),
         *(Q[1:], Q[1:] / 2, R[1:], R[1:] / 2),
         runs=2,
     )
-    case = Case("η = 0.5", {}, curve, points)
+    case = StudyCase("η = 0.5", {}, curve, points)
     one = object.__new__(Findings)
     object.__setattr__(one, "case", case)
     return [one]

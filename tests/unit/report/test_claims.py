@@ -9,7 +9,7 @@ import pytest
 from unit.report.synthetic import broken_power_law, case, plateau_curve
 
 from symderiv.show.plots.claims import Claim, claims, findings, number
-from symderiv.show.plots.curves import Case, Curve
+from symderiv.show.plots.curves import Curve, StudyCase
 
 KEY = "data.distinct_eigenvalues"
 
@@ -103,7 +103,7 @@ def test_a_run_that_ended_early_is_a_failed_claim_with_its_reason() -> None:
     broken = Curve(
         known.alpha, known.error, known.Q, known.R, known.T, {}, False, "stopped at alpha = 3: NaN"
     )
-    sentences = claims([findings(Case("", {}, broken))])
+    sentences = claims([findings(StudyCase("", {}, broken))])
     assert any(claim.holds is False and "alpha = 3: NaN" in claim.text for claim in sentences)
 
 
@@ -121,6 +121,6 @@ def test_numbers_are_rounded_to_three_digits(value: float, text: str) -> None:
 def test_what_the_steps_of_a_run_left_is_no_plateau() -> None:
     """Errors fall to 1e-11 of the first and stay there: rounding, not a plateau."""
     fallen = broken_power_law([1.0, 20.0, 200.0], [0.0, 1.0, 9.0, 0.0], 20_000.0)
-    assert findings(Case("", {}, fallen)).plateau is not None
+    assert findings(StudyCase("", {}, fallen)).plateau is not None
     known = replace(fallen, numbers={"tolerance": 1e-9})
-    assert findings(Case("", {}, known)).plateau is None
+    assert findings(StudyCase("", {}, known)).plateau is None

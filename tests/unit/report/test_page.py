@@ -19,7 +19,7 @@ from symderiv.show.pages.page import derivation_page, study_page
 from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, findings
-from symderiv.show.plots.curves import Case
+from symderiv.show.plots.curves import StudyCase
 
 pytestmark = pytest.mark.days(6)
 
@@ -94,7 +94,7 @@ def test_the_report_shows_claims_numbers_comparison_and_study() -> None:
 
 def test_words_of_the_user_are_escaped() -> None:
     hostile = '<script>alert("x")</script>'
-    one = findings(Case(hostile, {"a.b": 1}, plateau_curve()))
+    one = findings(StudyCase(hostile, {"a.b": 1}, plateau_curve()))
     page = _page([one], title=hostile, subtitle=hostile, study_text=hostile, files=[hostile])
     assert not [tag for tag, _ in _Elements(page).found if tag == "script"]
 
@@ -109,7 +109,7 @@ def test_a_study_without_simulation_sweep_or_derivation_has_a_report() -> None:
 @pytest.mark.parametrize("size", [0, 1, 3])
 def test_a_study_that_ended_at_once_has_a_report(size: int) -> None:
     alpha = np.linspace(0.0, 0.1, size)
-    cases = [Case("", {}, curve(alpha, np.full(size, 0.2)))]
+    cases = [StudyCase("", {}, curve(alpha, np.full(size, 0.2)))]
     figures = {
         "error": plots.error_figure(cases),
         "overlaps": plots.overlap_figure(cases),
@@ -151,7 +151,7 @@ def test_many_cases_and_units_get_figures() -> None:
     large = type(many)(
         many.alpha, many.error, np.tile(np.eye(12), (many.alpha.size, 1, 1)), wide, np.eye(5)
     )
-    cases = [Case(f"L = {k}", {}, large) for k in range(9)]
+    cases = [StudyCase(f"L = {k}", {}, large) for k in range(9)]
     assert plots.overlap_figure(cases).axes
     assert plots.error_figure(cases).axes
 
@@ -173,7 +173,7 @@ def test_agreement_as_json_counts_and_names_its_criterion() -> None:
 
 
 def test_agreement_is_open_when_nothing_was_compared() -> None:
-    off = Case("", {}, plateau_curve())
+    off = StudyCase("", {}, plateau_curve())
     assert agreement_json([findings(off)])["agrees"] is None
-    wrong = Case("", {}, off.curve, simulated(off.curve, np.array([40.0])))
+    wrong = StudyCase("", {}, off.curve, simulated(off.curve, np.array([40.0])))
     assert agreement_json([findings(wrong)])["agrees"] is False

@@ -12,7 +12,7 @@ from symderiv.problem.study import Study, parse_study
 from symderiv.show.pages import sweep_page
 from symderiv.show.pages.job import _subtitle, settings_of, stem_of
 from symderiv.show.pages.sweep_page import page_text
-from symderiv.show.plots.curves import Case, Curve
+from symderiv.show.plots.curves import Curve, StudyCase
 from symderiv.show.plots.plots import overlap_figure
 from symderiv.show.plots.run_quantities import measured, quantity_of
 from symderiv.show.plots.sweep_plots import curve_figure, map_figure, status_figure
@@ -82,6 +82,6 @@ def test_output_weights_are_drawn_where_they_are_trained() -> None:
     Q, T = np.ones((4, 2, 2)), np.ones((1, 1))
     for v, panels in ((np.ones((4, 2)), 2), (np.arange(8.0).reshape(4, 2), 3)):
         curve = Curve(alpha, alpha, Q, np.ones((4, 2, 1)), T, v=v)
-        figure = overlap_figure([Case("η = 1", {}, curve)])
+        figure = overlap_figure([StudyCase("η = 1", {}, curve)])
         assert len(figure.axes) == panels
     np.testing.assert_array_equal(figure.axes[2].lines[1].get_ydata(), v[:, 1])
