@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk
@@ -42,27 +43,7 @@ def run_singly(
         ended: called after each run.
         measure: measure the errors, as single runs do.
     """
-
-    def solved(run: Single) -> Trajectory | SymderivError:
-        _, study, start, kernel = run
-        if measure:
-            try:
-                return solve(study, kernel=kernel, start=start, max_steps=max_steps)
-            except SymderivError as error:
-                return error
-        asked = study.time
-        relative = max(asked.relative_tolerance / _TIGHTER, 1e-14)
-        tighter = {
-            "time.relative_tolerance": relative,
-            "time.absolute_tolerance": asked.absolute_tolerance
-            * relative
-            / asked.relative_tolerance,
-        }
-        try:
-            study = study.changed(tighter)
-            return solve(study, kernel=kernel, start=start, check="never", max_steps=max_steps)
-        except SymderivError as error:
-            return error
+    solved = partial(_solved, max_steps=max_steps, measure=measure)
 
     def take(run: Single, found: Trajectory | SymderivError) -> None:
         if isinstance(found, Trajectory):
@@ -93,3 +74,20 @@ def run_singly(
             for each, run in working.items():
                 if not each.cancel():
                     take(run, each.result())
+
+
+def _solved(run: Single, max_steps: int, measure: bool) -> Trajectory | SymderivError:
+    """A run's trajectory, or why there is none."""
+    _, study, start, kernel = run
+    try:
+        if measure:
+            return solve(study, kernel=kernel, start=start, max_steps=max_steps)
+        asked = study.time
+        relative = max(asked.relative_tolerance / _TIGHTER, 1e-14)
+        absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
+        study = study.changed(
+            {"time.relative_tolerance": relative, "time.absolute_tolerance": absolute}
+        )
+        return solve(study, kernel=kernel, start=start, check="never", max_steps=max_steps)
+    except SymderivError as error:
+        return error

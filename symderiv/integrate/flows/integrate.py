@@ -93,25 +93,9 @@ def solve_flow(
     if check == "always" or (check == "auto" and unknown):
         best = repeated(problem, best, tolerance, max_steps, progress, runs)
     problem.keep_code()
-    trajectory = _trajectory(best.result, problem, best.errors)
     kept = check == "never" or best.reached <= asked
-    beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
-    if beyond is not None:
-        beyond = searched(kernel, beyond, problem.learning_rule)
-        if beyond.error > 0.0:
-            attributes = {**trajectory.attributes, "activation_error": beyond.error}
-            trajectory = replace(trajectory, attributes=attributes)
-    warnings = [
-        *start.warnings,
-        *(() if start.data is None else start.data.warnings()),
-        *activation_warnings(kernel, study.time.relative_tolerance, beyond),
-        *accuracy_warnings(problem, best, kept),
-        *_compression_warnings(compression),
-        *range_warnings(kernel, trajectory, beyond),
-        *problem.mean_warnings(trajectory),
-    ]
     return replace(
-        trajectory,
+        _warned(start, problem, best, kept, compression),
         steps=sum(r.steps for r in runs),
         rejected=sum(r.rejected for r in runs),
         rhs_evaluations=sum(r.rhs_evaluations for r in runs),
@@ -121,8 +105,31 @@ def solve_flow(
         tolerance_kept=kept,
         error_accuracy=float(np.max(best.changes)) if best.changes.size else float("nan"),
         compression=compression,
-        warnings=tuple(warnings),
     )
+
+
+def _warned(
+    start: Initial, problem: Flow, best: Measured, kept: bool, compression: Compression | None
+) -> Trajectory:
+    """The trajectory of the best run, with what is to be said of it."""
+    kernel = problem.kernel
+    trajectory = _trajectory(best.result, problem, best.errors)
+    beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
+    if beyond is not None:
+        beyond = searched(kernel, beyond, problem.learning_rule)
+        if beyond.error > 0.0:
+            attributes = {**trajectory.attributes, "activation_error": beyond.error}
+            trajectory = replace(trajectory, attributes=attributes)
+    warnings = (
+        *start.warnings,
+        *(() if start.data is None else start.data.warnings()),
+        *activation_warnings(kernel, problem.study.time.relative_tolerance, beyond),
+        *accuracy_warnings(problem, best, kept),
+        *_compression_warnings(compression),
+        *range_warnings(kernel, trajectory, beyond),
+        *problem.mean_warnings(trajectory),
+    )
+    return replace(trajectory, warnings=warnings)
 
 
 def _compression_warnings(compression: Compression | None) -> Iterator[str]:
