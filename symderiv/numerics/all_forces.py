@@ -16,6 +16,9 @@ from symderiv.numerics.force_mean import _forces
 from symderiv.numerics.lattice_mean import _lattice_forces
 
 if TYPE_CHECKING:  # what stands in the module
+    _Array = np.ndarray
+    _Overlaps = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
+    _Rates = tuple[_Array, _Array, _Array, _Array, _Array]
     from symderiv.numerics.force_mean import (
         KINKED,
         SIGN_TARGET,
@@ -29,29 +32,21 @@ _MOST_KINKED = 2
 
 
 def _of_kept(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray,
+    overlaps: _Overlaps,
     kept: np.ndarray,
-    noise: float,
-    flip: float,
-    turn: float,
+    numbers: tuple[float, float, float],
     share: float,
-    A: np.ndarray,
-    B: np.ndarray,
-    dv: np.ndarray,
-    Gamma: np.ndarray,
-    db: np.ndarray,
+    rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
     """Adds ``share`` times the means over as few fields as outputs depend on.
 
     Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
+    ``numbers`` are label noise, the chance of a flip, and the shift of the lattice.
     """
+    Q, R, T, v, v_teacher, b, c = overlaps
+    noise, flip, turn = numbers
+    A, B, dv, Gamma, db = rates
     K, M = R.shape[0], R.shape[1]
     units = int(kept[K])
     one_student = STUDENT_LINEAR == 1
@@ -99,18 +94,8 @@ def _of_kept(
     crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
     if crossed or variables > (_MOST_KINKED if KINKED else _MOST_SMOOTH):
         error, loss = _lattice_forces(
-            covariance,
-            biases,
-            weights,
-            ones,
-            noise,
-            flip,
-            turn,
-            moments,
-            force,
-            mean,
-            square,
-            valued,
+            *(covariance, biases, weights, ones, noise, flip, turn),
+            *(moments, force, mean, square, valued),
         )
     else:
         error, loss = _forces(
@@ -143,29 +128,19 @@ def _of_kept(
 
 
 def _all_forces(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    b: np.ndarray,
-    c: np.ndarray,
-    noise: float,
-    flip: float,
+    overlaps: _Overlaps,
+    numbers: tuple[float, float, float],
     keep: float,
     scale: float,
-    turn: float,
-    A: np.ndarray,
-    B: np.ndarray,
-    dv: np.ndarray,
-    Gamma: np.ndarray,
-    db: np.ndarray,
+    rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
     """Means over all choices of units that are kept, each with probability ``keep``.
 
     The error is that of all units with output weights times ``scale``.
     """
+    Q, R, T, v, v_teacher, b, c = overlaps
+    A, B, dv, Gamma, db = rates
     K = v.size
     A[:] = 0.0
     B[:] = 0.0
@@ -187,23 +162,13 @@ def _all_forces(
         kept[K] = units
         if units == 0 and not valued:
             continue
-        found = _of_kept(
-            *(Q, R, T, v, v_teacher, b, c, kept, noise, flip, turn, share),
-            A,
-            B,
-            dv,
-            Gamma,
-            db,
-            valued,
-        )
+        found = _of_kept(overlaps, kept, numbers, share, rates, valued)
         error = found[0]
         loss += share * found[1]
     if keep < 1.0 or scale != 1.0:
         # the last choice was that of all units; what is added here has the weight zero
-        found = _of_kept(
-            *(Q, R, T, scale * v, v_teacher, b, c, kept, 0.0, 0.0, turn, 0.0),
-            *(A, B, dv, Gamma, db, False),
-        )
+        scaled = Q, R, T, scale * v, v_teacher, b, c
+        found = _of_kept(scaled, kept, (0.0, 0.0, numbers[2]), 0.0, rates, False)
         error = found[0]
     return error, loss
 
@@ -228,9 +193,9 @@ def mean_forces(
     db: np.ndarray,
 ) -> float:
     """Means of forces; returns the generalisation error."""
-    b, c = student_biases, teacher_biases
-    numbers = label_noise, label_flip, keep, evaluation_scale, lattice_shift
-    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, False)[0]
+    overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases
+    numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, db)
+    return _all_forces(overlaps, numbers, keep, evaluation_scale, rates, False)[0]
 
 
 def mean_loss(
@@ -249,6 +214,6 @@ def mean_loss(
     """The mean of the loss over inputs, label noise, flips and the units that are kept."""
     K, M = R.shape
     A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
-    b, c, db = student_biases, teacher_biases, np.empty(K)
-    numbers = label_noise, label_flip, keep, 1.0, lattice_shift
-    return _all_forces(Q, R, T, v, v_teacher, b, c, *numbers, A, B, dv, Gamma, db, True)[1]
+    overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases
+    numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, np.empty(K))
+    return _all_forces(overlaps, numbers, keep, 1.0, rates, True)[1]
