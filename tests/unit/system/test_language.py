@@ -146,6 +146,16 @@ def test_time_averages_batches_and_velocities_are_saved(tmp_path: Path) -> None:
     assert set(again.statement.step().vectors) == set(moving)
 
 
+def test_a_parameter_of_a_file_may_be_named_as_time_is(tmp_path: Path) -> None:
+    P = sd.System()
+    x, w, alpha = P.inputs("x"), P.vectors("w"), P.parameter("alpha", 0.3)
+    P.update({w: alpha * (w @ x) * x})
+    P.save(tmp_path / "problem.json")
+    again = sd.open(tmp_path / "problem.json")
+    # (1 + 0.3/N h²) along w, and noise 0.3² Q
+    assert again.rates({"w.w": 2.0})["w.w"] == pytest.approx(2 * 0.3 * 2.0 + 0.09 * 2.0)
+
+
 def test_what_is_not_linear_in_means_over_a_batch_is_refused() -> None:
     P = sd.System()
     x, w, B = P.inputs("x", batch_ratio=2), P.vectors("w"), P.vectors("B", fixed=True)
