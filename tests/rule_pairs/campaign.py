@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
+from symderiv.checking.checked_module import GeneratedError
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.problem.study_tables import STATED_KEYS
 
@@ -163,7 +164,9 @@ def followed(features: tuple[str, ...], *, activation: str = "erf", seed: int = 
         run = problem.solve(alpha=[0.0, *TIMES])
         sgd = problem.simulate(alpha=[0.0, *TIMES], runs=24)
     except SymderivError as error:
-        return Found(features, "refused", str(error), time.process_time() - begin)
+        # what fails its own check is no refusal
+        ending = "wrong" if isinstance(error, GeneratedError) else "refused"
+        return Found(features, ending, str(error), time.process_time() - begin)
     ending, reason = _compared(run, sgd)
     return Found(features, ending, reason, time.process_time() - begin)
 
