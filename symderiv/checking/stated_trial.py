@@ -192,7 +192,9 @@ class _Names:
             size = LIMIT / len(found) ** 0.5
             return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
         fine, coarse = found
-        return {name: (fine[name], np.abs(fine[name] - coarse[name])) for name in fine}
+        # an element of an array may agree by chance where the others do not
+        apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
+        return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:
         """Increments as modules hold them, with and without terms of second order."""
