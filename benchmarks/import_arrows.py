@@ -43,6 +43,9 @@ LEVELS = {
 }
 # The same inside a room; "" stands for the files beside the inner rooms, unless they are named.
 INNER = {
+    "foundation": {"": 0, "documents": 1, "terminal": 2, "showing": 3, "progress": 3},
+    "gaussian": {"terms": 0, "forms": 1, "": 2},
+    "numerics": {"digits": 0, "": 1},
     "learning": {"rule": 0, "derivation": 1, "narration": 2},
     "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
     "integrate": {"steppers": 0, "flows": 1, "rules": 2, "ensemble": 3},

@@ -363,7 +363,7 @@ class Problem(Shown):
         """
         study = self._timed(locals())
         from symderiv.api.arguments.starts import start_of
-        from symderiv.integrate.rules.whichever import solve
+        from symderiv.integrate.rules.any_rule import solve
 
         with naming_arguments(), progress_bar(progress) as update:
             last = float(study.alpha[-1]) or 1.0

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.document import Node, Summary
+from symderiv.foundation.documents.document import Node, Summary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ class Shown:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        from symderiv.foundation.text_writer import brief
+        from symderiv.foundation.documents.text_writer import brief
 
         return brief(self._summary())
 
@@ -41,12 +41,12 @@ class Shown:
 
     def to_text(self) -> str:
         """Everything in words, as the command prints it for people."""
-        from symderiv.foundation.text_writer import text
+        from symderiv.foundation.documents.text_writer import text
 
         return text(self._document())
 
     def _repr_html_(self) -> str:
-        from symderiv.foundation.html_writer import fragment
+        from symderiv.foundation.documents.html_writer import fragment
 
         return fragment(self._summary())
 
@@ -62,7 +62,7 @@ class PrintedResult(Shown):
 
     def to_text(self) -> str:
         """The same as text of 100 columns."""
-        from symderiv.foundation.text_writer import text
+        from symderiv.foundation.documents.text_writer import text
 
         return text(self._document(), 100)
 

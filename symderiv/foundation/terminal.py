@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from symderiv.foundation.document import Node, Tone
-from symderiv.foundation.text_writer import lines
+from symderiv.foundation.documents.document import Node, Tone
+from symderiv.foundation.documents.text_writer import lines
 
 __all__ = ["bars", "show", "show_document", "spinner", "terminal"]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from symderiv.gaussian.covariance import covariance_symbols
 from symderiv.gaussian.distributions import derivative
 from symderiv.gaussian.engine import Expectation, expectation
-from symderiv.gaussian.evaluate import Value
-from symderiv.gaussian.existence import Existence, existence
+from symderiv.gaussian.forms.evaluate import Value
 from symderiv.gaussian.functions import OwenT, SignMean4
 from symderiv.gaussian.student_integrals import (
     i2,
@@ -14,6 +12,8 @@ from symderiv.gaussian.student_integrals import (
     i4,
     integrand,
 )
+from symderiv.gaussian.terms.covariance import covariance_symbols
+from symderiv.gaussian.terms.existence import Existence, existence
 
 __all__ = [
     "Existence",

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from symderiv.foundation.documents.written_derivation import Step
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.written_derivation import Step
-from symderiv.gaussian import weights
-from symderiv.gaussian.covariance import Conditions, Gaussian, Shift, validated
-from symderiv.gaussian.evaluate import Value, evaluated
-from symderiv.gaussian.folded import Folded
+from symderiv.gaussian.forms.evaluate import Value, evaluated
+from symderiv.gaussian.forms.folded import Folded
+from symderiv.gaussian.forms.tidy import tidied
+from symderiv.gaussian.forms.unfolded import Unfolded
 from symderiv.gaussian.functions import SignMean4
 from symderiv.gaussian.narrate import Narrator
 from symderiv.gaussian.rules import Moments
 from symderiv.gaussian.setup import GaussianProblem, PreparedTerm, check_tilts, prepare
 from symderiv.gaussian.signs import FormUses, SignMeans
-from symderiv.gaussian.tidy import tidied
-from symderiv.gaussian.unfolded import Unfolded
-from symderiv.gaussian.views import View
-from symderiv.gaussian.weights import Weight
-from symderiv.gaussian.working_terms import TermReader, Terms, restricted, sign_of
+from symderiv.gaussian.terms import weights
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian, Shift, validated
+from symderiv.gaussian.terms.views import View
+from symderiv.gaussian.terms.weights import Weight
+from symderiv.gaussian.terms.working_terms import TermReader, Terms, restricted, sign_of
 
 _Leaf = tuple[Conditions, tuple[int, ...]]  # conditions S, signs
 _Sum = dict[_Leaf, dict[sp.Expr, Weight]]

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 
 import sympy as sp
 
-from symderiv.foundation.written_derivation import Step
-from symderiv.gaussian.covariance import Conditions, Gaussian
+from symderiv.foundation.documents.written_derivation import Step
 from symderiv.gaussian.rules import Moment, Witness
 from symderiv.gaussian.setup import GaussianProblem
 from symderiv.gaussian.signs import FormUse, FormUses
-from symderiv.gaussian.weights import IMAGINARY, Entry, Weight
-from symderiv.gaussian.working_terms import TermKey, Terms, write_term
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.weights import IMAGINARY, Entry, Weight
+from symderiv.gaussian.terms.working_terms import TermKey, Terms, write_term
 
 _SHOWN_TERMS = 6
 _SHOWN_PARTS = 3

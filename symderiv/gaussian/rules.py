@@ -26,10 +26,10 @@ from math import factorial
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError
-from symderiv.gaussian import weights
-from symderiv.gaussian.covariance import Conditions, Gaussian
-from symderiv.gaussian.weights import Weight
-from symderiv.gaussian.working_terms import sign_of
+from symderiv.gaussian.terms import weights
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.weights import Weight
+from symderiv.gaussian.terms.working_terms import sign_of
 
 Powers = tuple[tuple[int, int], ...]
 Signs = tuple[int, ...]

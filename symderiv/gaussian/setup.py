@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, InputError
-from symderiv.gaussian.algebra import Algebra
-from symderiv.gaussian.covariance import Gaussian, Shift, Variable
-from symderiv.gaussian.working_terms import Affine, TermKey, Terms, sign_of
+from symderiv.gaussian.terms.algebra import Algebra
+from symderiv.gaussian.terms.covariance import Gaussian, Shift, Variable
+from symderiv.gaussian.terms.working_terms import Affine, TermKey, Terms, sign_of
 
 _MAX_DEGREE = 400
 

@@ -21,9 +21,9 @@ from itertools import combinations
 import sympy as sp
 
 from symderiv.foundation.errors import NotYetError
-from symderiv.gaussian.covariance import Conditions, Gaussian
 from symderiv.gaussian.functions import OwenT, ShiftedSigns, SignMean2, SignMean4
-from symderiv.gaussian.views import View
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.views import View
 
 
 @dataclass

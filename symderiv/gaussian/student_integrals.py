@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import sympy as sp
 
 from symderiv.foundation.errors import InputError, ShapeError
-from symderiv.gaussian.covariance import covariance_symbols
 from symderiv.gaussian.distributions import derivative, variable_of
 from symderiv.gaussian.engine import Expectation, expectation
+from symderiv.gaussian.terms.covariance import covariance_symbols
 
 FIELDS = tuple(sp.Symbol(name, real=True) for name in ("u", "v", "w", "z"))
 

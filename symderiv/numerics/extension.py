@@ -19,19 +19,21 @@ from symderiv.numerics import (
     lattice_mean,
     nodes,
     owens_t,
-    owens_t_mpmath,
     plain,
     shifted_signs,
-    shifted_signs_mpmath,
     sign_covariances,
     sign_mean4,
-    sign_mean4_mpmath,
     templates,
     tensor_mean,
     waves,
-    waves_mpmath,
 )
 from symderiv.numerics.conditionals import FUNCTIONS_OF_VECTORS, through_vectors
+from symderiv.numerics.digits import (
+    owens_t_mpmath,
+    shifted_signs_mpmath,
+    sign_mean4_mpmath,
+    waves_mpmath,
+)
 from symderiv.numerics.portable import portable
 
 DOUBLES: Final = (

@@ -28,7 +28,7 @@ from symderiv.formula import activation
 from symderiv.foundation import kept
 from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.files import replace_file, write_whole
-from symderiv.foundation.last_resort import tell_once, temporary_folder
+from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule

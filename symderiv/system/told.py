@@ -8,8 +8,8 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import ALL
 from symderiv.statement.stated_problem import Constraint, Descent, Inputs

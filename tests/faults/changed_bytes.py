@@ -25,7 +25,7 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.kept import cache_folder, is_on, kept
 from symderiv.foundation.seals import sealed
 from symderiv.integrate.flows.trajectory import write_run
-from symderiv.integrate.rules.whichever import solve
+from symderiv.integrate.rules.any_rule import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.state import load_state
 from symderiv.problem.study import parse_study

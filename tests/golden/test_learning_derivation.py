@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
-from symderiv.foundation.written_derivation import Derivation
+from symderiv.foundation.documents.written_derivation import Derivation
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.narration.narrator import sections
 from symderiv.learning.rule.learning_problem import learning_problem

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import expectation, i4
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 from symderiv.precision import ball, certified
 from symderiv.precision.balls.working import working_bits
 

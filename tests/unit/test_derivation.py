@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from symderiv.foundation.written_derivation import Derivation, Section, Step
+from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 
 STEP = Step("tilt", "The factor $e^{-u^2/2}$ changes C & nothing else.", r"I_2", r"\frac{a}{b}")
 DEFINITION = Step("definition", "A name.", "", r"x_i = \sqrt{c_{11}}")

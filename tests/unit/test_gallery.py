@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.examples import importing
 
-from symderiv.foundation.html_writer import with_indices
+from symderiv.foundation.documents.html_writer import with_indices
 from symderiv.show.pages.gallery import (
     Entry,
     FigureRemark,

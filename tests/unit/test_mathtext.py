@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from symderiv.foundation import mathparse, mathtext
+from symderiv.foundation.documents import mathparse, mathtext
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 

@@ -18,7 +18,7 @@ from support.commands import symderiv
 from unit.report.synthetic import case, plateau_curve
 
 from symderiv.cli import build_app
-from symderiv.foundation.document import Tabular
+from symderiv.foundation.documents.document import Tabular
 from symderiv.foundation.terminal import bars, show, show_document, spinner, terminal
 from symderiv.show.pages.job import StudyResult
 from symderiv.show.pages.page import feature_table

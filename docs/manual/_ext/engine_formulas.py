@@ -26,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import symderiv as sd
 from symderiv.formula.pasted import build_formula, read_pasted
-from symderiv.foundation.written_derivation import Step
+from symderiv.foundation.documents.written_derivation import Step
 
 _MOMENTS = ("M", "T", "D", "T2", "D2", "eta")
 _LETTERS = {

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from symderiv.foundation import mathtext
+from symderiv.foundation.documents import mathtext
 
 _LOG = logging.getLogger(__name__)
 _ROWS = re.compile(r"\\\\|\\begin|\\left(?!\\langle)[^|(\[]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from symderiv.foundation.document import Node, Paragraph, Part, Summary, Tabular, Tone
+from symderiv.foundation.documents.document import Node, Paragraph, Part, Summary, Tabular, Tone
 from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from symderiv.foundation.html_writer import html_prose, with_indices
-from symderiv.foundation.mathtext import break_lines, mathml_display, without_defaults
+from symderiv.foundation.documents.html_writer import html_prose, with_indices
+from symderiv.foundation.documents.mathtext import break_lines, mathml_display, without_defaults
 from symderiv.show.pages.page import rendered, trusted
 from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary

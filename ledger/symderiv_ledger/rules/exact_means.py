@@ -83,7 +83,7 @@ class GaussianMean:
         if self.closed is None:
             yield from self._enclosed(numbers)
             return
-        from symderiv.gaussian.evaluate import number
+        from symderiv.gaussian.forms.evaluate import number
 
         for kind, covariance in self._covariances():
             symbols = _entries(covariance)

@@ -305,7 +305,7 @@ def _plateau_points(
 
     from symderiv.analysis.plateau.plateau_report import derived
     from symderiv.formula import activation
-    from symderiv.gaussian.evaluate import number
+    from symderiv.gaussian.forms.evaluate import number
 
     forms, _ = derived(activation(text))
     closed = forms.closed

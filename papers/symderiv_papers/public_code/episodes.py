@@ -18,7 +18,7 @@ import sympy as sp
 from symderiv_ledger.claims.claim import Point
 
 from symderiv.gaussian import expectation
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 
 __all__ = ["all_and_first", "each_and_all", "two_students"]
 

@@ -10,7 +10,7 @@ from symderiv_ledger.claims.claim import Point
 
 from symderiv.formula import activation
 from symderiv.gaussian import expectation
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 from symderiv_papers.goldt.points import network_points
 from symderiv_papers.references.manifold_points import CENTRED, manifold_points
 

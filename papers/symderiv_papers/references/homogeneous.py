@@ -264,7 +264,7 @@ def _closed_form(activation: str, name: str, units: int, T: Fraction, D: Fractio
     import sympy as sp
 
     from symderiv.analysis.plateau.plateau_forms import SYMBOLS, c
-    from symderiv.gaussian.evaluate import number
+    from symderiv.gaussian.forms.evaluate import number
 
     forms = _forms(activation)
     value = getattr(forms, name).xreplace({c: forms.length})

@@ -43,7 +43,7 @@ def _closed_coefficients(f: str) -> tuple[Any, ...]:
 
 def coefficients(f: str, numbers: Any) -> tuple[Any, Any, Any]:
     """E f, E u f and E f² for u ~ N(0, 1), from the engine's closed forms."""
-    from symderiv.gaussian.evaluate import number
+    from symderiv.gaussian.forms.evaluate import number
 
     a, b, c = (number(value, numbers.dps, numbers) for value in _closed_coefficients(f))
     return a, b, c

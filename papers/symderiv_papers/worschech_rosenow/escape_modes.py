@@ -131,7 +131,7 @@ def _at(expression: Any, committee: Committee) -> Any:
     import sympy as sp
 
     from symderiv.analysis.plateau.plateau_forms import SYMBOLS
-    from symderiv.gaussian.evaluate import number
+    from symderiv.gaussian.forms.evaluate import number
 
     exact = (sp.Integer(committee.units), sp.Rational(committee.T(1)), sp.Rational(committee.D(1)))
     return number(expression.xreplace(dict(zip(SYMBOLS, exact, strict=True))), DIGITS)

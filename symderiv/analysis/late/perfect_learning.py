@@ -50,7 +50,7 @@ from symderiv.analysis.symmetric import (
 )
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.kept import kept
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem

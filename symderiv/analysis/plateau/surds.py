@@ -16,7 +16,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 
 
 @dataclass(frozen=True)

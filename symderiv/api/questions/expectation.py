@@ -15,8 +15,10 @@ from typing import Any
 import sympy as sp
 
 from symderiv.api.questions.law import LawOfFields
-from symderiv.foundation import mathtext
-from symderiv.foundation.document import Markup, Part
+from symderiv.foundation.documents import mathtext
+from symderiv.foundation.documents.document import Markup, Part
+from symderiv.foundation.documents.text_writer import text
+from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import (
     DivergentError,
     InputError,
@@ -25,8 +27,6 @@ from symderiv.foundation.errors import (
     ToleranceError,
 )
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.foundation.text_writer import text
-from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.gaussian import Value, expectation
 from symderiv.precision import certified
 from symderiv.precision.balls.decimals import Digits, arithmetic, nearest_float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.document import Node, Verbatim
+from symderiv.foundation.documents.document import Node, Verbatim
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary

@@ -11,7 +11,7 @@ import numpy as np
 
 from symderiv.api.arguments.exact_numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
-from symderiv.foundation.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError
 
 if TYPE_CHECKING:

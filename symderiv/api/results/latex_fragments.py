@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from symderiv.foundation.documents.latex_writer import align
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.latex_writer import align
 
 if TYPE_CHECKING:
     from symderiv.api.results.shown_equations import Equation

@@ -17,7 +17,7 @@ from symderiv_models.localisation.receptive import (
 )
 
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.limits import check_memory

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.document import Formula, Paragraph, Part
-from symderiv.foundation.html_writer import fragment
-from symderiv.foundation.latex_writer import align
+from symderiv.foundation.documents.document import Formula, Paragraph, Part
+from symderiv.foundation.documents.html_writer import fragment
+from symderiv.foundation.documents.latex_writer import align
+from symderiv.foundation.documents.text_writer import formula_lines, text
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.foundation.text_writer import formula_lines, text
 
 if TYPE_CHECKING:
     import sympy as sp

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv_ledger.papers.claims_text import counts, explain, table
 
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.document import Node
+from symderiv.foundation.documents.document import Node
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar

@@ -13,7 +13,7 @@ from symderiv.integrate.ensemble.lane_run import fits_in_lanes, run_in_lanes
 from symderiv.integrate.ensemble.single_runs import run_singly
 from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.whichever import flow_of, rule_of_study, solver_module
+from symderiv.integrate.rules.any_rule import flow_of, rule_of_study, solver_module
 from symderiv.problem.initial import Initial, initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel

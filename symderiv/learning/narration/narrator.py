@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import sympy as sp
 
-from symderiv.foundation.written_derivation import Section, Step
+from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import Equations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from symderiv.foundation.written_derivation import Section, Step
+from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.learning.derivation.equivalent_rates import (
     Equivalent,
     batched_velocities,

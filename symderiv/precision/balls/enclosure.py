@@ -11,7 +11,7 @@ from flint import arb
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Expectation, SignMean4, Value
-from symderiv.gaussian.evaluate import check_asked
+from symderiv.gaussian.forms.evaluate import check_asked
 from symderiv.precision.balls.decimals import written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from symderiv.foundation.written_derivation import Step
+from symderiv.foundation.documents.written_derivation import Step
 from symderiv.precision.quadrature.chosen_rule import CertifiedRule
 from symderiv.precision.quadrature.component import Factor, FactorComponent
 from symderiv.precision.quadrature.separation import FORM, Form, Product

@@ -18,11 +18,11 @@ from typing import Final
 import sympy as sp
 from flint import arb
 
+from symderiv.foundation.documents.written_derivation import Step
 from symderiv.foundation.errors import ToleranceError
-from symderiv.foundation.written_derivation import Step
 from symderiv.gaussian import Value
-from symderiv.gaussian.covariance import validated
-from symderiv.gaussian.evaluate import check_asked
+from symderiv.gaussian.forms.evaluate import check_asked
+from symderiv.gaussian.terms.covariance import validated
 from symderiv.precision.balls.decimals import upwards, written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits

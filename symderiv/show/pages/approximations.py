@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.written_derivation import Section, Step
+from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.show.pages.integral_steps import expectation_steps, integral_sections
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symderiv.foundation.written_derivation import Derivation, Section
+from symderiv.foundation.documents.written_derivation import Derivation, Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symderiv.foundation.document import Paragraph, Part, Picture, Summary, Tone
+from symderiv.foundation.documents.document import Paragraph, Part, Picture, Summary, Tone
 from symderiv.show.pages.page import (
     page,
     svg_bytes,

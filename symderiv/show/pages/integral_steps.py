@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.written_derivation import Section, Step
+from symderiv.foundation.documents.written_derivation import Section, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.document import Part
+from symderiv.foundation.documents.document import Part
 from symderiv.foundation.errors import InputError, StoppedError
 from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.showing import PrintedResult, Summary
@@ -20,7 +20,7 @@ from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation
-    from symderiv.foundation.written_derivation import Derivation
+    from symderiv.foundation.documents.written_derivation import Derivation
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.initial import Initial
@@ -209,7 +209,7 @@ def run_study(
         InputError: The study is not acceptable, or a file must not be replaced.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
-    from symderiv.integrate.rules.whichever import rule_of_study, solver_module
+    from symderiv.integrate.rules.any_rule import rule_of_study, solver_module
     from symderiv.problem.study import expand_sweep
 
     cases = expand_sweep(study)
@@ -358,7 +358,7 @@ def _solved(
     progress: Progress,
     checkpoint: Checkpoint | None,
 ) -> Trajectory:
-    from symderiv.integrate.rules.whichever import solve
+    from symderiv.integrate.rules.any_rule import solve
 
     end = float(study.alpha[-1])
     progress(task, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from symderiv.foundation.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Part, Summary, Tabular
 
 _COLUMNS = (
     ("alpha", "α"),

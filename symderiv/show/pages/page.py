@@ -11,16 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv import __version__
-from symderiv.foundation.document import Paragraph, Part, Picture, Summary, Tabular, Tone, Verbatim
-from symderiv.foundation.html_writer import data_uri, fragment
-from symderiv.show.pages.behind import figure_numbers
+from symderiv.foundation.documents.document import (
+    Paragraph,
+    Part,
+    Picture,
+    Summary,
+    Tabular,
+    Tone,
+    Verbatim,
+)
+from symderiv.foundation.documents.html_writer import data_uri, fragment
+from symderiv.show.pages.page_data import figure_numbers
 from symderiv.show.plots import features, plots
 from symderiv.show.plots.claims import Findings, claims, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from symderiv.foundation.written_derivation import Derivation
+    from symderiv.foundation.documents.written_derivation import Derivation
 
 _HERE = Path(__file__).parent
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.foundation.errors import NotYetError, SymderivError
-from symderiv.foundation.written_derivation import Section, Step
 
 if TYPE_CHECKING:
     import sympy as sp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symderiv.foundation.document import Paragraph, Part
+from symderiv.foundation.documents.document import Paragraph, Part
 from symderiv.show.pages.page import CRITERION, claims_summary, feature_table
 from symderiv.show.plots.claims import Findings
 from symderiv.show.plots.features import Agreement

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.document import Node, Paragraph, Part, Picture, Tabular, Verbatim
+from symderiv.foundation.documents.document import Node, Paragraph, Part, Picture, Tabular, Verbatim
 from symderiv.foundation.outputs import Output
 from symderiv.show.pages.page import (
     page,

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from symderiv.foundation.document import Listing, Paragraph, Part, Picture, Tabular, Verbatim
+from symderiv.foundation.documents.document import (
+    Listing,
+    Paragraph,
+    Part,
+    Picture,
+    Tabular,
+    Verbatim,
+)
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.show.pages.page import (

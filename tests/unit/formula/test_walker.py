@@ -25,7 +25,7 @@ from symderiv.formula.walker import (
     multiplied,
     value_of,
 )
-from symderiv.gaussian.evaluate import number
+from symderiv.gaussian.forms.evaluate import number
 from symderiv.lowering.means.numeric_activation import SoftPlus
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.expression_balls import ball

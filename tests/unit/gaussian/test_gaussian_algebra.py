@@ -9,8 +9,8 @@ import sympy as sp
 
 from symderiv.foundation.errors import InexactError, InputError
 from symderiv.gaussian import expectation
-from symderiv.gaussian.algebra import Algebra
-from symderiv.gaussian.covariance import covariance_symbols
+from symderiv.gaussian.terms.algebra import Algebra
+from symderiv.gaussian.terms.covariance import covariance_symbols
 
 C = covariance_symbols(2)
 C11, C12, C22 = C[0, 0], C[0, 1], C[1, 1]

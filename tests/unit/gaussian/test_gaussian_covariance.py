@@ -8,9 +8,15 @@ import pytest
 import sympy as sp
 
 from symderiv.foundation.errors import InexactError, InputError, ShapeError
-from symderiv.gaussian.algebra import Algebra
-from symderiv.gaussian.covariance import Gaussian, Shift, Variable, covariance_symbols, validated
-from symderiv.gaussian.working_terms import Affine
+from symderiv.gaussian.terms.algebra import Algebra
+from symderiv.gaussian.terms.covariance import (
+    Gaussian,
+    Shift,
+    Variable,
+    covariance_symbols,
+    validated,
+)
+from symderiv.gaussian.terms.working_terms import Affine
 
 R = sp.Rational
 

@@ -11,7 +11,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import InexactError, InputError, ShapeError, ToleranceError
 from symderiv.gaussian import covariance_symbols, expectation, i4
-from symderiv.gaussian.evaluate import evaluated, number
+from symderiv.gaussian.forms.evaluate import evaluated, number
 
 x, y, z = FIELDS = sp.symbols("x y z", real=True)
 C = covariance_symbols(3)

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, InexactError, InputError, NotYetError
-from symderiv.gaussian.working_terms import TermReader, restricted, write_term
+from symderiv.gaussian.terms.working_terms import TermReader, restricted, write_term
 
 x, y, z = FIELDS = sp.symbols("x y z", real=True)
 WAVES = sp.Add(*(sp.exp(k * x) for k in range(1, 150)))

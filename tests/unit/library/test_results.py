@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import symderiv as sd
+from symderiv.foundation.documents.text_writer import MOST_CHARACTERS, MOST_LINES
 from symderiv.foundation.showing import json_text
-from symderiv.foundation.text_writer import MOST_CHARACTERS, MOST_LINES
 
 
 @pytest.fixture(scope="module")

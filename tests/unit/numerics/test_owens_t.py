@@ -8,8 +8,8 @@ import mpmath
 import pytest
 from scipy.special import owens_t
 
+from symderiv.numerics.digits.owens_t_mpmath import _owen_t_mpmath
 from symderiv.numerics.owens_t import _owen_t
-from symderiv.numerics.owens_t_mpmath import _owen_t_mpmath
 
 
 @pytest.mark.parametrize("a", [0.0, 0.3, 1.0, 1.0000001, 1.7, 12.0, 1e6, math.inf])

@@ -11,15 +11,15 @@ import pytest
 import sympy as sp
 from symderiv_codegen import ScalarFunction
 
-from symderiv.numerics.owens_t_mpmath import _owen_t_mpmath
-from symderiv.numerics.portable import portable
-from symderiv.numerics.shifted_signs_mpmath import _shifted_signs_mpmath
-from symderiv.numerics.sign_mean4_mpmath import sign_mean4_mpmath
-from symderiv.numerics.waves_mpmath import (
+from symderiv.numerics.digits.owens_t_mpmath import _owen_t_mpmath
+from symderiv.numerics.digits.shifted_signs_mpmath import _shifted_signs_mpmath
+from symderiv.numerics.digits.sign_mean4_mpmath import sign_mean4_mpmath
+from symderiv.numerics.digits.waves_mpmath import (
     _dawson_mpmath,
     _exp_difference_mpmath,
     _tilted_signs_mpmath,
 )
+from symderiv.numerics.portable import portable
 
 mp = mpmath.MPContext()
 mp.dps = 25

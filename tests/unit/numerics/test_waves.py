@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.special import dawsn
 
-from symderiv.numerics.waves import _dawson, _exp_difference, _tilted_signs
-from symderiv.numerics.waves_mpmath import (
+from symderiv.numerics.digits.waves_mpmath import (
     _dawson_mpmath,
     _exp_difference_mpmath,
     _tilted_signs_mpmath,
 )
+from symderiv.numerics.waves import _dawson, _exp_difference, _tilted_signs
 
 mp = mpmath.mp
 

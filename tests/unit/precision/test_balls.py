@@ -10,8 +10,8 @@ from mpmath import mp
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
-from symderiv.gaussian.evaluate import number
-from symderiv.gaussian.roots import OpaqueRoot
+from symderiv.gaussian.forms.evaluate import number
+from symderiv.gaussian.terms.roots import OpaqueRoot
 from symderiv.precision import ball
 from symderiv.precision.balls.expression_balls import complex_ball
 from symderiv.precision.balls.orthant import sign_mean4

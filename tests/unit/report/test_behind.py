@@ -8,9 +8,9 @@ import csv
 import numpy as np
 import pytest
 
-from symderiv.foundation.document import Tabular
-from symderiv.foundation.html_writer import csv_uri, fragment, plain_cell
-from symderiv.show.pages.behind import figure_numbers
+from symderiv.foundation.documents.document import Tabular
+from symderiv.foundation.documents.html_writer import csv_uri, fragment, plain_cell
+from symderiv.show.pages.page_data import figure_numbers
 from symderiv.show.plots.claims import Findings
 from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 

@@ -10,7 +10,7 @@ from symderiv_ledger.claims.typeset import statement_latex
 from symderiv_ledger.papers.known_papers import names, paper
 from symderiv_ledger.papers.ledger_page import is_ledger_page, ledger_page
 
-from symderiv.foundation.mathtext import mathml, without_defaults
+from symderiv.foundation.documents.mathtext import mathml, without_defaults
 
 HOLDS: dict[str, Any] = {
     "paper": "ours-2024",

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 from unit.report.synthetic import case, curve, plateau_curve, simulated
 
+from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.terminal import show_document
-from symderiv.foundation.written_derivation import Derivation, Section, Step
 from symderiv.show.pages.page import derivation_page, study_page
 from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots import plots

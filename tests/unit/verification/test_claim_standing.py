@@ -175,7 +175,7 @@ def test_the_code_of_points_names_what_it_takes_of_the_engine_and_not_where_it_s
         return _package(tmp_path, name, text, "")
 
     first = code("e", "from symderiv.formula import activation")
-    assert code("f", "from symderiv.gaussian.algebra import activation") == first
+    assert code("f", "from symderiv.gaussian.terms.algebra import activation") == first
     assert code("g", "from symderiv.formula import function as activation") != first
     assert code("h", "from mpmath import activation") != first
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import sympy as sp
 
-from symderiv.gaussian.covariance import Conditions, Gaussian
-from symderiv.gaussian.weights import Weight
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.weights import Weight
 
 
 class View(Protocol):

@@ -18,8 +18,8 @@ from typing import Any
 import sympy as sp
 
 from symderiv.foundation.errors import InexactError, InputError, ShapeError
-from symderiv.gaussian.algebra import Algebra
-from symderiv.gaussian.working_terms import Affine, sign_of
+from symderiv.gaussian.terms.algebra import Algebra
+from symderiv.gaussian.terms.working_terms import Affine, sign_of
 
 Conditions = tuple[int, ...]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.gaussian.covariance import Conditions, Gaussian
-from symderiv.gaussian.roots import exact_power
-from symderiv.gaussian.weights import Entry, Weight
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.roots import exact_power
+from symderiv.gaussian.terms.weights import Entry, Weight
 
 _HALF = sp.Rational(1, 2)
 # Above this many terms a weight is left as a sum of products of conditional entries: bringing

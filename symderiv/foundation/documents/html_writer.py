@@ -9,8 +9,8 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from symderiv.foundation import mathtext
-from symderiv.foundation.document import (
+from symderiv.foundation.documents import mathtext
+from symderiv.foundation.documents.document import (
     Formula,
     Listing,
     Markup,
@@ -22,8 +22,8 @@ from symderiv.foundation.document import (
     Tabular,
     Verbatim,
 )
-from symderiv.foundation.mathparse import GREEK
-from symderiv.foundation.text_writer import value_text
+from symderiv.foundation.documents.mathparse import GREEK
+from symderiv.foundation.documents.text_writer import value_text
 
 __all__ = ["csv_uri", "data_uri", "fragment", "html_prose", "plain_cell", "with_indices"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.gaussian.covariance import Conditions, Gaussian
-from symderiv.gaussian.weights import Entry, Weight
+from symderiv.gaussian.terms.covariance import Conditions, Gaussian
+from symderiv.gaussian.terms.weights import Entry, Weight
 
 
 class Folded:

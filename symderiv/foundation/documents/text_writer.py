@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from symderiv.foundation import mathtext
-from symderiv.foundation.document import (
+from symderiv.foundation.documents import mathtext
+from symderiv.foundation.documents.document import (
     Formula,
     Listing,
     Node,

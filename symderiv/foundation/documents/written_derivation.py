@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from symderiv.foundation.document import Formula, Listing, Paragraph, Part
+from symderiv.foundation.documents.document import Formula, Listing, Paragraph, Part
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,19 @@ class Derivation:
 
     def to_text(self, width: int = 88) -> str:
         """The derivation as plain Unicode text for a terminal of ``width`` columns."""
-        from symderiv.foundation.text_writer import text
+        from symderiv.foundation.documents.text_writer import text
 
         return text(self.document, width)
 
     def to_latex(self) -> str:
         """A complete LaTeX article that needs only amsmath and amssymb."""
-        from symderiv.foundation.latex_writer import article
+        from symderiv.foundation.documents.latex_writer import article
 
         return article(self.document)
 
     def to_html(self) -> str:
         """An HTML fragment with native MathML and no script; every text is escaped."""
-        from symderiv.foundation.html_writer import fragment
+        from symderiv.foundation.documents.html_writer import fragment
 
         return fragment(self.document)
 

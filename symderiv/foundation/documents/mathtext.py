@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from symderiv.foundation import mathparse
+from symderiv.foundation.documents import mathparse
 
 LINE_LENGTH = 88
 """Visible characters of a displayed formula that fit on a page of text width 160 mm."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from symderiv.foundation import mathtext
-from symderiv.foundation.document import Formula, Listing, Node, Paragraph, Part
-from symderiv.foundation.mathparse import GREEK
+from symderiv.foundation.documents import mathtext
+from symderiv.foundation.documents.document import Formula, Listing, Node, Paragraph, Part
+from symderiv.foundation.documents.mathparse import GREEK
 
 __all__ = ["align", "article"]
 

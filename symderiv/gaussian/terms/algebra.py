@@ -17,8 +17,8 @@ import sympy as sp
 from sympy.polys.domains import QQ
 
 from symderiv.foundation.errors import InexactError, InputError
-from symderiv.gaussian.roots import exact_power
-from symderiv.gaussian.working_terms import sign_of
+from symderiv.gaussian.terms.roots import exact_power
+from symderiv.gaussian.terms.working_terms import sign_of
 
 _FACTOR_TERMS = 80
 _SPLIT_TERMS = 24

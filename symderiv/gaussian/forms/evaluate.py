@@ -18,7 +18,7 @@ import sympy as sp
 from symderiv.formula.known_functions import KNOWN
 from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.gaussian.roots import OpaqueRoot
+from symderiv.gaussian.terms.roots import OpaqueRoot
 
 _MAX_EXTRA_DIGITS = 2000
 # A value that stays below half of this many extra digits is reported as zero, with that bound.

@@ -15,7 +15,7 @@ import sympy as sp
 from sympy.core.sorting import default_sort_key
 
 from symderiv.foundation.errors import DivergentError, InexactError, InputError, NotYetError
-from symderiv.gaussian.existence import growth_obstacle
+from symderiv.gaussian.terms.existence import growth_obstacle
 
 _MAX_TERMS = 20_000
 _MAX_KINKS = 5

@@ -1,0 +1,1 @@
+"""What is shown, as one tree; its writers to terminals, pages and LaTeX; text of mathematics."""

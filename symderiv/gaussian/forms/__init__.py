@@ -1,0 +1,1 @@
+"""Closed forms as results: folded, unfolded, tidied, evaluated."""

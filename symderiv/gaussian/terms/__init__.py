@@ -1,0 +1,1 @@
+"""Working terms of the Gaussian calculus and the algebra of their covariances."""

@@ -1,0 +1,1 @@
+"""Texts of functions for mpmath, pasted into modules with any number of digits."""
