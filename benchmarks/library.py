@@ -51,7 +51,7 @@ def repeated() -> dict[str, float]:
     tolerance that measures its error, together with the errors ε_g of both.
     """
     import symderiv as sd
-    from symderiv.integrate.flows import integrate
+    from symderiv.integrate.flows.study_flow import Flow
 
     inside = [0.0]
 
@@ -65,7 +65,7 @@ def repeated() -> dict[str, float]:
 
         return wrapped
 
-    work: Any = integrate._Problem
+    work: Any = Flow
     work.run, work.errors = timed(work.run), timed(work.errors)
     problem = sd.Problem(
         "erf", students=3, teachers=3, learning_rate=0.5, student_std=0.1,
