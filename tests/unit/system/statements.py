@@ -81,6 +81,17 @@ def components() -> tuple[sd.System, dict[str, Any]]:
     return P, {"U.U": np.eye(2), "U.W": [[0.5, 0.2], [-0.1, 0.6]], "W.W": np.eye(2)}
 
 
+def two_groups() -> tuple[sd.System, dict[str, Any]]:
+    """Components of two groups, each orthonormal in itself and not to the other."""
+    P = sd.System()
+    x = P.inputs("x")
+    W, V = P.vectors("W", 2), P.vectors("V", 2)
+    P.update({W: sp.Rational(1, 20) * (W @ x) ** 3 * x, V: sp.Rational(1, 10) * (V @ x) * x})
+    P.constrain(W, "orthonormal")
+    P.constrain(V, "orthonormal")
+    return P, {"W.W": np.eye(2), "V.V": np.eye(2), "W.V": [[0.6, 0.3], [0.1, -0.4]]}
+
+
 def differences() -> tuple[sd.System, dict[str, Any]]:
     """Temporal differences with correlated tokens, a drifting teacher with decay."""
     P = sd.System()

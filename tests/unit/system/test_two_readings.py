@@ -33,15 +33,20 @@ def _drawn(P: sd.System, N: int, seed: int) -> tuple[Any, ...]:
     return vectors, scalars
 
 
-@pytest.mark.parametrize("name", [*SYSTEMS, "student"])
+@pytest.mark.parametrize("name", [*SYSTEMS, "student", "two groups"])
 def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
-    P = statements.student_teacher() if name == "student" else SYSTEMS[name]()[0]
+    P = (
+        {**SYSTEMS, "two groups": statements.two_groups}[name]()[0]
+        if name != "student"
+        else statements.student_teacher()
+    )
     N = 40
     vectors, scalars = _drawn(P, N, 3)
     statement = P.statement
-    if name == "components":
-        # orthonormal to begin with, as the constraint has it
-        vectors[-2:] = np.linalg.qr(vectors[-2:].T)[0].T * np.sqrt(N)
+    # orthonormal to begin with, as constraints have it; groups are not orthogonal to each other
+    for first in {"components": [2], "two groups": [0, 2]}.get(name, []):
+        pair = slice(first, first + 2)
+        vectors[pair] = np.linalg.qr(vectors[pair].T)[0].T * np.sqrt(N)
     program = program_of(statement)
     parameters = P.solver.layout.parameter_values({})
     before, kept = vectors.copy(), scalars.copy()
@@ -63,7 +68,7 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     moved = 0.0
     for vector, place in program.vectors.items():
         # the constraint of the compiled loop is a series in 1/N
-        tolerance = 1e-2 if name == "components" else 1e-12
+        tolerance = 1e-2 if name in ("components", "two groups") else 1e-12
         np.testing.assert_allclose(vectors[place], after[vector], atol=tolerance)
         moved = max(moved, float(np.max(np.abs(after[vector] - before[place]))))
     np.testing.assert_allclose(scalars, list(numbers.values()), atol=1e-12)
