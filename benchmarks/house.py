@@ -164,7 +164,7 @@ def compiled_steppers(tree: ast.Module) -> Iterator[str]:
 def _compiles(decorator: ast.expr) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name in ("njit", "jit", "compiled", "part_of_compiled")
+    return name in ("njit", "jit", "compiled", "part_of_compiled", "hidden_part")
 
 
 def row_of_steppers() -> Row:

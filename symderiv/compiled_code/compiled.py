@@ -71,9 +71,15 @@ def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
     return decorate
 
 
+_PART: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract"},
+    "forceinline": True,
+}
 #: For what is compiled into the function that calls it, and kept with that only. Sums may be made
 #: in any order, which is what vector instructions need; infinities and what is not a number are
 #: kept. Arguments of many arrays would cost more than what is done with them.
-part_of_compiled: Any = numba.njit(
-    error_model="numpy", fastmath={"reassoc", "contract"}, forceinline=True
-)
+part_of_compiled: Any = numba.njit(**_PART)
+#: The same for functions that Python never calls (the process would crash): the wrappers for it
+#: take long to compile where arguments are tuples of many arrays.
+hidden_part: Any = numba.njit(**_PART, no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from symderiv.compiled_code.compiled import part_of_compiled
+from symderiv.compiled_code.compiled import hidden_part
 from symderiv.integrate.steppers import dop853_table as table
 from symderiv.integrate.steppers.one_or_eight import (
     chosen,
@@ -50,7 +50,7 @@ _ESTIMATED = np.flatnonzero(np.abs(_ESTIMATES).sum(axis=0))
 _ERROR_5, _ERROR_3, _ERROR_6 = np.ascontiguousarray(_ESTIMATES[:, _ESTIMATED])
 
 
-@part_of_compiled
+@hidden_part
 def explicit_step(rhs, sizes, room, size, ordinary, sloped):  # type: ignore[no-untyped-def]
     """Fill ``room.new`` and ``room.error`` by a step from y, whose slope is the first stage.
 
@@ -87,7 +87,7 @@ def explicit_step(rhs, sizes, room, size, ordinary, sloped):  # type: ignore[no-
     return _COUNT - 1, needed
 
 
-@part_of_compiled
+@hidden_part
 def _combine(row, length, room, size, out):  # type: ignore[no-untyped-def]
     """out = y + length * the weighted sum of stages of a row of the table."""
     y, out = values_of(length, room.y, 0, (size,)), values_of(length, out, 0, (size,))
@@ -107,7 +107,7 @@ def _combine(row, length, room, size, out):  # type: ignore[no-untyped-def]
                 out[c] += (w0 * k0[c] + w1 * k1[c]) + (w2 * k2[c] + w3 * k3[c])
 
 
-@part_of_compiled
+@hidden_part
 def _error_norm(length, room, size):  # type: ignore[no-untyped-def]
     """The estimated local error in units of the tolerance; not a number if anything is not."""
     y, new = values_of(length, room.y, 0, (size,)), values_of(length, room.new, 0, (size,))

@@ -15,7 +15,7 @@ import math
 
 from symderiv_kernels.fast.runtime import view
 
-from symderiv.compiled_code.compiled import part_of_compiled
+from symderiv.compiled_code.compiled import hidden_part
 from symderiv.integrate.steppers import stabilised_table as table
 from symderiv.integrate.steppers.walk import STAGES
 
@@ -37,7 +37,7 @@ _CAREFUL = 0.5
 _SAFETY, _LARGEST_GROWTH = 0.8, 3.0
 
 
-@part_of_compiled
+@hidden_part
 def _degree_for(step, rate):  # type: ignore[no-untyped-def]
     """The number of the cheapest method that is stable; the last one if none is."""
     stages = math.sqrt((_SPARE + step * rate) / _STABLE) + 1.0
@@ -47,7 +47,7 @@ def _degree_for(step, rate):  # type: ignore[no-untyped-def]
     return number
 
 
-@part_of_compiled
+@hidden_part
 def limit_step(rhs, sizes, room, size, walk):  # type: ignore[no-untyped-def]
     """Keep ``walk.step`` stable for the last method; finds the fastest rate where that is due."""
     if walk.rate == 0.0 or walk.in_a_row > 0 or walk.accepted % _STEPS_BETWEEN_RATES == 0:
@@ -60,7 +60,7 @@ def limit_step(rhs, sizes, room, size, walk):  # type: ignore[no-untyped-def]
         walk.step = min(walk.step, (_STABLE * stages * stages - _SPARE) / walk.rate)
 
 
-@part_of_compiled
+@hidden_part
 def _fastest_rate(rhs, alpha, sizes, room, size, iterations):  # type: ignore[no-untyped-def]
     """The size of the largest eigenvalue; ``room.direction`` comes to its own."""
     y, slope, direction = room.y, room.stages, room.direction
@@ -91,21 +91,21 @@ def _fastest_rate(rhs, alpha, sizes, room, size, iterations):  # type: ignore[no
     return _RATE_MARGIN * rate
 
 
-@part_of_compiled
+@hidden_part
 def _combine(first, one, second, two, y, out):  # type: ignore[no-untyped-def]
     """out = y + first one + second two."""
     for c in range(out.size):
         out[c] = y[c] + first * one[c] + second * two[c]
 
 
-@part_of_compiled
+@hidden_part
 def _recur(mu, slope, kappa, now, before):  # type: ignore[no-untyped-def]
     """before = mu slope + (1 + kappa) now - kappa before, the next stage."""
     for c in range(now.size):
         before[c] = mu * slope[c] + (1.0 + kappa) * now[c] - kappa * before[c]
 
 
-@part_of_compiled
+@hidden_part
 def stabilised_step(rhs, sizes, room, size, ordinary, walk):  # type: ignore[no-untyped-def]
     """As :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
 
@@ -135,7 +135,7 @@ def stabilised_step(rhs, sizes, room, size, ordinary, walk):  # type: ignore[no-
     return _DEGREES[number] + _LAST_STAGES - 1, ordinary
 
 
-@part_of_compiled
+@hidden_part
 def _recurred(rhs, sizes, room, stages, number):  # type: ignore[no-untyped-def]
     """The last of the first stages, and its time since the step began."""
     degree, start = _DEGREES[number], _STARTS[number]
@@ -155,7 +155,7 @@ def _recurred(rhs, sizes, room, stages, number):  # type: ignore[no-untyped-def]
     return now, time
 
 
-@part_of_compiled
+@hidden_part
 def _error_norm(room, stages, size, number):  # type: ignore[no-untyped-def]
     """The estimated local error in units of the tolerance; not a number if anything is not."""
     weights, relative, absolute = _ERROR[number], room.limits[0], room.limits[1]
@@ -169,7 +169,7 @@ def _error_norm(room, stages, size, number):  # type: ignore[no-untyped-def]
     return _CAREFUL * room.length[0] * math.sqrt(total / size)
 
 
-@part_of_compiled
+@hidden_part
 def tried_step(length, error):  # type: ignore[no-untyped-def]
     """How long steps could be, from one of a length that was tried.
 

@@ -42,7 +42,7 @@ from symderiv.compiled_code.compiled import (
     RIGHT_HAND_SIDE,
     VECTOR,
     compiled,
-    part_of_compiled,
+    hidden_part,
 )
 from symderiv.integrate.steppers import dop853_table, stabilised_table
 from symderiv.integrate.steppers.between_steps import Ends, fill_results
@@ -125,7 +125,7 @@ class Room(NamedTuple):
     covariance: np.ndarray
 
 
-@part_of_compiled
+@hidden_part
 def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
     """Take the numbers apart, see :func:`~symderiv.integrate.steppers.walk.memory_of`."""
     width, size = width_of(zero_of(rhs)), runs.starts.shape[1]
@@ -151,7 +151,7 @@ def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
     )
 
 
-@part_of_compiled
+@hidden_part
 def _unowned(runs):  # type: ignore[no-untyped-def]
     """The runs as arrays without owners."""
     n, size = runs.starts.shape
@@ -170,7 +170,7 @@ def _unowned(runs):  # type: ignore[no-untyped-def]
     )
 
 
-@part_of_compiled
+@hidden_part
 def _memory(memory):  # type: ignore[no-untyped-def]
     """The memory as arrays without owners."""
     width, size = memory.walks.size, memory.ends.shape[3]
@@ -184,7 +184,7 @@ def _memory(memory):  # type: ignore[no-untyped-def]
     )
 
 
-@part_of_compiled
+@hidden_part
 def _take(runs, walk, lane, width, room):  # type: ignore[no-untyped-def]
     """Put the next run of the queue into an idle lane, if there is one."""
     if runs.queue[STOP] != RUNNING or runs.queue[NEXT] >= runs.starts.shape[0]:
@@ -205,7 +205,7 @@ def _take(runs, walk, lane, width, room):  # type: ignore[no-untyped-def]
     return True
 
 
-@part_of_compiled
+@hidden_part
 def _begin(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
     """Slopes, first steps and results at alpha = 0 of marked runs; others keep theirs."""
     zero, size, sizes = zero_of(rhs), runs.starts.shape[1], runs.sizes
@@ -245,7 +245,7 @@ def _begin(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
                 memory.walks[lane].step = room.length[lane]
 
 
-@part_of_compiled
+@hidden_part
 def _first_step(rhs, runs, room):  # type: ignore[no-untyped-def]
     """A first step from the sizes of the solution, its slope and its curvature."""
     zero, size = zero_of(rhs), runs.starts.shape[1]
@@ -272,7 +272,7 @@ def _first_step(rhs, runs, room):  # type: ignore[no-untyped-def]
     return chosen(abs(d1) + abs(d2) <= _LARGEST, found, step)
 
 
-@part_of_compiled
+@hidden_part
 def _scaled_norm(values, y, size, relative, absolute):  # type: ignore[no-untyped-def]
     """Root-mean-square norm in units of the tolerance; what has tolerance zero does not count."""
     values, y = values_of(relative, values, 0, (size,)), values_of(relative, y, 0, (size,))
@@ -285,7 +285,7 @@ def _scaled_norm(values, y, size, relative, absolute):  # type: ignore[no-untype
     return math.sqrt(total / size)
 
 
-@part_of_compiled
+@hidden_part
 def _lengths(runs, memory, room, most):  # type: ignore[no-untyped-def]
     """How far each run goes in the next step.
 
@@ -321,7 +321,7 @@ def _lengths(runs, memory, room, most):  # type: ignore[no-untyped-def]
     return ordinary, shorter, halving
 
 
-@part_of_compiled
+@hidden_part
 def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
     """In which lanes, as bits, the end of the step is outside the cone."""
     zero, sizes, covariance = zero_of(rhs), runs.sizes, room.covariance
@@ -331,7 +331,7 @@ def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
     )
 
 
-@part_of_compiled
+@hidden_part
 def _accepted(rhs, room, size, sloped):  # type: ignore[no-untyped-def]
     """The lanes, as bits, whose error is small and whose slope, where there is one, is finite."""
     zero = zero_of(rhs)
@@ -346,7 +346,7 @@ def _accepted(rhs, room, size, sloped):  # type: ignore[no-untyped-def]
     return lane_bits(error <= 1.0)
 
 
-@part_of_compiled
+@hidden_part
 def _rejected(walk, lane, room, size, control):  # type: ignore[no-untyped-def]
     """Make the step shorter, or end the run."""
     error, width = room.error[lane], room.length.size
@@ -367,7 +367,7 @@ def _rejected(walk, lane, room, size, control):  # type: ignore[no-untyped-def]
         walk.code = STEP_UNDERFLOW if known or change > 1e-3 * largest else NOT_A_NUMBER
 
 
-@part_of_compiled
+@hidden_part
 def _left_cone(walk, control):  # type: ignore[no-untyped-def]
     """Make the step shorter where its error may have done that, or end the run."""
     if control.outside > 0.0:
@@ -382,7 +382,7 @@ def _left_cone(walk, control):  # type: ignore[no-untyped-def]
         walk.code = CONE_LEFT
 
 
-@part_of_compiled
+@hidden_part
 def _went_on(walk, error, relative, end, control):  # type: ignore[no-untyped-def]
     """An accepted step: the time that is reached, and the next step."""
     walk.alpha = end if walk.step == end - walk.alpha else walk.alpha + walk.step
@@ -403,7 +403,7 @@ def _went_on(walk, error, relative, end, control):  # type: ignore[no-untyped-de
         walk.code = DONE
 
 
-@part_of_compiled
+@hidden_part
 def _keep_end(end, state, slope, lane, width):  # type: ignore[no-untyped-def]
     """Put a lane's state and its slope among the ends."""
     for c in range(end.shape[1]):
@@ -411,7 +411,7 @@ def _keep_end(end, state, slope, lane, width):  # type: ignore[no-untyped-def]
         end[1, c] = slope[c * width + lane]
 
 
-@part_of_compiled
+@hidden_part
 def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped-def]
     """What becomes of a lane's step; marks a run that goes on from its end.
 
@@ -442,7 +442,7 @@ def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped
         memory.times[lane, slot] = walk.alpha
 
 
-@part_of_compiled
+@hidden_part
 def _go_on(rhs, room, size):  # type: ignore[no-untyped-def]
     """Marked runs go on from the end of their step."""
     zero = zero_of(rhs)
@@ -454,7 +454,7 @@ def _go_on(rhs, room, size):  # type: ignore[no-untyped-def]
         begin[c] = chosen(kept, moving[c], begin[c])
 
 
-@part_of_compiled
+@hidden_part
 def _fill(runs, memory, lane, room, control):  # type: ignore[no-untyped-def]
     """Fill the results of a run behind its step, and end it where that was the last one."""
     walk, width = memory.walks[lane], room.length.size
@@ -485,7 +485,7 @@ def _fill(runs, memory, lane, room, control):  # type: ignore[no-untyped-def]
     next_of(runs.queue[ENDED:])
 
 
-@part_of_compiled
+@hidden_part
 def _taken(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
     """Whether there is any run, after idle lanes have taken theirs."""
     width = width_of(zero_of(rhs))
@@ -502,7 +502,7 @@ def _taken(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
     return active
 
 
-@part_of_compiled
+@hidden_part
 def _moved(rhs, runs, memory, room, moved, control):  # type: ignore[no-untyped-def]
     """What becomes of a step: the ways on, the results behind it, the runs that end.
 
